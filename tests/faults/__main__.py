@@ -11,7 +11,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults import certificates, damages, fuzz, kills, memory, specimens, table
+from tests.faults import certificates, fuzz, kills, memory, table
+from tests.faults import damage as damages
+from tests.faults import files as specimens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from tests.faults.running import Run
 
-__all__ = ["Proof", "certificate_trial", "make_certificates", "real_proofs"]
 
 _LIMIT: Final = 20.0
 _SHIPPED: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2", "brandubh-5-4v4", "ashton-7-4v1")

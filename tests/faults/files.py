@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from tablut.variants import load_variant
+from tests.faults import stores
 from tests.faults.running import LIMIT, Run, here, run
 from tests.faults.stores import ENOUGH, Question, Specimen
 from tests.faults.truth import Truth, TruthSpentError
 from tests.faults.verdict import Verdict, crash, judge, normal, tail
-
-__all__ = ["cache_specimen", "puzzle_specimen", "report_specimen"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _VARIANT: Final = "ashton-5-4v0"
@@ -162,3 +161,25 @@ def cache_specimen(root: Path) -> Specimen:
         raise RuntimeError(f"tablut {' '.join(args)}: exit {ended.code}: {ended.err}")
     specimen.questions.append(Question(args, frozenset([answer])))
     return specimen
+
+
+# -- which reference stores a part of the run damages ------------------------------------
+
+
+def made(root: Path, part: str, *, quick: bool = False) -> tuple[list[Specimen], list[str]]:
+    """Make the reference stores of ``damages`` or ``others``; return them, and in words what there is not to try.
+
+    The stores occur as often as they are to be damaged, in proportion: what takes long to
+    ask occurs seldom.
+    """
+    if part == "damages":
+        skipped = [] if stores.has_command("census", "verify") else ["`tablut census verify`: there is no such command"]
+        return stores.census_specimens(root, quick=quick), skipped
+    tables = stores.tablebase_specimens(root / "tables", quick=quick)
+    if quick:
+        return tables, []
+    solution = stores.solution_specimens(root / "solutions")
+    puzzles = [puzzle_specimen(root / "puzzles")]
+    data = [report_specimen(root / "report")]
+    cache = [cache_specimen(root / "cache")]
+    return [*(tables * 4), *(solution * 5), *(puzzles * 3), *(data * 2), *cache], []

@@ -20,7 +20,6 @@ from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["GROUP", "commands_without_template", "fuzz", "fuzz_trials", "prepare"]
 
 GROUP: Final = 200
 """Inputs of a fork."""

@@ -34,7 +34,6 @@ from tablut.engine.jit import I64, KERNELS, fetch_subtract, items_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check", "guard", "prepare"]
 
 GARBAGE: Final = 0xA5
 _PAGE: Final = mmap.PAGESIZE

@@ -27,7 +27,6 @@ from tests.faults.verdict import Trial, Verdict, crash, difference, normal, one_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Job", "jobs_to_kill", "kill_trial", "kills"]
 
 _LIMIT: Final = 120.0
 _SOON: Final = 15.0

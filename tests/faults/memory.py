@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tests.faults.running import Run
     from tests.twins.solver import PlainSolution
 
-__all__ = ["CLASSICS", "memory_trials", "prepare"]
 
 _RULES: Final = """
 castle = { pass = "king", stop = "king", hostile_to_white = "always", hostile_to_black = "empty" }

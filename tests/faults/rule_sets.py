@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
-__all__ = ["crowded_rule_set", "random_position", "random_rule_set"]
 
 _TERRAINS = (
     ("+*A*+", "*...*", "B.T.C", "*...*", "+*D*+"),

@@ -30,7 +30,6 @@ from tests.faults.verdict import Trial
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LIMIT", "Command", "Forked", "Run", "here", "run", "served", "spread"]
 
 LIMIT: Final = 30.0
 """Seconds after which a command counts as hanging, unless a trial says otherwise."""

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from tests.faults.running import Run
 
-__all__ = [
-    "Question",
-    "Specimen",
-    "census_specimens",
-    "has_command",
-    "missing_is_said",
-    "solution_specimens",
-    "tablebase_specimens",
-    "touched",
-]
 
 ENOUGH: Final = 200.0
 """Seconds that making one store may take, compilation included."""

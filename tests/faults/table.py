@@ -12,20 +12,6 @@ from tests.faults.verdict import FAILURES, Trial, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "BEGIN",
-    "DOCS",
-    "END",
-    "PARTS",
-    "STORED",
-    "cause",
-    "findings",
-    "markdown",
-    "read",
-    "show",
-    "store",
-    "summary",
-]
 
 STORED: Final = Path(__file__).resolve().parents[1] / "data" / "faults.json"
 """The result that the docs show."""

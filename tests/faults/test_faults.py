@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from tablut.variants import load_variant
-from tests.faults.damage import DAMAGES, damage, edit_json, files_of
-from tests.faults.mangle import mangled, sound_texts
 from tests.faults.rule_sets import random_position, random_rule_set
 from tests.faults.running import Run
-from tests.faults.table import BEGIN, DOCS, END, PARTS, STORED, markdown, read, summary
+from tests.faults.table import BEGIN, DOCS, END, PARTS, STORED, markdown, read
 from tests.faults.truth import Truth
-from tests.faults.verdict import Trial, Verdict, crash, judge, worst
+from tests.faults.verdict import Verdict, crash, judge
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="trials are forks")
@@ -94,77 +92,6 @@ def test_what_was_found_is_mended() -> None:
 # -- the parts -----------------------------------------------------------------------------
 
 
-def make_store(folder: Path, number: int) -> Path:
-    for ply in range(4):
-        part = folder / f"ply-{ply:03}"
-        part.mkdir(parents=True)
-        (part / "part-00000.rows").write_bytes(bytes([number, ply] * 50))
-        record = json.dumps({"ply": ply, "rows": 50 + number, "names": ["a", "b"]})
-        (folder / f"ply-{ply:03}.json").write_text(record, encoding="utf-8")
-    return folder
-
-
-def state(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        ordinary = path.is_file() and not path.is_symlink()
-        found[name] = path.read_bytes() if ordinary else (path.is_symlink(), path.is_fifo(), path.is_dir())
-    return found
-
-
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_each_damage_changes_the_folder_and_is_the_same_for_the_same_seed(kind: str, tmp_path: Path) -> None:
-    donor = make_store(tmp_path / "donor", 7)
-    (donor / "ply-009.json").write_text("{}", encoding="utf-8")
-    states = []
-    for name in ("first", "second"):
-        folder = make_store(tmp_path / name / "store", 1)
-        sound = state(folder)
-        said = DAMAGES[kind](random.Random(5), folder, [donor])
-        assert said
-        mode = {path.name: path.lstat().st_mode for path in folder.rglob("*")}
-        assert state(folder) != sound or 0o100000 in mode.values()
-        states.append((said, state(folder)))
-    assert states[0] == states[1]
-
-
-def test_damages_are_of_all_kinds(tmp_path: Path) -> None:
-    kinds = set()
-    for seed in range(200):
-        folder = make_store(tmp_path / str(seed) / "store", 1)
-        kinds.add(damage(random.Random(seed), folder, [])[0])
-        assert files_of(folder) is not None
-    assert kinds == set(DAMAGES) - {"from another store", "added from another store"}
-
-
-def test_an_edit_of_json_changes_it_and_leaves_the_original() -> None:
-    content = {"a": [1, {"b": "text"}], "c": None, "d": True}
-    kept, edits = json.dumps(content), set()
-    for seed in range(300):
-        _edited, said = edit_json(random.Random(seed), content)
-        edits.add(said)
-        assert json.dumps(content) == kept
-    assert len(edits) > 50
-
-
-def test_mangled_texts_are_the_same_for_the_same_seed() -> None:
-    for kind, texts in sound_texts().items():
-        made = [mangled(random.Random(seed), texts[0], ["other"]) for seed in range(50)]
-        assert made == [mangled(random.Random(seed), texts[0], ["other"]) for seed in range(50)]
-        assert len(set(made)) > 30, kind
-
-
-def test_random_rule_sets_are_valid(tmp_path: Path) -> None:
-    limits = set()
-    for seed in range(60):
-        path = tmp_path / f"{seed}.toml"
-        path.write_text(random_rule_set(random.Random(seed), f"rules-{seed}"), encoding="utf-8")
-        rules = load_variant(str(path)).rules
-        limits.add((rules.move_limit is None, rules.repetition, rules.no_moves))
-    assert len(limits) == 12
-
-
 def test_the_truth_is_that_of_a_complete_solution() -> None:
     from tests.twins.solver import plain_solution
 
@@ -230,16 +157,3 @@ def test_the_truth_knows_move_limits_and_decided_roots(tmp_path: Path) -> None:
 def test_verdicts(run: Run, verdict: Verdict) -> None:
     assert judge(run, Path("/place"), ['{"a": 1}'], {"x.json"})[0] is verdict
     assert (crash(run) is not None) == (verdict in (Verdict.TRACEBACK, Verdict.HANG))
-
-
-def test_a_summary_counts_each_trial_once() -> None:
-    trials = [
-        Trial("damages", "census", "cut", f"1.{number}", "", verdict)
-        for number, verdict in enumerate([*Verdict, Verdict.RIGHT])
-    ]
-    assert worst([trial.verdict for trial in trials]) is Verdict.HANG
-    result = summary(trials, 1, [])
-    row = result["rows"][0]
-    assert row["trials"] == len(trials) == sum(row[name] for name in row if name not in ("part", "subject", "trials"))
-    assert result["failures"] == 5
-    assert [Trial.from_json(trial.to_json()) for trial in trials] == trials

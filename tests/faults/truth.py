@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tablut.rules.naive import NaivePosition
     from tablut.variants import Variant
 
-__all__ = ["Truth", "TruthSpentError"]
-
 
 _DEPTH: Final = 9
 

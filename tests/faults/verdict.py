@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from tests.faults.running import Run
 
-__all__ = ["FAILURES", "Trial", "Verdict", "crash", "difference", "judge", "normal", "one_line", "tail", "worst"]
-
 
 class Verdict(StrEnum):
     """What came of a trial."""

@@ -1,7 +1,6 @@
 """The symmetry reduction: verified on every variant, and caught when it is wrong."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.status import position_status
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.commands import answer
 
 
 @pytest.mark.parametrize("name", variant_names())
@@ -109,11 +109,6 @@ def test_images_are_those_of_positions() -> None:
         for board, image in zip(engine.boards(words), engine.boards(images(engine, words, element)), strict=True):
             cells, side = engine.cells(board)
             assert engine.cells(image) == (Position(cells, side).transformed(element).cells, side)
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict:
-    assert run([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
 
 
 def test_verify_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:

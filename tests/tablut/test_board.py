@@ -127,19 +127,6 @@ def test_claimed_captures_are_checked() -> None:
     assert board.captured() == (parse_square("c3", 9),)
 
 
-def test_nothing_to_take_back() -> None:
-    with pytest.raises(IndexError):
-        Board().pop()
-    with pytest.raises(IndexError):
-        Board().peek()
-
-
-def shuffle(board: Board, rounds: int) -> None:
-    for _ in range(rounds):
-        for text in ("e4-f4", "e2-f2", "f4-e4", "f2-e2"):
-            board.push_text(text)
-
-
 def test_a_repetition_is_a_draw_where_the_rules_say_so() -> None:
     board = Board("ashton")
     for text in ("e4-f4", "e2-f2", "f4-e4"):
@@ -285,11 +272,6 @@ def test_unplayable_positions_say_why() -> None:
         list(board.legal_moves)
 
 
-def test_a_position_of_another_size_is_refused() -> None:
-    with pytest.raises(InputError, match="is of size 5"):
-        Board("ashton", Position.parse("2b2/5/b1K1b/5/2b2 w", 5))
-
-
 @given(st.sampled_from(["ashton-5-4v0", "brandubh-5-4v4"]), st.text("....bbwK", min_size=25, max_size=25))
 def test_no_impossible_position_has_been_won_by_the_way_it_stands(name: str, cells: str) -> None:
     for side in ("w", "b"):
@@ -308,23 +290,6 @@ def test_no_impossible_position_has_been_won_by_the_way_it_stands(name: str, cel
         else:
             # What is impossible goes on, or its side to move is shut in; it has not been won already.
             assert status is Status.VALID or outcome is None or outcome.termination == "no_moves"
-
-
-def test_an_empty_board_has_no_winner() -> None:
-    with pytest.raises(InputError, match="there is no king"):
-        Board("ashton", "9/9/9/9/9/9/9/9/9 w").outcome()
-    with pytest.raises(InputError, match=r"stands decided \(no attackers\), and is impossible"):
-        Board("ashton", "9/9/9/9/4K4/9/9/9/9 w").outcome()
-    assert Board("ashton", "9/9/9/9/4K4/9/9/9/9 b").outcome() == Outcome("no_attackers", "white")
-
-
-def test_push_takes_the_text_of_every_program() -> None:
-    board = Board()
-    for text in ("e4-f4", "Te2-f2", "f4-g", '{"from":"F2","to":"G2","turn":"BLACK"}', "5 6 5 5 1"):
-        board.push(text)
-    assert [str(move) for move in board.move_stack] == ["e4-f4", "e2-f2", "f4-g4", "f2-g2", "g4-f4"]
-    with pytest.raises(IllegalMoveError, match=r"is white's; in .* it is black's turn"):
-        board.push("5 5 6 5 1")
 
 
 def test_a_long_game_takes_linear_time() -> None:

@@ -1,34 +1,20 @@
 """The shell and what every command has: JSON, provenance, exit codes, one line for bad input."""
 
-import json
-import os
+from __future__ import annotations
+
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from reports.bench import fingerprint
 from tablut import __version__
 from tablut.cli.shell import run
 from tablut.results import scientific
-
-Captured = pytest.CaptureFixture[str]
-
-
-def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
-    assert run([*arguments, "--json"]) == code
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return json.loads(captured.out)
-
-
-def refusal(capsys: Captured, *arguments: str) -> str:
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert captured.err.startswith("tablut: ")
-    return captured.err
+from tests.support.commands import Captured, answer
+from tests.support.waiting import PATIENCE
 
 
 def test_help_lists_every_command(capsys: Captured) -> None:
@@ -46,14 +32,6 @@ def test_version(capsys: Captured) -> None:
     assert capsys.readouterr().out == f"tablut {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["bounds", "variants", "report"])
-def test_every_command_explains_itself(capsys: Captured, command: str) -> None:
-    assert run([command, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert f"tablut {command} " in text
-    assert "--json" in text
-
-
 def test_provenance(capsys: Captured) -> None:
     record = answer(capsys, "variants", "ashton")["provenance"]
     assert record["version"] == __version__
@@ -63,37 +41,6 @@ def test_provenance(capsys: Captured) -> None:
     assert record["seconds"] >= 0
     assert record["peak_rss_bytes"] > 10**6
     assert record["commit"] is None or len(record["commit"].rstrip("+")) == 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["bound"], ["command 'bound'", "did you mean 'bounds'", "--help"]),
-        (["Census"], ["did you mean 'census'"]),
-        (["help", "perf"], ["did you mean 'perft'"]),
-        (["symmetry", "verfy"], ["verfy", "Did you mean 'verify'", "`tablut symmetry --help`"]),
-        (["bounds", "--jsno"], ["did you mean '--json'"]),
-        (["--show-completion", "tcsh"], ["tcsh", "tablut --help"]),
-        (["bounds", "--nosuch"], ["--nosuch", "tablut bounds --help"]),
-        (["--nosuch"], ["--nosuch", "`tablut --help`"]),
-        (["bounds", "-v"], ["-v", "tablut bounds --help"]),
-        (["symmetry", "verify", "--nosuch"], ["--nosuch", "`tablut symmetry verify --help`"]),
-        (["variants", "ashton", "bologna"], ["bologna", "tablut variants --help"]),
-        (["bounds", "-v", "asthon"], ["asthon", "did you mean 'ashton'"]),
-        (["bounds", "-v", "no/such.toml"], ["no/such.toml", "No such file"]),
-        (["bounds", "-v", "."], ["'.'"]),
-        (["variants", "asthon", "--json"], ["asthon", "ashton"]),
-    ],
-)
-def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
-    line = refusal(capsys, *arguments)
-    assert all(word in line for word in words), line
-
-
-def test_a_wrong_variant_file_is_one_line(capsys: Captured, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("[castle", encoding="utf-8")
-    assert "not valid TOML" in refusal(capsys, "bounds", "-v", str(path))
 
 
 def test_the_list_of_variants(capsys: Captured) -> None:
@@ -166,23 +113,133 @@ def test_bounds_as_latex(capsys: Captured) -> None:
     assert answer(capsys, "bounds", "--latex")["latex"]["eq6"].startswith(r"UB'_{no\_end} = ")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tablut", "bounds", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    assert process.wait() == 0
-    assert errors == b""
-
-
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (9999, "9999"), (10000, "1.000e4"), (99995, "1.000e5")])
 def test_scientific_rounds_half_up(value: int, text: str) -> None:
     assert scientific(value) == text
+
+
+# -- ``tablut perft`` and ``bench``: published numbers, the corpus runner, the pinned fingerprint
+
+
+def test_every_way_of_counting_agrees(capsys: Captured) -> None:
+    plain = answer(capsys, "perft", "-d", "3", "--divide")
+    assert sum(plain["divide"].values()) == plain["perft"][-1]
+    assert len(plain["divide"]) == 56
+    for option in (["--applied"], ["--threads", "2"], ["--cache", "1"]):
+        assert answer(capsys, "perft", "-d", "3", *option)["perft"] == plain["perft"]
+    applied = answer(capsys, "perft", "-v", "ashton-5-4v0", "-d", "4", "--applied")["applied"]
+    assert applied["outcomes"] == {"undecided": 2624, "king_captured, black wins": 24}
+
+
+def test_from_a_position(capsys: Captured) -> None:
+    result = answer(capsys, "perft", "-v", "ashton-5-4v0", "-d", "1", "-p", "2b2/1K3/b3b/5/2b2 w")
+    assert result["perft"] == [8]
+    assert run(["perft", "-v", "ashton-5-4v0", "-d", "2", "--divide"]) == 0
+    text = capsys.readouterr().out
+    assert "c3-b3" in text
+    assert "76" in text
+
+
+def test_a_wrong_number_is_answered_with_position_and_divide(capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "corpus.txt"
+    position = "2b2/1K3/b3b/5/2b2 w"
+    file.write_text(f"# comment\nescape; {position}; 1=8 2=57; by hand\n")
+    result = answer(capsys, "perft", "-v", "ashton-5-4v0", "--corpus", str(file), code=1)
+    (mismatch,) = result["mismatches"]
+    assert mismatch["position"] == position
+    assert (mismatch["depth"], mismatch["expected"]) == (2, 57)
+    assert sum(mismatch["divide"].values()) == mismatch["found"]
+    assert run(["perft", "-v", "ashton-5-4v0", "--corpus", str(file)]) == 1
+    text = capsys.readouterr().out
+    assert position in text
+    assert "ashton-5-4v0: 2 numbers checked, 1 wrong" in text
+
+
+def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path: Path) -> None:
+    small, own = "2b2/1K3/b3b/5/2b2 w", tmp_path / "own.toml"
+    shipped = Path(__file__).resolve().parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
+    own.write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    file = tmp_path / "corpus.txt"
+
+    def check(text: str, *arguments: str) -> tuple[int, str]:
+        file.write_text(text, encoding="utf-8")
+        code = run(["perft", "--corpus", str(file), *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    line = f"id; {small}; 1=8; by hand\n"
+    assert check("variant ashton-5-4v0\n" + line)[0] == 0
+    assert check("# one\n\nvariant ashton-5-4v0\n" + line, "-v", "ashton-5-4v0")[0] == 0
+    for text, arguments, words in (
+        ("variant ashton-5-4v0\n" + line, ["-v", "brandubh-5-4v0"], ["line 1", "ashton-5-4v0", "--variant"]),
+        ("variant own\n" + line, [], ["line 1", "'own'", "does not ship", "--variant"]),
+        (f"variant {own}\n" + line, [], ["does not ship"]),
+        ("variant own\n" + line, ["-v", "ashton-5-4v0"], ["does not ship"]),
+        ("variant\n" + line, [], ["line 1"]),
+        ("variant ashton-5-4v0\n", [], ["no position"]),
+        ("", [], ["no position"]),
+        ("# nothing\n", ["-v", "ashton"], ["no position"]),
+        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "claims no number"]),
+        ("variant ashton-5-4v0\nid; " + small + "; 1=" + "9" * 5000 + "; by hand\n", [], ["line 2", "depth=nodes"]),
+    ):
+        code, told = check(text, *arguments)
+        assert code == 2
+        assert told.count("\n") == 1
+        assert all(word in told for word in words), told
+    code, told = check("variant own\n" + line, "-v", str(own))
+    assert code == 0
+    assert told.startswith("own: 1 numbers checked, 0 wrong")
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupt_is_heard_while_a_kernel_runs(threads: str) -> None:
+    # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
+    # Depth 8 takes hours, and says when it begins: then it is the kernel that is interrupted.
+    program = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tablut.cli.shell import main
+from tablut.engine.engine import Engine
+counted = Engine.perft
+def perft(engine, board, depth, **options):
+    if depth == 8:
+        print("depth 8", file=sys.stderr, flush=True)
+    return counted(engine, board, 5 if depth in (6, 7) else depth, **options)
+Engine.perft = perft
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", program, "perft", "--threads", threads, "-d", "9"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        began = process.stderr.readline()
+        while began != b"depth 8\n":  # the compiler may have spoken first
+            assert began, "it ended"
+            began = process.stderr.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    # What was counted before is answered.
+    assert out.startswith(b"ashton  3bbb3/4b4/")
+    assert b"248,456" in out
+    assert err == b"tablut: interrupted; above is what was done\n"
+
+
+def test_the_fingerprint_is_pinned() -> None:
+    """A change of this signature is a change of rules, keys, packing or canonical form: say so in the changelog."""
+    assert fingerprint() == "81ea2ad699e78da7"
+
+
+@pytest.mark.slow
+def test_bench(capsys: Captured) -> None:
+    result = answer(capsys, "bench")
+    assert result["signature"] == fingerprint()
+    assert result["perft_nps"]["counted"] > result["perft_nps"]["applied"] > 0
+    assert result["canonical_ns"] > 0
+    assert result["census_pps"] > 0
+    assert result["search_nps"] > 0
+    assert result["solve_pps"] > 0

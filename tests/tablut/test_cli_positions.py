@@ -11,22 +11,9 @@ from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.records import read_record
 from tablut.records.native import replay
+from tests.support.commands import Captured, answer, refusal
 
 START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
-Captured = pytest.CaptureFixture[str]
-
-
-def answer(capsys: Captured, *arguments: str, code: int = 0) -> dict:
-    assert run([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
-
-
-def refusal(capsys: Captured, *arguments: str) -> str:
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 def test_show(capsys: Captured, tmp_path: Path) -> None:
@@ -90,51 +77,6 @@ def test_apply(capsys: Captured) -> None:
     assert applied["provenance"]["parameters"]["moves"] == ["e4-f4", "e2f2"]
     assert run(["apply", "e4-f4"]) == 0
     assert "black to move" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["apply", "e4-e9"], ["e4-e9", "cannot go there"]),
-        (["apply", "e4-f4xa1"], ["the move is e4-f4"]),
-        (["apply", "nonsense"], ["'nonsense'", "e4-e7"]),
-        (["moves", "-p", "2b2/5/b3b/5/2b2 w", "-v", "ashton-5-4v0"], ["NO_KING", "there is no king"]),
-        (["show", "-p", START.removesuffix(" w")], ["the side to move is missing", "add ' w'"]),
-        (["show", "-p", "."], ["position file '.': Is a directory"]),
-        (["show", "-p", "/nowhere/at all.txt"], ["position file '/nowhere/at all.txt': No such file"]),
-        (["convert", "--to", "grid", "-p", START, "--side", "b"], ["says that w is to move, not b"]),
-        (["apply", '{"from":"e2","to":"f2","turn":"BLACK"}'], ["is black's", "it is white's turn"]),
-        (["show", "-p", "3bbb3 w"], ["has 1 rows"]),
-        (["show", "-p", "nosuchfile"], ["nosuchfile", "No such file"]),
-        (["status", "-p", ""], ["is empty"]),
-        (["convert", "--to", "pgn"], ["pgn"]),
-        (["convert", "--to", "mcgill"], ["notation of moves"]),
-        (["convert", "--to", "grid", "-p", "/1t1/K2/2T/"], ["does not tell the side to move", "add ' w' or ' b'"]),
-        (["convert", "--to", "grid", "-p", '{"board": 3, "turn": "WHITE"}'], ["board"]),
-        (["replay", "nosuchfile"], ["nosuchfile"]),
-    ],
-)
-def test_bad_input_is_one_line(capsys: Captured, arguments: list[str], words: list[str]) -> None:
-    line = refusal(capsys, *arguments)
-    assert all(word in line for word in words), line
-
-
-def test_an_unwritable_drawing_is_one_line(capsys: Captured, tmp_path: Path) -> None:
-    assert "Is a directory" in refusal(capsys, "show", "--svg", str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_holds_nothing_of_the_kind_is_named(
-    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("empty.txt").write_text(" \n")
-    Path("other.txt").write_text("once upon a time")
-    Path("bytes.txt").write_bytes(b"\xff\xfe\x00")
-    assert "position file 'empty.txt': is empty" in refusal(capsys, "show", "-p", "empty.txt")
-    assert "record 'empty.txt': expected tags" in refusal(capsys, "replay", "empty.txt")
-    assert "record 'other.txt': expected tags" in refusal(capsys, "replay", "other.txt")
-    assert "record 'bytes.txt': not a UTF-8 text" in refusal(capsys, "replay", "bytes.txt")
 
 
 def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
@@ -217,14 +159,6 @@ def test_a_wrong_record_is_answered_with_no(capsys: Captured, tmp_path: Path, mo
     assert WRONG[moves] in capsys.readouterr().out
 
 
-def test_a_result_that_the_board_does_not_show_is_a_note(capsys: Captured, tmp_path: Path) -> None:
-    file = tmp_path / "game.txt"
-    file.write_text('[Variant "ashton-5-4v0"] 1. c3-b3 white')
-    result = answer(capsys, "replay", str(file))
-    assert result["problems"] == []
-    assert result["notes"][0].startswith("result white: the board does not show it")
-
-
 def test_a_captured_king_may_be_named_among_the_captures() -> None:
     start = '[Variant "ashton"]\n[Start "9/9/9/2b6/2K6/9/9/2b6/9 b"]\n'
     assert replay(read_record(start + "1. c2-c4xc5 black")).problems == ()
@@ -253,13 +187,9 @@ def test_a_board_that_the_record_claims_is_compared() -> None:
 EIGHTEEN = "bbbbbbbbb/bbbbbbbbb/9/9/4K4/9/9/9/9 w"
 ANSWERS = [
     ["moves"],
-    ["apply", "e5-e4"],
-    ["perft", "-d", "1"],
-    ["symmetry", "show"],
     ["bestmove", "--nodes", "10", "--hash", "1"],
     ["puzzle", "solve", "--nodes", "10"],
     ["convert", "--to", "grid"],
-    ["convert", "--to", "berkeley", "e5-e4"],
 ]
 
 
@@ -282,51 +212,7 @@ def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: li
     assert "cannot be played on" in refusal(capsys, *command, "-p", text)
 
 
-def test_a_contradicting_variant_beside_a_record_is_said(capsys: Captured, tmp_path: Path) -> None:
-    record = str(Path(__file__).resolve().parents[1] / "data" / "records" / "ashton.txt")
-    assert run(["replay", record, "-v", "bologna", "--json"]) in (0, 1)
-    captured = capsys.readouterr()
-    assert captured.err == "tablut: warning: record: is under 'ashton'; it was read under 'bologna' as you asked\n"
-    assert json.loads(captured.out)["variant"] == "bologna"
-    assert run(["replay", record, "-v", "ashton"]) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_a_record_under_rules_of_ones_own(capsys: Captured, tmp_path: Path) -> None:
-    source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "ashton-5-4v0.toml"
-    rules, game, saved = tmp_path / "mine.toml", tmp_path / "game.txt", tmp_path / "saved.txt"
-    rules.write_text(source.read_text(encoding="utf-8").replace('repetition = "draw"', 'repetition = "none"'))
-    game.write_text("1. c3-b3 c1-b1 *")
-    answer(capsys, "replay", str(game), "-v", str(rules), "--save", str(saved))
-    assert "Rules-SHA256" in saved.read_text()
-    assert "(--variant FILE)" in refusal(capsys, "replay", str(saved))
-    assert "give the file that it was written under" in refusal(capsys, "replay", str(saved), "-v", "ashton-5-4v0")
-    assert answer(capsys, "replay", str(saved), "-v", str(rules))["variant"] == "mine"
-
-
 def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
     assert "has 20,004 moves; at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
-
-
-def test_a_log_in_latin_1(capsys: Captured, tmp_path: Path) -> None:
-    sample = Path(__file__).resolve().parents[1] / "data" / "records" / "bologna-italian_gameLog.txt"
-    file = tmp_path / "gameLog.txt"
-    file.write_bytes(sample.read_text(encoding="utf-8").replace("BUONO", "BUON\u00d3").encode("latin-1"))
-    assert answer(capsys, "replay", str(file))["moves"] == answer(capsys, "replay", str(sample))["moves"]
-
-
-def test_a_search_where_the_start_has_no_move(capsys: Captured, tmp_path: Path) -> None:
-    rules = tmp_path / "stuck.toml"
-    source = Path(__file__).parents[2] / "tablut" / "variants" / "data" / "brandubh-5-4v0.toml"
-    text = source.read_text(encoding="utf-8").replace('first = "black"', 'first = "white"')
-    # The king's four neighbours are attackers: white, to move, cannot.
-    shut = text.replace("..b..\n.....\nb.K.b\n.....\n..b..", ".....\n..b..\n.bKb.\n..b..\n.....")
-    assert shut != text
-    rules.write_text(shut)
-    for player in ("alphabeta", "random"):
-        line = refusal(capsys, "bestmove", "-v", str(rules), "--nodes", "10", "--hash", "1", "--player", player)
-        assert "the game is over" in line
-    arguments = ["-v", str(rules), "--nodes", "10", "--hash", "1", "-p", "5/2b2/1bK1b/2b2/5 w"]
-    assert answer(capsys, "bestmove", *arguments)["move"] == "c3-d3"

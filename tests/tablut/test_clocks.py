@@ -1,6 +1,5 @@
 """Time spent on compiling is counted, announced and left out of what is reported."""
 
-import gc
 import json
 import re
 import subprocess
@@ -55,13 +54,6 @@ def test_loading_counts_as_well_but_is_not_compiling(counters, time):
     assert clocks.prepared_kernels() == {"kernel(int64)"}
 
 
-def test_no_garbage_is_looked_for_meanwhile_and_again_after_it(counters):
-    begin()
-    assert not gc.isenabled()
-    end("kernel()", done=False)
-    assert gc.isenabled()
-
-
 @pytest.mark.parametrize(("patience", "lines"), [(PATIENCE, 0), (0.01, 1)])
 def test_what_lasts_is_said_once_also_where_nobody_looks(counters, capsys, monkeypatch, patience, lines):
     monkeypatch.setattr(clocks, "_PATIENCE", patience)
@@ -73,15 +65,6 @@ def test_what_lasts_is_said_once_also_where_nobody_looks(counters, capsys, monke
     eventually(lambda: not any(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
     assert capsys.readouterr().err.count("\n") == lines
     assert clocks.announced() == bool(lines)
-
-
-def test_nothing_is_said_where_the_caller_shows_it(counters, capsys, monkeypatch):
-    monkeypatch.setattr(clocks, "_PATIENCE", 0.0)
-    with clocks.quiet():
-        begin()
-        end("kernel()", done=True)
-    eventually(lambda: not any(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
-    assert capsys.readouterr().err == ""
 
 
 def test_a_command_that_compiles_says_so_and_reports_its_work_alone(tmp_path):

@@ -110,13 +110,6 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
 NO_KING = "9/9/9/9/9/9/9/w8/b8 w"
 
 
-@pytest.mark.parametrize("before", [b"", state(START)])
-def test_a_state_without_a_king_is_the_servers_failure(server: Any, before: bytes, capsys: Captured) -> None:
-    for side in ("w", "b"):
-        assert play(server(lambda connection, side=side: connection.sendall(before + state(NO_KING[:-1] + side)))) == 74
-        assert capsys.readouterr().err.count("there is no king") == 1
-
-
 def test_an_end_without_a_king_is_the_end(server: Any, capsys: Captured) -> None:
     end = encode_frame(bologna.write_state(Position.parse(NO_KING, 9), "BLACKWIN"))
     assert play(server(lambda connection: connection.sendall(state(START) + end)), "--json") == 0
@@ -136,13 +129,6 @@ def test_an_interrupted_game_on_a_server_is_kept(
     assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
 
 
-def test_nobody_there_is_exit_code_74(capsys: Captured) -> None:
-    assert play(free_ports()[0], "--wait", "0") == 74
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "nobody listens there; start the server first" in captured.err
-
-
 def test_a_whole_game_of_ours_and_its_log(capsys: Captured, tmp_path: Path) -> None:
     assert run(["referee", *OURS, "--json", "--games", "2", "--logs", str(tmp_path), "--seed", "4"]) == 0
     captured = capsys.readouterr()
@@ -159,34 +145,6 @@ def test_a_whole_game_of_ours_and_its_log(capsys: Captured, tmp_path: Path) -> N
             game["result"],
             game["moves"],
         )
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--wait", "0.1"], 3, "white and black did not come within 0.1 s"),
-        (["--wait", "0.1", "--host", "0.0.0.0"], 3, "warning: --host 0.0.0.0: every machine"),
-        (["--host", "192.0.2.1"], 2, "this machine has no such address"),
-        (["--host", "nosuch.invalid"], 2, "this machine has no such address"),
-        (["--timeout", "0"], 2, "timeout 0.0: expected a positive number"),
-        (["--wait", "-1"], 2, "wait -1.0: expected a positive number"),
-        (["--port-white", "70000"], 2, "port 70000: expected 0 to 65535"),
-        (["--port-white", "7000", "--port-black", "7000"], 2, "black needs another one"),
-        (["--logs", "x", "-v", "ashton-5-4v0"], 2, "boards of side 7 or 9"),
-        (["--white", "nobody"], 2, "player 'nobody': unknown"),
-        (["--nodes", "0"], 2, "nodes 0"),
-    ],
-)
-def test_refusals(options: list[str], code: int, message: str, capsys: Captured) -> None:
-    assert run(["referee", "--port-white", "0", "--port-black", "0", *options]) == code
-    assert message in capsys.readouterr().err
-
-
-def test_a_port_that_is_taken_is_the_machines_failure(capsys: Captured) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        assert run(["referee", "--port-white", str(port), "--port-black", "0", "--wait", "1"]) == 74
-    assert f"port {port} on 127.0.0.1: cannot be listened on" in capsys.readouterr().err
 
 
 def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from numba.core import types
 
 from tablut import Board
-from tablut.engine import engine_for, kernel_cache, parts
+from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
 from tablut.engine.lines import slide_masks
 from tablut.engine.packing import transpose_rows
@@ -86,22 +85,6 @@ def test_the_seed_is_what_it_was():
     # A stored key must mean the same for ever; this pins the generator, the seed and the order.
     engine = engine_for(load_variant("ashton"))
     assert hex(engine.key(engine.start())) == "0x29617e980673490"
-
-
-def test_the_sources_that_kernels_share_are_in_every_key(monkeypatch):
-    cache, codegen = bits_of._cache, _Codegen()
-    before = cache.key((), codegen)
-    assert cache.key((), codegen) == before
-    asked = []
-    monkeypatch.setattr(kernel_cache, "source_digest", lambda *source: asked.append(source) or "changed")
-    assert cache.key((), codegen) != before
-    assert asked == [(__name__, Path(__file__)), ("tablut.engine.parts", Path(parts.__file__))]
-    assert cache.path((), codegen).suffix == ".kernel"
-
-
-class _Codegen:
-    def magic_tuple(self):
-        return ()
 
 
 @called

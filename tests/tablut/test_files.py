@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import (
     child,
@@ -108,25 +107,3 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         pass
     with lock_folder(tmp_path, "store"):
         pass
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["probe", "s3://tables/ashton-5"],
-        ["tablebase", "info", "https://example.org/five"],
-        ["tablebase", "build", "-v", "brandubh-5-4v0", "--men", "2", "--store", "s3://tables/new"],
-        ["solve", "-v", "brandubh-5-4v0", "--store", "file:///tmp/new"],
-        ["census", "-v", "brandubh-5-4v0", "--plies", "1", "--store", "s3://counts/new"],
-        ["census", "verify", "https://example.org/counts"],
-    ],
-)
-def test_a_store_is_no_url(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(words) == 2
-    said = capsys.readouterr().err
-    assert "is a URL" in said
-    assert "rsync" in said
-    assert not list(tmp_path.iterdir())

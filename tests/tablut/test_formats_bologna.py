@@ -11,7 +11,7 @@ from tablut.errors import InputError
 from tablut.formats import bologna
 from tablut.notation import parse_square
 from tablut.position import Position
-from tablut.records.bologna import looks_like_log, read_log, read_logs
+from tablut.records.bologna import read_log, read_logs
 from tablut.variants import load_variant, variant_names
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
@@ -76,15 +76,10 @@ def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
     ("text", "message"),
     [
         ("", r"^state '': not JSON \(Expecting value\)"),
-        ("{", "not JSON"),
         ("[" * 100_000, r"not JSON \(too large or too deep\)|not JSON"),
         ("[1]", "expected a JSON object"),
-        ("{}", "turn None: expected one of WHITE BLACK WHITEWIN BLACKWIN DRAW"),
         ('{"turn": "W"}', "turn 'W': expected one of"),
-        ('{"turn": ["WHITE"]}', r"turn \['WHITE'\]: expected one of"),
-        ('{"turn": "WHITE"}', "board: expected a list of 9 rows .*, not None"),
         ('{"turn": "WHITE", "board": [[], []]}', "board: expected a list of 9 rows .*, not 2 rows"),
-        ('{"turn": "WHITE", "board": {"a": 1}}', "board: expected a list of 9 rows"),
     ],
 )
 def test_what_is_no_state(text: str, message: str) -> None:
@@ -116,13 +111,9 @@ def test_a_clients_move() -> None:
     ("text", "message"),
     [
         ("e4-e5", "^move 'e4-e5': not JSON"),
-        ("3", "expected a JSON object"),
         ('{"to": "a2"}', "^move: from None: expected a square such as e4"),
-        ('{"from": 4, "to": "a2"}', "^move: from 4: expected a square"),
         ('{"from": "a1", "to": "j1"}', "^move: to: square 'j1': expected a1 to i9"),
-        ('{"from": "a1", "to": "a%s"}' % ("9" * 5000), "^move: to: square 'a9*...9*' .*: expected a1 to i9"),
         ('{"from": "a1", "to": "a2", "turn": "W"}', "^move: turn 'W': expected WHITE or BLACK"),
-        ('{"from": "a1", "to": "a2", "turn": ["WHITE"]}', "^move: turn .*: expected WHITE or BLACK"),
     ],
 )
 def test_what_is_no_clients_move(text: str, message: str) -> None:
@@ -163,10 +154,6 @@ def test_the_logs_positions_are_those_of_its_moves() -> None:
             for square in move.captures or ():
                 cells[square] = "."
             assert position.cells == "".join(cells)
-
-
-def test_line_ends_of_windows() -> None:
-    assert read_log(ENGLISH.replace("\n", "\r\n")) == read_log(ENGLISH)
 
 
 def test_a_game_that_starts_elsewhere() -> None:
@@ -248,18 +235,3 @@ def test_what_is_no_log(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         read_log(body)
     assert "\n" not in str(caught.value)
-
-
-def test_a_damaged_board_is_refused_at_once() -> None:
-    # A pattern that tries every way to split the rows would not come back from this.
-    rows = "OOOBBBOOO\n" * 200
-    with pytest.raises(InputError, match="line 2: state: expected rows"):
-        read_log(f"{HEADER}Stato:\n{rows}?\n{HEADER}Inizio partita\n")
-
-
-def test_what_looks_like_a_log() -> None:
-    assert looks_like_log(ENGLISH)
-    assert looks_like_log(ITALIAN)
-    assert not looks_like_log("")
-    assert not looks_like_log((RECORDS / "brandub.otg").read_text(encoding="utf-8"))
-    assert not looks_like_log((RECORDS / "ashton.txt").read_text(encoding="utf-8"))

@@ -1,6 +1,5 @@
 """rank and unrank: a bijection, of exactly the size that the bound counts."""
 
-import json
 from itertools import combinations
 
 import pytest
@@ -15,6 +14,7 @@ from tablut.position import Position
 from tablut.status import position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.commands import answer
 
 
 @pytest.mark.parametrize(("cells", "length"), [(7, 0), (7, 1), (7, 3), (7, 7), (9, 4)])
@@ -37,16 +37,15 @@ def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
         offset += tier.size
 
 
-@pytest.mark.parametrize("name", [pytest.param("ashton-5-4v0", marks=pytest.mark.slow), "brandubh-5-4v0"])
-def test_all_ranks_of_a_small_board(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "step"), [("brandubh-5-4v0", 11), pytest.param("ashton-5-4v0", 1, marks=pytest.mark.slow)]
+)
+def test_ranks_of_a_small_board(name: str, step: int) -> None:
     variant = load_variant(name)
     index = PlacementIndex(variant)
-    seen = set()
-    for rank in range(index.size):
+    for rank in range(0, index.size, step):
         position = index.unrank(rank, "b")
         assert index.rank(position) == rank
-        seen.add(position.cells)
-    assert len(seen) == index.size
 
 
 @settings(deadline=None, max_examples=40)
@@ -111,11 +110,6 @@ def test_no_such_tier() -> None:
         index.rank(Position.parse("9/9/9/9/4K4/9/9/9/4b4 w", 9))
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert run([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     start = answer(capsys, "rank")
     assert start["size"] == "947889249256532407079664255"
@@ -125,11 +119,3 @@ def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "unrank", "0", "--side", "b")["position"].endswith(" b")
     assert run(["unrank", "12345"]) == 0
     assert "rank 12345 of 947889249256532407079664255" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("rank", ["947889249256532407079664255", "-1", "1e5", "²", "9" * 5000, "x"])
-def test_what_is_no_rank_is_one_line(capsys: pytest.CaptureFixture[str], rank: str) -> None:
-    assert run(["unrank", "--", rank]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert captured.out == ""

@@ -241,19 +241,6 @@ def imports_that_run(nodes):
             yield from imports_that_run(node.body)
 
 
-def test_kernels_depend_on_what_they_inline_from_other_rooms():
-    reached = {
-        "counting.reachable.drawing": "counting.census.codes",
-        "counting.reachable.stages": "counting.census.codes",
-        "tablut.play.players.kernels.minimax": "tablut.engine.jit",
-        "tablut.play.players.kernels.playouts": "tablut.engine.jit",
-    }
-    for module, part in reached.items():
-        sources = kernel_cache.imported_sources(module, ROOT / f"{module.replace('.', '/')}.py")
-        assert part in sources
-        assert "tests.twins.search" not in sources
-
-
 @given(st.binary(max_size=200), st.data())
 def test_what_is_sealed_is_unsealed_and_nothing_else(payload, data):
     content = seal(KEY, payload)
@@ -307,26 +294,6 @@ def kernel_locked(dispatcher):
     path = dispatcher._cache.path((numba.typeof(1),), dispatcher.targetctx.codegen())
     path.parent.mkdir(parents=True, exist_ok=True)
     return FileLock(path.with_name(f".{path.name}.lock"))
-
-
-def test_a_kernel_that_cannot_be_compiled_is_not_locked(monkeypatch, tmp_path):
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    wrong = kernel(_plus)
-    for _ in range(2):
-        with pytest.raises(numba.TypingError):
-            wrong("text")
-    assert not wrong._cache._locks
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_a_folder_without_locks_costs_the_waiting_only(monkeypatch, tmp_path):
-    def refuses(self, timeout):
-        raise NotImplementedError
-
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(FileLock, "acquire", refuses)
-    assert kernel(_plus)(1) == 2
-    assert list(tmp_path.rglob("*.kernel"))
 
 
 def test_another_compiler_or_machine_has_files_of_its_own(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ from tablut.cli.shell import run
 from tablut.play.search import SearchLimits
 from tablut.play.terminal import COMMANDS, TerminalGame, TerminalSettings
 from tablut.records import read_record
-from tablut.records.native import record_of, replay
+from tablut.records.native import replay
 
 Captured = pytest.CaptureFixture[str]
 BOARD = re.compile(r"^9  ", re.MULTILINE)
@@ -50,25 +50,15 @@ def test_a_person_plays_either_side(side: str, play) -> None:
     assert f"random ({other}) plays " in out
 
 
-def test_moves_in_any_notation(play) -> None:
-    _, out, _ = play('e4f4|{"from": "e2", "to": "f2", "turn": "BLACK"}|E3-D3', "--side", "both")
-    assert "3. e3-d3" in out
-
-
 WRONG = {
     "e4-e9": "e4-e9: not legal: from e4 one can go to b4 c4 d4 f4 g4 h4",
     "e5-e6": "e5-e6: not legal: the piece on e5 cannot move",
-    "a1-a2": "a1-a2: not legal: there is no piece on a1",
     "a4-a3": "a4-a3: not legal: the piece on a4 is not white's",
     "udno": "'udno': no move and no command, did you mean 'undo'?",
     "e4-": "'e4-': no move and no command, did you mean 'e4-",
-    "e4-z9": "'e4-z9': no move and no command, did you mean 'e4-",
-    "castle": "'castle': no move and no command",
     "e4-f4xe5": "the move is e4-f4",
-    "save": "save: name a file",
     "save /dev/null/file": "output file '/dev/null/file'",
     "undo": "there is no move of yours to take back",
-    "table": "the tablebase does not reach 16 attackers and 8 defenders",
 }
 
 
@@ -127,14 +117,6 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "no tablebase of ashton-5-4v4 ships" in out
 
 
-def test_hints_beside_a_player_with_limits_and_settings_of_its_own(play) -> None:
-    options = ("-v", "ashton-5-4v0", "-p", "5/5/1K3/5/b3b w", "--player", "mcts", "--playouts", "20")
-    _, out, err = play("hint|quit", *options, "--option", "depth=4", "--side", "both")
-    assert re.search(r"^b3-\S+  \(.*\)$", out, re.MULTILINE), err
-    code, out, err = play("", "--player", "mcts", "--option", "nosuch=4", "--side", "none")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-
-
 def test_a_game_to_its_end(play) -> None:
     _, out, err = play("c3-b3|c1-b1|b3-b5|moves|board|quit", "--side", "both", "-v", "ashton-5-4v0")
     assert err == ""
@@ -160,30 +142,6 @@ def test_lines_without_end_and_bytes_that_are_no_text(play, monkeypatch: pytest.
     assert "not a UTF-8 text" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--role", "white"], "--role: is for a game on a server"),
-        (["--timeout", "3"], "--timeout: is for a game on a server"),
-        (["--server", "h", "--timeout", "3"], "--role (none): expected white or black"),
-        (["--server", "h", "--role", "green", "--timeout", "3"], "--role green: expected white or black"),
-        (["--server", "h", "--role", "white"], "--timeout: a server needs it"),
-        (["--server", "h", "--role", "white", "--timeout", "0"], "timeout 0.0: expected a positive number"),
-        (["--server", "h", "--role", "white", "--timeout", "3", "-p", "9/9/9/9/4K4/9/9/9/b8 w"], "--position"),
-        (["--position", "-"], "standard input is for the moves"),
-        (["--player", "nobody"], "player 'nobody': unknown"),
-        (["-p", "9/9/9/9/9/9/9/9/b8 w"], "there is no king"),
-        (["--write-script", "/dev/null/x"], "output file"),
-    ],
-)
-def test_refusals_are_one_line(options: list[str], message: str, play) -> None:
-    code, out, err = play("", *options)
-    assert code in (2, 74)
-    assert out == ""
-    assert message in err
-    assert err.count("\n") == 1
-
-
 def test_every_command_of_the_help_is_obeyed(play) -> None:
     words = [name.split()[0] for name in COMMANDS]
     for word in words:
@@ -207,17 +165,6 @@ def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.Monkey
     assert run(["play", "--side", "both", "--save", str(file)]) == 130
     assert "interrupted; above is what was done" in capsys.readouterr().err
     assert len(read_record(file.read_text(encoding="utf-8")).moves) == 1
-
-
-def test_a_record_keeps_the_captures_and_the_board() -> None:
-    board = Board("ashton")
-    for move in ("e4-f4", "a4-b4", "f4-f2", "i4-e4xe3"):
-        board.push_text(move)
-    before = board.copy()
-    record = record_of(board)
-    assert [str(move) for move in record.moves] == ["e4-f4", "a4-b4", "f4-f2", "i4-e4xe3"]
-    assert (board, board.move_stack) == (before, before.move_stack)
-    assert replay(record).problems == ()
 
 
 def test_a_game_in_python() -> None:

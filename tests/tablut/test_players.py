@@ -1,15 +1,33 @@
 """Players by name, and the command that asks one of them for a move."""
 
+from __future__ import annotations
+
 import json
+import re
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from tablut.board import Board
 from tablut.cli.shell import run
+from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
+from tablut.notation import square_name
+from tablut.play.arena.plan import contestant
+from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_settings, player_names
+from tablut.play.players.kernels.scoring import FIRST, path_tables
+from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
+from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
+from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
+from tablut.play.players.simple import MoveScores
 from tablut.play.search import SearchLimits
-from tablut.variants import load_variant, shipped_variants
+from tablut.position import Move
+from tablut.variants import load_variant, shipped_variants, variant_names
+from tests.support.commands import answer
+from tests.twins.kernels import find_path
 
 Captured = pytest.CaptureFixture[str]
 
@@ -32,19 +50,6 @@ def test_every_player_plays_every_variant(variant, name):
         board.push(choice.move)
 
 
-def test_search_beats_chance():
-    variant = load_variant("brandubh")
-    players = {
-        "black": make_player("alphabeta", variant, PlayerOptions(hash_mib=1)),
-        "white": make_player("random", variant, PlayerOptions(seed=3)),
-    }
-    for _ in range(3):
-        board = Board(variant)
-        while board.outcome() is None and board.ply < 200:
-            board.push(players[board.turn].choose(board, SearchLimits(nodes=3000)).move)
-        assert board.outcome().winner == "black"
-
-
 def test_the_random_player_is_its_seed():
     board = Board("ashton")
     games = []
@@ -60,52 +65,401 @@ def test_unknown_players_are_named_with_the_known_ones():
     assert set(player_names()) == set(PLAYERS)
 
 
-def answer(capsys: Captured, *arguments: str) -> dict:
-    assert run(["bestmove", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def test_the_command_follows_the_game(capsys: Captured):
-    first = answer(capsys, "-v", "brandubh", "--player", "random", "--seed", "4")
+    first = answer(capsys, "bestmove", "-v", "brandubh", "--player", "random", "--seed", "4")
     assert (first["score"], first["mate"], first["depth"], first["nodes"]) == (None, None, 0, 0)
-    second = answer(capsys, "-v", "brandubh", "--nodes", "2000", "--hash", "1", "-m", first["move"])
+    second = answer(capsys, "bestmove", "-v", "brandubh", "--nodes", "2000", "--hash", "1", "-m", first["move"])
     assert second["position"].endswith(" w")
     assert isinstance(second["score"], int)
-    deep = answer(capsys, "-v", "brandubh", "--depth", "3", "--hash", "1")
+    deep = answer(capsys, "bestmove", "-v", "brandubh", "--depth", "3", "--hash", "1")
     assert deep["depth"] == 3
 
 
-def test_people_see_board_move_score_and_line(capsys: Captured):
-    assert run(["bestmove", "-v", "ashton-7-4v1", "--nodes", "20000", "--hash", "1"]) == 0
-    shown = capsys.readouterr().out
-    for expected in ("♔", "white to move", "move   d4-b4", "wins in 3 plies", "line   d4-b4 "):
-        assert expected in shown
+# -- the players of the sources: what the documents say of them, as cases ----------------
+
+
+MONTE_CARLO = ("mcts", "mcts-expanded", "mcts-improved", "mcts-heuristic")
+SOURCES = ("greedy", "heuristic", *MONTE_CARLO, "payoff", "minimax3")
+ONE = SearchLimits(nodes=1)
+
+
+def chosen(name: str, position: str, seeds: int = 12, limits: SearchLimits = ONE, **settings: str) -> set[str]:
+    """Return what a player chooses under mcgill with different seeds."""
+    board = Board("mcgill", position)
+    options = [PlayerOptions(seed, hash_mib=1, settings=tuple(settings.items())) for seed in range(seeds)]
+    return {str(make_player(name, "mcgill", option).choose(board, limits).move) for option in options}
+
+
+def move_of(board: Board, text: str) -> Move:
+    return Move.parse(text, board.size)
+
+
+# -- greedy, section II --------------------------------------------------------------------
+
+
+CAPTURE_OR_WIN = "3b5/9/9/9/9/9/9/2wb1w3/7K1 w"
+
+
+def test_greedy_captures_rather_than_win() -> None:
+    """'Prioritizing a piece capture to moving directly to a corner if presented with an open path.'"""
+    assert Board("mcgill", CAPTURE_OR_WIN).is_legal("h1-i1")
+    assert chosen("greedy", CAPTURE_OR_WIN) == {"f2-e2"}
+
+
+def test_greedy_does_not_prefer_the_king() -> None:
+    position = "9/9/9/3b3b1/9/9/1bw2bK2/9/9 b"  # black can capture the king or a defender
+    found = chosen("greedy", position, seeds=40)
+    outcomes = Counter()
+    for move in found:
+        board = Board("mcgill", position)
+        board.push(move)
+        outcome = board.outcome()
+        outcomes["king" if outcome else "soldier"] += 1
+        assert outcome or board.captured(), move
+    assert set(outcomes) == {"king", "soldier"}
+
+
+def test_greedy_runs_for_the_nearest_corner() -> None:
+    assert chosen("greedy", "9/9/9/9/9/9/2K6/9/6b2 w") == {"c3-a3", "c3-c1", "c3-c9", "c3-i3"}
+    # Black has no king: without a capture, anything goes.
+    assert len(chosen("greedy", "9/9/9/9/9/9/2K6/9/6b2 b")) > 3
+    # A king that cannot come nearer leaves it to chance.
+    assert len(chosen("greedy", "9/4b4/9/9/b8/9/K8/w8/9 w", seeds=20)) > 3
+
+
+@pytest.mark.parametrize("name", variant_names())
+def test_greedy_captures_when_it_can(name: str) -> None:
+    variant = load_variant(name)
+    random, captures = Random(2), 0
+    for seed in range(12 if variant.size < 9 else 3):
+        board = Board(variant)
+        player = make_player("greedy", variant, PlayerOptions(seed=seed))
+        while board.outcome() is None and board.ply < 40:
+            could = False
+            for move in list(board.legal_moves):
+                board.push(move)
+                could = could or bool(board.captured()) or board.captured_king() is not None
+                board.pop()
+            choice = player.choose(board, ONE).move if board.ply % 2 else random.choice(list(board.legal_moves))
+            by_player = board.ply % 2 == 1
+            board.push(choice)
+            if by_player and could:
+                captures += 1
+                assert board.captured() or board.captured_king() is not None
+    assert captures > 0
+
+
+# -- victory paths, section III-A ----------------------------------------------------------
+
+
+def on_path(position: str) -> bool:
+    variant = load_variant("mcgill")
+    engine = engine_for(variant)
+    board = Board(variant, position)
+    return bool(find_path(engine.tables, path_tables(variant), engine.board(board.position.cells, "b"))[1])
+
+
+CLEAR_EDGE = "9/9/9/9/b7b/9/9/9/4K4 b"
+SAFE_EDGE = "9/6w2/8K/b7b/9/9/9/9/4b4 b"
+FIGURE_7 = "9/b8/9/8K/8b/9/9/9/4b4 b"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("position", "expected"),
     [
-        (["--player", "nobody"], "player 'nobody'"),
-        (["--nodes", "0"], "nodes 0"),
-        (["--movetime", "-1"], "movetime -1.0"),
-        (["-v", "ashton-5-4v0", "-m", "c3-c5"], "move c3-c5"),
-        (["--tablebase", "nowhere"], "nowhere"),
-        (["--playouts", "0"], "playouts 0"),
-        (["--playouts", "100"], "limits: none given that would end this; name a time, a number of nodes or a depth"),
-        (["--player", "mcts", "--depth", "3"], "name a time, a number of nodes or a number of playouts"),
-        (["--player", "payoff", "--playouts", "9"], "name a time, a number of nodes or a depth"),
-        (["--player", "random", "--option", "c=1"], "option 'c': unknown to player random; it has none"),
-        (["--player", "mcts", "--option", "size=1"], "option 'size': unknown to player mcts; its options are depth, "),
-        (["--player", "mcts", "--option", "depth=0"], "option depth='0': expected a whole number from 1 to 512"),
-        (["--player", "mcts", "--option", "c=nan"], "option c='nan': expected a number from 0 to 1000"),
-        (["--player", "mcts", "--option", "turn=mine"], "option turn='mine': expected aware or blind"),
-        (["--player", "payoff", "--option", "own"], "option 'own': expected NAME=VALUE"),
-        (["--player", "minimax3", "--option", "piece=1e3"], "option piece='1e3': expected a whole number"),
+        (CLEAR_EDGE, True),  # figure 5
+        ("9/9/9/9/b5b2/9/9/9/2b1K4 b", False),  # not clear, and soldiers can come between
+        (SAFE_EDGE, True),  # figure 6: no soldier of black on the second row
+        ("9/w4b3/8K/b7b/9/9/9/9/4b4 b", False),  # one on the last row before the corner, and no room to take it
+        (FIGURE_7, True),
+        ("9/9/b8/8K/8b/9/9/9/4b4 b", False),  # one, but on another row
+        ("9/9/9/9/b7b/9/9/2b6/1K7 b", False),  # beside a hostile corner, where one soldier takes the king
     ],
 )
-def test_bad_input_is_one_line_and_code_2(capsys: Captured, arguments, words):
-    assert run(["bestmove", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert words in printed.err
-    assert printed.err.count("\n") == 1
+def test_figures_5_to_7(position: str, expected: bool) -> None:
+    assert on_path(position) is expected
+
+
+def test_figure_7_played_out() -> None:
+    """'Able to move forward and capture the piece by sandwiching it between the corner square and himself.'"""
+    board = Board("mcgill", FIGURE_7)
+    board.push("a8-i8")
+    board.push("i6-i7")
+    assert [square_name(square, 9) for square in board.captured()] == ["i8"]
+    replies = 0
+    for reply in list(board.legal_moves):
+        board.push(reply)
+        assert board.outcome() is None
+        board.push("i7-i9")
+        assert board.outcome().winner == "white"
+        board.pop()
+        board.pop()
+        replies += 1
+    assert replies > 20
+
+
+def test_five_plies_ahead() -> None:
+    """'Clear paths to victory up to five total moves ahead': the king goes to figure 7's square at once."""
+    position = "9/b8/9/5K3/8b/9/9/9/4b4 w"
+    assert "f6-i6" in chosen("heuristic", position, seeds=30)
+    for move in chosen("heuristic", position, seeds=30):
+        board = Board("mcgill", position)
+        board.push(move)
+        assert on_path(board.text), move
+
+
+# -- scores, section III-B -----------------------------------------------------------------
+
+
+def score(position: str, move: str, *, win_first: bool = False) -> int:
+    board = Board("mcgill", position)
+    return MoveScores(board.variant, win_first=win_first).of(board, [move_of(board, move)])[0]
+
+
+OPEN = "4b4/9/9/9/4K4/9/9/9/9"
+BETWEEN = "2w6/3b5/9/9/4K4/1b7/9/9/9 w"
+
+
+@pytest.mark.parametrize(
+    ("position", "move", "points"),
+    [
+        (f"{OPEN} w", "e5-e4", 5 + 1),  # an open path, a central square
+        (f"{OPEN} w", "e5-e2", 5),
+        (CAPTURE_OR_WIN, "f2-e2", 10 + 5),
+        (CAPTURE_OR_WIN, "c2-c5", 5),
+        (CAPTURE_OR_WIN, "h1-i1", 5),  # the corner is no more than a path
+        (BETWEEN, "c9-c4", 5 - 5),
+        (BETWEEN, "c9-c3", 5),
+        ("9/9/9/7b1/9/9/5bK2/w8/9 w", "a2-a4", 5 - 1000),
+        ("9/9/9/9/9/9/3bK4/5b3/9 b", "f2-f3", 1000 + 1000),
+        ("3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 b", "d1-d2", 1000),
+        (f"{OPEN} b", "e9-d9", 0),
+        ("9/3w5/9/9/9/1w7/9/9/2b1K4 b", "c1-c4", -5),
+    ],
+)
+def test_the_table(position: str, move: str, points: int) -> None:
+    assert score(position, move) == points
+
+
+def test_winning_goes_before_the_table() -> None:
+    assert score(CAPTURE_OR_WIN, "h1-i1", win_first=True) == 5 + 2 * FIRST
+    assert chosen("heuristic", CAPTURE_OR_WIN) == {"h1-i1", "h1-a1"}
+    assert chosen("heuristic", CAPTURE_OR_WIN, win="table") == {"f2-e2"}
+
+
+# -- Monte Carlo, sections IV and V --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "position"),
+    [
+        *((name, "2b6/9/9/9/9/9/9/9/1K3w3 w") for name in ("mcts", "mcts-heuristic")),
+        *((name, "9/9/9/9/9/9/3bK4/5b3/9 b") for name in ("mcts", "mcts-improved", "mcts-heuristic")),
+    ],
+)
+def test_monte_carlo_wins_in_one(name: str, position: str) -> None:
+    for move in chosen(name, position, seeds=4, limits=SearchLimits(playouts=3000)):
+        board = Board("mcgill", position)
+        turn = board.turn
+        board.push(move)
+        assert board.outcome() is not None, move
+        assert board.outcome().winner == turn
+
+
+def test_expanded_definitions_make_black_forget_to_capture() -> None:
+    """Table IV: 'determining that being able to kill the king is a winning state, before actually killing the king'."""
+    position = "9/8w/9/7b1/9/6w2/5bK2/b5w2/9 b"
+    many = SearchLimits(playouts=2000)
+    assert len(chosen("mcts-expanded", position, limits=many)) > 3
+    assert chosen("mcts-expanded", position, limits=many, turn="aware") == {"h6-h3"}
+    assert chosen("mcts-improved", position, limits=many) == {"h6-h3"}
+
+
+def test_black_loses_with_expanded_definitions_as_in_table_iv() -> None:
+    lost = 0
+    for seed in range(6):
+        board = Board("mcgill")
+        black = make_player("mcts-expanded", "mcgill", PlayerOptions(seed, hash_mib=4))
+        white = make_player("greedy", "mcgill", PlayerOptions(seed + 100))
+        while board.outcome() is None:
+            board.push((black if board.turn == "black" else white).choose(board, SearchLimits(playouts=400)).move)
+        lost += board.outcome().winner == "white"
+    assert lost >= 5
+
+
+def test_expanded_definitions_for_one_side_alone() -> None:
+    """Table V's player: as black it is the traditional one, as white the expanded one."""
+    board = Board("mcgill")
+    for ply, plain in enumerate(({}, {"expanded": "both", "turn": "blind"})):
+        limits = SearchLimits(playouts=400)
+        mixed = make_player("mcts-expanded", "mcgill", PlayerOptions(3, 1, settings=(("expanded", "white"),)))
+        other = make_player("mcts", "mcgill", PlayerOptions(3, 1, settings=tuple(plain.items())))
+        assert mixed.choose(board, limits) == other.choose(board, limits), ply
+        board.push(next(iter(board.legal_moves)))
+
+
+def test_the_filter_lets_only_the_best_moves_through() -> None:
+    board = Board("mcgill")
+    player = FilteredPlayer(board.variant, PlayerOptions(seed=1, hash_mib=1))
+    for _ in range(8):
+        best = MoveScores(board.variant, win_first=True).best(board, list(board.legal_moves))
+        choice = player.choose(board, SearchLimits(playouts=200))
+        assert choice.move in best
+        assert choice.playouts == (200 if len(best) > 1 else 0)
+        board.push(choice.move)
+
+
+def test_what_was_learnt_is_kept_only_by_the_last_one() -> None:
+    board = Board("mcgill")
+    moves = list(board.legal_moves)
+    for keep, visits in (("no", 300), ("yes", 600)):
+        player = MonteCarloPlayer(board.variant, PlayerOptions(1, 1, settings=(("keep", keep),)))
+        for _ in range(2):
+            found = player.statistics(board, moves, SearchLimits(playouts=300))
+        assert visits <= sum(row.visits for row in found) <= visits + 20
+
+
+def test_a_full_memory_is_no_end() -> None:
+    """One mebibyte has 32,768 places; playouts go on without them, and the next move starts anew."""
+    board = Board("mcgill")
+    player = MonteCarloPlayer(board.variant, PlayerOptions(1, 1, settings=(("keep", "yes"),)))
+    found = player.statistics(board, list(board.legal_moves), SearchLimits(playouts=40_000))
+    assert sum(row.visits for row in found) >= 40_000
+    again = player.statistics(board, list(board.legal_moves), SearchLimits(playouts=100))
+    assert 100 <= sum(row.visits for row in again) < 120
+
+
+# -- minimax -------------------------------------------------------------------------------
+
+
+def test_payoff_prefers_a_win_to_everything() -> None:
+    """Here a capture as well: 'if there is a winning state on one level, it is sure to be chosen'."""
+    board = Board("mcgill", CAPTURE_OR_WIN)
+    choice = PayoffPlayer(board.variant, PlayerOptions()).choose(board, SearchLimits(depth=4))
+    assert (choice.mate, choice.depth) == (1, 1)
+    board.push(choice.move)
+    assert board.outcome().winner == "white"
+
+
+def test_payoff_tells_what_it_has_proved_only() -> None:
+    """With weights that drown the end, nothing is called proven."""
+    board = Board("mcgill", "9/9/9/9/2K6/9/9/7b1/9 w")
+    loud = PlayerOptions(settings=parse_settings(["own=1000000"]))
+    assert PayoffPlayer(board.variant, loud).choose(board, SearchLimits(depth=3)).mate is None
+    assert PayoffPlayer(board.variant, PlayerOptions()).choose(board, SearchLimits(depth=3)).mate == 3
+
+
+def test_minimax3_looks_three_plies_ahead_and_no_further() -> None:
+    board = Board("berkeley")
+    choice = make_player("minimax3", "berkeley").choose(board, SearchLimits(nodes=10_000_000))
+    assert choice.depth == 3
+    shallow = make_player("minimax3", "berkeley", PlayerOptions(settings=(("depth", "1"),)))
+    assert shallow.choose(board, SearchLimits(nodes=10_000_000)).nodes == len(board.legal_moves)
+
+
+# -- all of them ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_seed_and_a_budget_make_a_game(name: str) -> None:
+    kinds = [SearchLimits(nodes=600)] + ([SearchLimits(playouts=60)] if name in MONTE_CARLO else [])
+    for limits in kinds:
+        games = []
+        for seed in (1, 1, 2):
+            board = Board("brandubh")
+            player = make_player(name, "brandubh", PlayerOptions(seed=seed, hash_mib=1))
+            while board.outcome() is None and board.ply < 16:
+                board.push(player.choose(board, limits).move)
+            games.append(board.move_stack)
+        assert games[0] == games[1]
+        assert (games[0] == games[2]) == (name in ("payoff", "minimax3"))
+
+
+@pytest.mark.parametrize("name", [*MONTE_CARLO, "payoff", "minimax3"])
+def test_nodes_are_kept(name: str) -> None:
+    player = make_player(name, "ashton", PlayerOptions(hash_mib=1))
+    assert 0 < player.choose(Board("ashton"), SearchLimits(nodes=500)).nodes <= 500 + 8
+
+
+def play(name: str, variant, seed: int, plies: int, limits: SearchLimits) -> Board:
+    """Return a game of a player against random moves; every move is checked by the board."""
+    random, board = Random(seed), Board(variant)
+    player = make_player(name, variant, PlayerOptions(seed=seed, hash_mib=1))
+    while board.outcome() is None and board.ply < plies:
+        if board.ply % 2 == seed % 2:
+            board.push(player.choose(board, limits).move)
+        else:
+            board.push(random.choice(list(board.legal_moves)))
+    return board
+
+
+@pytest.mark.slow
+def test_a_thousand_games_without_an_illegal_move() -> None:
+    ended = Counter()
+    for number, (name, variant) in enumerate(product(SOURCES, variant_names())):
+        for seed in range(10):
+            board = play(name, variant, number + seed, 120, SearchLimits(nodes=200))
+            ended[name] += board.outcome() is not None
+    assert len(SOURCES) * len(variant_names()) * 10 >= 1000
+    assert all(ended[name] > 50 for name in SOURCES), ended
+
+
+def test_sources_beat_random_moves() -> None:
+    """Table I for greedy, and more so for the others; two games a side are enough to see that."""
+    for name in ("greedy", "heuristic", "mcts-heuristic", "payoff"):
+        won = 0
+        for seed in range(4):
+            board = play(name, "mcgill", seed, 200, SearchLimits(nodes=4000))
+            mine = "black" if seed % 2 == 0 else "white"
+            won += board.outcome() is not None and board.outcome().winner == mine
+        assert won >= 3, name
+
+
+def test_the_command_passes_options_on(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bestmove", "-v", "mcgill", "--player", "mcts", "--playouts", "200", "--option", "depth=3", "--json"]
+    assert run([*arguments, "--option", "from=root"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["playouts"] == 200
+    assert answer["nodes"] <= 600
+
+
+def test_a_match_names_their_budgets_and_options() -> None:
+    one = contestant("mcts@playouts=100,option.depth=5", ONE)
+    assert (one.limits, one.options.settings) == (SearchLimits(playouts=100), (("depth", "5"),))
+    assert one.make(load_variant("brandubh"), 1).settings["depth"] == 5
+    with pytest.raises(InputError, match="option 'deep': unknown to player mcts"):
+        contestant("mcts@option.deep=5", ONE).make(load_variant("brandubh"), 1)
+    with pytest.raises(InputError, match=r"expected key=value with one of .*playouts.*option\.NAME"):
+        contestant("mcts@rollouts=5", ONE)
+
+
+# -- the page -------------------------------------------------------------------------------
+
+
+def test_the_players_page_names_every_player_with_its_options() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
+    rows: dict[str, str] = {}
+    for name, told in re.findall(r"^\| `([\w-]+)` \|(.*)\|$", page, re.MULTILINE):
+        rows.setdefault(name, told)  # the first table describes them; a later one has results
+    assert set(PLAYERS) <= set(rows)
+    for name, declared in (
+        ("mcts", MONTE_CARLO_SETTINGS),
+        ("payoff", PayoffPlayer.declared),
+        ("minimax3", MinimaxPlayer.declared),
+    ):
+        told = dict(re.findall(r"`([a-z]+)=([^`]*)`", rows[name]))
+        assert set(told) == set(declared)
+        for option, default in told.items():
+            assert str(declared[option].default).startswith(default.rstrip("…")), (name, option)
+
+
+# -- players of others ---------------------------------------------------------------------
+
+
+def test_players_refuse_games_that_are_over() -> None:
+    board = Board("ashton-5-4v0", "5/5/5/bK3/1b3 w")
+    while board.outcome() is None:
+        board.push(next(iter(board.legal_moves)))
+    for name in SOURCES:
+        with pytest.raises(InputError, match="the game is over"):
+            make_player(name, "ashton-5-4v0", PlayerOptions(hash_mib=1)).choose(board, ONE)

@@ -180,26 +180,6 @@ def test_pruning_changes_no_value(name: str, kind: str) -> None:
                 assert value == naive.value(result.position, depth - 1, position.side, [position])
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "berkeley"])
-def test_minimax_knows_the_positions_of_the_game(name: str) -> None:
-    variant = load_variant(name)
-    naive = NaiveMinimax(variant, "payoff", WEIGHTS["payoff"])
-    board = Board(variant)
-    history = [board.position]
-    for _ in range(2):  # there and back by both sides, but for the last ply
-        for move in list(board.legal_moves)[:1]:
-            board.push(move)
-            history.append(board.position)
-    for move in board.move_stack[:1]:
-        back = f"{str(move)[3:]}-{str(move)[:2]}"
-        if board.is_legal(back):
-            board.push(back)
-            history.append(board.position)
-    read = [naive.game.read(str(position)) for position in history]
-    value, _ = searched(variant, "payoff", read[-1], 2, read[:-1])
-    assert value == naive.value(read[-1], 2, read[-1].side, read[:-1])
-
-
 @kernel
 def draw(state, counts, outputs, below):
     s = pointer(state)

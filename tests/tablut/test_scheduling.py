@@ -65,18 +65,6 @@ def test_any_text_is_refused_in_one_line(address: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["tls://127.0.0.1:9", "ucx://127.0.0.1:9"])
-def test_a_protocol_that_is_not_set_up_is_bad_input(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_client(*_: object, **__: object) -> None:
-        raise AssertionError("a client that fails half-way can hang the next one")
-
-    monkeypatch.setattr("distributed.Client", no_client)
-    with pytest.raises(InputError) as caught, open_scheduler(1, address):
-        pass
-    assert caught.value.exit_code == 2
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])
 def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(scheduling, "_PATIENCE", 0.5)

@@ -1,18 +1,14 @@
 """Limits of a search: time kept under load, nodes repeatable, stopping, and what is refused."""
 
-import json
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
-from random import Random
 
-import numpy as np
 import pytest
 
 from tablut.board import Board
-from tablut.engine import engine_for
 from tablut.engine.jit import monotonic_ns
 from tablut.errors import InputError
 from tablut.indexing.values import Verdict, verdict_of
@@ -20,10 +16,9 @@ from tablut.play.search import state as at
 from tablut.play.search import tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK, WAITS
-from tablut.play.search.ordering import is_legal
 from tablut.play.search.searcher import Searcher, time_margin
 from tablut.play.search.transposition import empty_table
-from tablut.position import Move, Position
+from tablut.position import Move
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.support.waiting import PATIENCE, stopping
@@ -206,30 +201,6 @@ def test_recursive_kernels_have_one_version(ashton):
     assert not [variable.name for variable in module.global_variables if "unresolved" in variable.name]
 
 
-def test_a_move_of_the_table_is_checked():
-    """`is_legal` on all 14 bits of a move, against the moves generated."""
-    from tablut.engine.jit import kernel, pointer
-    from tablut.engine.records import flat
-
-    @kernel
-    def legal_codes(tables, board, found):
-        t = flat(tables)
-        for code in range(1 << 14):
-            found[code] = is_legal(t, pointer(board), code)
-
-    random = Random(2)
-    for name in ("ashton", "mcgill", "brandubh-5-4v4"):
-        board = Board(name)
-        engine = engine_for(board.variant)
-        for _ in range(8):
-            if board.outcome() is None:
-                board.push(random.choice(list(board.legal_moves)))
-        array = engine.board(board.position.cells, board.position.side)
-        found = np.zeros(1 << 14, dtype=np.bool_)
-        legal_codes(engine.tables, array, found)
-        assert np.flatnonzero(found).tolist() == sorted(engine.legal_moves(array).tolist())
-
-
 # -- tablebases ------------------------------------------------------------------------
 
 
@@ -304,17 +275,3 @@ def test_the_move_limit_spoils_a_tablebase_win():
         found = searcher.search(board, SearchLimits(nodes=300))
         assert found.mate == mate
     assert searcher._state.counters[at.LIMIT_PLY] == 4
-
-
-def test_bestmove_prints_what_the_interface_says():
-    command = [sys.executable, "-m", "tablut", "bestmove", "-v", "ashton-7-4v1", "--nodes", "5000", "--json"]
-    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert (answer["move"], answer["score"], answer["mate"]) == ("d4-b4", MATE - 3, 3)
-    assert answer["pv"][0] == "d4-b4"
-    assert len(answer["pv"]) == 3
-    assert answer["depth"] >= 3
-    assert answer["tbhits"] == 0
-    assert 0 < answer["nodes"] <= 5000
-    assert answer["variant"] == "ashton-7-4v1"
-    assert Position.parse(answer["position"], 7) == Board("ashton-7-4v1").position
-    assert answer["provenance"]["command"].startswith("tablut bestmove")

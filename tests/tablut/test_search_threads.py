@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError, MachineError
-from tablut.play.arena import MatchPlan, contestant, play_match
 from tablut.play.players import PlayerOptions, make_player, player_names
-from tablut.play.protocol.engine import Engine, EngineOptions
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
 from tablut.play.search.limits import MOST_THREADS
@@ -115,11 +113,6 @@ def test_threads_share_the_table_and_nothing_else_that_they_write():
     ]
     assert not lines[0] & lines[1]
     assert not lines[1] & lines[2]
-
-
-def cache_lines(array):
-    begin = array.ctypes.data
-    return range(begin // 64, -(-(begin + array.nbytes) // 64))
 
 
 # -- searching --------------------------------------------------------------------------
@@ -263,25 +256,6 @@ def test_an_interrupt_ends_the_process_and_its_threads():
 # -- where threads are asked for ----------------------------------------------------------
 
 
-def test_every_door_takes_threads():
-    brandubh = load_variant("brandubh")
-    one = contestant("alphabeta@threads=2,nodes=300", SearchLimits(nodes=1))
-    assert one.options.threads == 2
-    match = play_match(MatchPlan(brandubh, one, contestant("random", SearchLimits(nodes=1)), games=2))
-    assert match.summary.a == "alphabeta@threads=2,nodes=300"
-    assert match.summary.faults == []
-    lines: list[str] = []
-    engine = Engine(lines.append, EngineOptions("brandubh", hash=1))
-    for line in ("setoption name Threads value 2", "position startpos", "go nodes 3000"):
-        engine.handle(line)
-    engine.finish()
-    assert lines[-1].startswith("bestmove ")
-    assert engine._player._searcher._crew._workers  # type: ignore[union-attr]
-    lines.clear()
-    engine.handle("uci")
-    assert f"option name threads type spin min 1 max {MOST_THREADS} default 2" in lines
-
-
 @pytest.mark.parametrize("name", player_names())
 def test_who_cannot_use_threads_says_so(name):
     brandubh = load_variant("brandubh")
@@ -292,17 +266,3 @@ def test_who_cannot_use_threads_says_so(name):
         return
     with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
         make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))
-
-
-def test_a_program_without_threads_is_refused_them():
-    command = f"{sys.executable} -c \"input();print('uciok',flush=True);input()\""
-    with pytest.raises(InputError, match="has no option threads"):
-        contestant(f"program:{command}@threads=2,nodes=1", SearchLimits(nodes=1)).make(load_variant("brandubh"), 1)
-
-
-def test_matches_that_were_kept_before_there_were_threads_go_on():
-    one = contestant("alphabeta@nodes=50", SearchLimits(nodes=1), PlayerOptions(hash_mib=2))
-    plan = MatchPlan(load_variant("brandubh"), one, one, games=2)
-    assert plan.digest == "9edd06014d433a8f4b41c5d310746340653d3ecd56a926ef60d9d75f4721d1f6"
-    several = one._replace(options=one.options._replace(threads=2))
-    assert plan._replace(first=several).digest != plan.digest

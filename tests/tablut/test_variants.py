@@ -7,7 +7,7 @@ import pytest
 
 from tablut.errors import VariantError
 from tablut.notation import square_name
-from tablut.variants import load_variant, rule_fields, shipped_variants, variant_names
+from tablut.variants import load_variant, rule_fields, shipped_variants
 
 # name: size, attackers, defenders, first, king cells, camp cells, free cells, escapes, those in reach
 SHIPPED = {
@@ -25,10 +25,6 @@ SHIPPED = {
     "brandubh-5-4v4": (5, 4, 4, "black", 21, 0, 20, 4, 4),
     "brandubh-7-4v1": (7, 4, 1, "black", 45, 0, 44, 4, 4),
 }
-
-
-def test_what_ships() -> None:
-    assert set(variant_names()) == set(SHIPPED)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -184,43 +180,23 @@ def test_a_camp_without_a_soldier_stays_empty(tmp_path: Path) -> None:
 
 BAD = {
     "ragged": ([("*...A...*", "*...A...")], "field 'terrain': row 2 ('*...A...') has 8 cells, not 9"),
-    "even": ([("*...A...*\n", "")], "field 'terrain': has 8 rows"),
     "unknown letter": ([("*...A...*", "*...Q...*")], "unknown letter 'Q'"),
     "no castle": ([("BB..T..CC", "BB.....CC")], "has 0 castle cells (T)"),
-    "two castles": ([("BB..T..CC", "BB.TT..CC")], "has 2 castle cells (T)"),
     "corner inside": ([("*.......*", "*..X....*")], "has 'X' on d7, which is not a corner"),
     "two kings": ([("bbwwKwwbb", "bbwwKKwbb")], "field 'start': has 2 kings (K)"),
-    "no king": ([("bbwwKwwbb", "bbww.wwbb")], "field 'start': has 0 kings (K)"),
     "unknown piece": ([("....w....", "....x....")], "unknown letter 'x'"),
-    "defender in a camp": ([("...bbb...\n", "...wbb...\n")], "has a defender on d9, a camp cell"),
-    "soldier on the castle": ([("bbwwKwwbb", "bbKwbwwbb")], "has an attacker on e5, the castle"),
     "king on an escape": ([("bbwwKwwbb", "bbww.wwbb"), ("...bbb...", ".K.bbb...")], "has the king on b9, an escape"),
     "start of another size": ([('start = """\n...bbb...\n....b....\n', 'start = """\n')], "field 'start': row 1"),
     "wrong value": ([('pass = "nobody"', 'pass = "sometimes"')], "field 'castle.pass': expected 'nobody', 'king' or"),
-    "quoted boolean": ([("armed = true", 'armed = "true"')], "field 'king.armed': expected true or false, not 'true'"),
     "unknown field": ([("armed = true", "armed = true\nflies = true")], "field 'king.flies': is not a field"),
     "missing field": ([('repetition = "draw"\n', "")], "field 'repetition': is missing"),
-    "missing table": (
-        [("[camps]\nhostile = true\nshelter = true\ninert = []\n", "")],
-        "field 'camps': is missing, and",
-    ),
     "inert cell elsewhere": ([("inert = []", 'inert = ["e5"]')], "field 'camps.inert': e5 is not a camp cell"),
-    "inert cell nowhere": ([("inert = []", 'inert = ["k5"]')], "field 'camps.inert': square 'k5': expected a1 to i9"),
     "move limit": ([('repetition = "draw"', 'repetition = "draw"\nmove_limit = 0')], "field 'move_limit': "),
-    "misspelt field": (
-        [("armed = true", "aremd = true")],
-        "field 'king.aremd': is not a field of variant files; did you mean 'armed'? (and 1 more error)",
-    ),
     "misspelt table": (
         [("[castle]", "[castel]")],
         "field 'castel': is not a field of variant files; did you mean 'castle'",
     ),
-    "move limit of 2**63": (
-        [('repetition = "draw"', 'repetition = "draw"\nmove_limit = 9223372036854775808')],
-        "field 'move_limit': expected a number up to 1,000,000, not 9223372036854775808",
-    ),
     "inert text": ([("inert = []", 'inert = "e1"')], "field 'camps.inert': expected a list of texts, not 'e1'"),
-    "table as list": ([("[king]", "[[king]]")], "field 'king': expected a table, such as [castle], not"),
     "another game's name": (
         [("format = 1", 'format = 1\nname = "Leiden"')],
         "field 'name': 'Leiden' ships and is another game; choose another name",
@@ -241,20 +217,6 @@ def test_a_wrong_file_is_refused_with_its_name_and_field(case: str, tmp_path: Pa
     assert "\n" not in str(caught.value) or case == "not TOML"
 
 
-def test_black_needs_an_attacker(tmp_path: Path) -> None:
-    path = user_file(tmp_path, base="brandubh-5-4v0")
-    text = Path(path).read_text(encoding="utf-8")
-    Path(path).write_text(text.replace("..b..", ".....").replace("b.K.b", "..K.."), encoding="utf-8")
-    with pytest.raises(VariantError, match="has no attacker"):
-        load_variant(path)
-
-
-def test_a_corner_rule_is_needed_where_there_are_royal_corners(tmp_path: Path) -> None:
-    path = user_file(tmp_path, ("[corners]\nhostile = true\n", ""), base="brandubh")
-    with pytest.raises(VariantError, match=r"field 'corners': is missing, and the terrain has X corners"):
-        load_variant(path)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -272,12 +234,6 @@ def test_an_unknown_variant_is_refused(name: str, message: str) -> None:
         load_variant(name)
 
 
-def test_a_file_beside_is_named_for_one_that_is_not_there(tmp_path: Path) -> None:
-    path = Path(user_file(tmp_path, name="my-rules.toml"))
-    with pytest.raises(VariantError, match=r"did you mean '.*my-rules.toml'"):
-        load_variant(str(path.with_name("my-ruels.toml")))
-
-
 def test_a_file_of_another_ending_is_read_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path(user_file(tmp_path, name="my-rules.toml"))
     path.rename(tmp_path / "my-rules")
@@ -291,11 +247,6 @@ def test_a_file_of_another_ending_is_read_by_its_path(tmp_path: Path, monkeypatc
         load_variant("./leiden")
 
 
-@pytest.mark.parametrize("name", variant_names())
-def test_shipped_names_are_read_in_any_case(name: str) -> None:
-    assert load_variant(name.upper()) is load_variant(name.title()) is load_variant(name)
-
-
 def test_a_users_file_never_has_the_name_of_another_game(tmp_path: Path) -> None:
     path = user_file(tmp_path, ('repetition = "draw"', 'repetition = "none"'), name="Ashton.toml")
     assert load_variant(path).name == "Ashton.toml"
@@ -306,10 +257,3 @@ def test_a_users_file_never_has_the_name_of_another_game(tmp_path: Path) -> None
 def test_squares_of_a_file_are_read_in_any_case(tmp_path: Path) -> None:
     upper, lower = (user_file(tmp_path, ("inert = []", f'inert = ["{name}"]')) for name in ("E1", "e1"))
     assert load_variant(upper).digest == load_variant(lower).digest
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bytes.toml"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(VariantError, match="not a UTF-8 text file"):
-        load_variant(str(path))
