@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
-        {name: "tablut.store.records" for name in ("DamagedError", "StoreError", "TooNewError", "TooOldError")},
+        dict.fromkeys(("DamagedError", "StoreError", "TooNewError", "TooOldError"), "tablut.store.records"),
     )
 
 __all__ = ["DamagedError", "StoreError", "TooNewError", "TooOldError"]
