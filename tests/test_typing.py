@@ -22,8 +22,6 @@ LAZY = [
     "counting.census",
     "counting.exclusions",
     "counting.reachable",
-    "counting.reachable.construction",
-    "counting.reachable.explanation",
     "reports.site",
     "retrograde",
     "retrograde.proofs",
