@@ -90,14 +90,6 @@ class Naive:
         return found
 
 
-def escapes_on(variant, king: int, row: int, column: int) -> bool:
-    size = variant.size
-    rank, file = divmod(king, size)
-    cells = [rank * size + place for place in range(size) if row >> place & 1]
-    cells += [place * size + file for place in range(size) if column >> place & 1]
-    return any(cell in variant.regions.escapes for cell in cells)
-
-
 @pytest.mark.parametrize("name", variant_names())
 def test_answers_are_those_of_the_naive_rules(name: str) -> None:
     variant, random = load_variant(name), Random(name)

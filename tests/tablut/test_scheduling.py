@@ -169,26 +169,3 @@ def test_a_cluster_is_spoken_to(tmp_path: Path) -> None:
             assert found.workers == 2
             assert found.run(lambda task: {"task": task}, [1, 2, 3], told.append) == [{"task": n} for n in (1, 2, 3)]
         assert len(told) == 3
-
-
-@pytest.mark.parametrize("hangs", [0, 1, 2])
-def test_a_handshake_that_hangs_is_begun_anew_once(monkeypatch: pytest.MonkeyPatch, hangs: int) -> None:
-    monkeypatch.setattr(scheduling, "_PATIENCE", 0.1)
-    begun: list[int] = []
-    over = threading.Event()
-
-    def connect() -> str:
-        begun.append(len(begun))
-        if len(begun) <= hangs:
-            over.wait()
-        return "client"
-
-    try:
-        if hangs < 2:
-            assert scheduling._connected(connect) == "client"
-        else:
-            with pytest.raises(TimeoutError, match="nothing was said"):
-                scheduling._connected(connect)
-        assert begun == [0, 1][: hangs + 1]
-    finally:
-        over.set()
