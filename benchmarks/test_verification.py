@@ -11,8 +11,7 @@ import pytest
 import retrograde
 from retrograde.tablebase.batch import UnpackedTiers
 from retrograde.tablebase.store import open_store
-from retrograde.verification.kernels.proof import CHECKED, FAILURES
-from retrograde.verification.proving import Part, TierProof
+from retrograde.verification.proof import CHECKED, FAILURES, Part, TierProof
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -19,6 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "docs.building.generated",
     "docs.building.mathml",
+    "reports.site.building",
 ]
 exclude_patterns = ["building", "search.md"]
 templates_path: list[str] = []
@@ -43,6 +44,7 @@ html_title = f"Tablut {version}"
 html_static_path = ["static"]
 html_css_files = ["tablut.css"]
 html_show_sourcelink = False
+html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -1,25 +1,84 @@
-"""What the report consists of, and where it lives."""
+"""What the report consists of, and where it lives; its two smallest pages, on symmetry and on the rule sets."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import reports.bounds
 import reports.census
 import reports.endings
 import reports.measures
-import reports.orbits
 import reports.players
 import reports.puzzles
 import reports.reachable
 import reports.solutions
-import reports.variants
+from counting.complexity import bounds
+from reports.census import results as counted
+from reports.rendering import Artefact, drawing, page
+from tablut import svg
+from tablut.position import Position
+from tablut.strip import draw_sheet
+from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reports.rendering import Artefact
+
+def default_folder() -> Path:
+    """Return ``reports/rendered`` of the checkout that the program runs from or in, else ``tablut-report``."""
+    for root in (Path(__file__).resolve().parents[1], Path.cwd()):
+        rendered = root / "reports" / "rendered"
+        if rendered.is_dir() and (root / "pyproject.toml").is_file():
+            return rendered
+    return Path("tablut-report")
+
+
+_PIXELS: Final = 200
+_SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
+"""A position without a symmetry of its own: it has eight images."""
+
+
+def _symmetry() -> list[Artefact]:
+    """Return the files of the page on symmetry."""
+    variant = load_variant("ashton")
+    position = Position.parse(_SHOWN, variant.size)
+    boards = [
+        svg.board(variant, position.transformed(element), caption=element.name.replace("_", " "), pixels=_PIXELS)
+        for element in variant.symmetries
+    ]
+    return [
+        page(
+            "symmetry.md",
+            "symmetry.md.j2",
+            every=[bounds(one) for one in shipped_variants()],
+            counted=counted(),
+        ),
+        drawing("figures/symmetry-orbit.svg", draw_sheet(boards, 4, _PIXELS, "The eight images of a position")),
+    ]
+
+
+def _variants() -> list[Artefact]:
+    """Return the files of the page on the rule sets."""
+    variants = shipped_variants()
+    reduced = [variant for variant in variants if "-" in variant.name]
+    full = [variant for variant in variants if variant not in reduced]
+    return [
+        page("variants.md", "variants.md.j2", full=full, reduced=reduced, fields=_fields(full)),
+        *(drawing(f"figures/board-{variant.name}.svg", svg.board(variant)) for variant in variants),
+    ]
+
+
+def _fields(variants: list[Variant]) -> list[tuple[str, str, list[str]]]:
+    """Rows of field, meaning and the value under each variant."""
+    by_variant = [rule_fields(variant.rules) for variant in variants]
+    rows = []
+    for fields in zip(*by_variant, strict=True):
+        values = [", ".join(field.value) if isinstance(field.value, list) else str(field.value) for field in fields]
+        shown = [{"True": "yes", "False": "no", "None": "–", "": "–"}.get(value, value) for value in values]
+        rows.append((fields[0].name, fields[0].meaning, shown))
+    return rows
+
 
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "bounds": reports.bounds.artefacts,
@@ -30,16 +89,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "puzzles": reports.puzzles.artefacts,
     "reachable": reports.reachable.artefacts,
     "solutions": reports.solutions.artefacts,
-    "symmetry": reports.orbits.artefacts,
-    "variants": reports.variants.artefacts,
+    "symmetry": _symmetry,
+    "variants": _variants,
 }
 """One generator a page: the page itself, its data and its figures."""
-
-
-def default_folder() -> Path:
-    """Return ``reports/rendered`` of the checkout that the program runs from or in, else ``tablut-report``."""
-    for root in (Path(__file__).resolve().parents[1], Path.cwd()):
-        rendered = root / "reports" / "rendered"
-        if rendered.is_dir() and (root / "pyproject.toml").is_file():
-            return rendered
-    return Path("tablut-report")

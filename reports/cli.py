@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +51,11 @@ def report_command(
     ] = None,
     site: Annotated[
         Path | None,
-        typer.Option("--site", metavar="DIR", help="Write the report as a site instead: HTML that needs no server."),
+        typer.Option(
+            "--site",
+            metavar="DIR",
+            help="Build the site instead: HTML that needs no server. Needs the extra `docs`.",
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if anything is stale.")] = False,
 ) -> Reply:
@@ -84,31 +86,18 @@ def report_command(
 
 
 def _site_reply(folder: Path, *, check: bool) -> Reply:
-    from reports.site import site_files
-    from reports.site.folder import check_folder, write_site
+    from reports.site.building import build_site
 
-    if not check_folder(folder) and check:
-        raise InputError(f"site folder {str(folder)!r}: holds no site; `tablut report --site DIR` makes one")
-    with progress("rendering") as display:
-        # Everything is prepared before the first file is written.
-        files = site_files()
-        task = display.add_task("", total=len(files))
-        stale = []
-        for artefact in files:
-            # What was rendered to be compared is written as it is.
-            made = replace(artefact, render=cache(artefact.render))
-            if made.differs(_existing(folder, made)):
-                stale.append(made)
-            display.advance(task)
-        if not check:
-            write_site(folder, stale)
-    changed = {artefact.path for artefact in stale}
-    pages = [_Page(path=one.path, changed=one.path in changed) for one in files if one.path.endswith(".html")]
+    with progress("building") as display:
+        display.add_task("", total=None)
+        files = build_site(folder, check=check)
+    changed = [path for path, differs in files.items() if differs]
+    pages = [_Page(path=path, changed=differs) for path, differs in files.items() if path.endswith(".html")]
     found = _Site(folder=str(folder), start=str(folder / "index.html"), files=len(files), pages=pages)
     return Reply(
         found,
         lambda console: _show_site(console, found, len(changed), check=check),
-        exit_code=EXIT_NO if check and stale else 0,
+        exit_code=EXIT_NO if check and changed else 0,
     )
 
 

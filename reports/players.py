@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy.stats import binom, hypergeom
 
-from reports.matches import StoredMatch, check_match
+from reports.matches import WANTED, StoredMatch, check_match
+from reports.matches import results as strength
 from reports.measures import results as measured
 from reports.puzzles import results as solved
 from reports.rendering import Artefact, figure, page
 from reports.stored import read_stored
-from reports.strength import WANTED
-from reports.strength import results as strength
 from tablut.play.arena.statistics import same_chances, wilson
 
 if TYPE_CHECKING:

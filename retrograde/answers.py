@@ -79,7 +79,7 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
     return TablebaseInfo(
         variant=tablebase.variant.name,
-        format_version=files.record.version,
+        format_version=files.record.VERSION,
         max_men=tablebase.max_men,
         tiers=tiers,
         missing=[
@@ -221,7 +221,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
     ]
     return TablebaseSummary(
         **dict(info_of(tablebase)),
-        digests={tier_name(material): files.tier(*material).record.digest or "" for material in files.tiers()},
+        digests={tier_name(material): files.tier(*material).record.digest for material in files.tiers()},
         longest=longest,
         zugzwangs=_zugzwangs(tablebase, most),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from decimal import ROUND_HALF_UP, Context
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-__all__ = ["ExactInt", "Result", "bfile", "grouped", "scientific"]
 
 ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
 """An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
@@ -20,6 +20,16 @@ class Result(BaseModel):
     """Base class of every result: frozen, and strict about its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def csv_of(kind: type[Result], rows: Iterable[Result]) -> str:
+    """Return results of a kind as CSV, one a row below the names of their fields; what is None is left empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(kind.model_fields)
+    for row in rows:
+        writer.writerow(["" if value is None else value for value in row.model_dump().values()])
+    return text.getvalue()
 
 
 def grouped(value: int) -> str:

@@ -36,14 +36,6 @@ def _fuzzing(config):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory):
-    """Keep what is read from afar out of the user's folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TABLUT_CACHE_DIR", str(tmp_path_factory.mktemp("segments")))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
 def _hearing_interrupts():
     """Let this process and those that it starts hear interrupts, which a shell may have told it to ignore."""
     ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN

@@ -53,8 +53,9 @@ def test_imports_point_downward_and_take_nothing_private() -> None:
         package = name.split(".")[0]
         for module, taken in imports(tree):
             top = module.split(".")[0]
-            assert top not in {"tests", "benchmarks"}, f"{name} imports {module}"
-            assert name.startswith(STUDIES) or not module.startswith(STUDIES), f"{name} imports the study {module}"
+            if not name.startswith(STUDIES):
+                assert top not in {"tests", "benchmarks"}, f"{name} imports {module}"
+                assert not module.startswith(STUDIES), f"{name} imports the study {module}"
             if top in BELOW and top != package:
                 assert top in BELOW[package], f"{name} imports {module}"
                 private = [part for part in [*module.split("."), taken] if part.startswith("_") and part[:2] != "__"]
@@ -97,7 +98,9 @@ def test_functions_are_short_and_take_few_parameters() -> None:
                 lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
                 taken = len(node.args.posonlyargs + node.args.args)
                 assert lines <= MOST_LINES, f"{name}.{node.name}: {lines} lines"
-                assert taken <= MOST_PARAMETERS or node.name.endswith("_command"), f"{name}.{node.name}: takes {taken}"
+                kernel = any(ast.unparse(decorator) == "kernel" for decorator in node.decorator_list)
+                most = MOST_PARAMETERS + 2 * kernel  # what comes out of a kernel is a parameter as well
+                assert taken <= most or node.name.endswith("_command"), f"{name}.{node.name}: takes {taken}"
 
 
 def loaded_by(code: str) -> set[str]:

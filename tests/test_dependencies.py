@@ -12,7 +12,6 @@ PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 # Parts of a dependency that are distributions of their own.
 PARTS = {
-    "markdown_it": "markdown-it-py",
     "llvmlite": "numba",
     "pydantic_core": "pydantic",
     "shellingham": "typer",
@@ -20,13 +19,19 @@ PARTS = {
     "markupsafe": "jinja2",
 }
 # Modules that an extra is for.
-OPTIONAL = {"hypothesis": {"tablut/testing.py"}, "distributed": {"tablut/running/scheduling.py"}}
+OPTIONAL = {
+    "hypothesis": {"tablut/testing.py"},
+    "distributed": {"tablut/running/scheduling.py"},
+    "sphinx": {"reports/site/building.py"},
+}
 
 
 def imported_by_packages() -> dict[str, set[str]]:
-    """Return the files that import each module from outside, also by its name in a string."""
+    """Return the files that import each module from outside, also by its name in a string; studies do not ship."""
     found: dict[str, set[str]] = {}
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        if "studies" in path.parts:
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = []
             if isinstance(node, ast.Import):

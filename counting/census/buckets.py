@@ -9,6 +9,27 @@ place them.
 The sum of the hashes of a leaf's rows is its checksum: a changed, missing or doubled
 row changes it. Two bits of a child are no part of the position (`FIXING`): they count for
 the checksum, and for nothing else.
+
+A ply that is counted and not stored is made family by family. A ply moves a piece of one side. The soldiers of
+the other side, which is to move then, stay where they are unless they are captured; so does the king where the
+attackers have moved. The
+*family* of a position is the orbit of these pieces under the group: of the attackers where
+black is to move, of the king and the defenders where white is. All children of a parent
+without a capture are therefore of one family, that of the pieces which the parent's mover
+does not have, and it is known before any child is made. Equal positions are of one family.
+So a ply can be counted family by family, each parent expanded once: this is structured
+duplicate detection [1]_ with the untouched side as the structure.
+
+A *bin* is the top 12 bits of a hash of the family. The hash adds up, over the group, mixed
+exclusive ors of a random word for each cell of the image, so it is the same for all
+images. Two families may share a bin; nothing depends on that but how even the bins are.
+
+Non-guarantee: bins are not equally full. A few families hold most positions of the first plies.
+
+References
+----------
+.. [1] R. Zhou and E. A. Hansen, Structured duplicate detection in external-memory graph search,
+   AAAI 2004, pages 683-688.
 """
 
 from __future__ import annotations
@@ -30,7 +51,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf: 4096 leaves, so a leaf fits into memory up to about 10^11 children."""
+"""Bits of the hash that name a leaf."""
+LEAVES: Final = 1 << LEAF_BITS
+"""So many that a leaf fits into memory up to about 10^11 children."""
 BINS: Final = 1 << 12
 """Ranges of the hash of families; see `family_bins`."""
 FIXING: Final = 60
@@ -309,7 +332,7 @@ def compact(
     """Move the distinct rows that are not dead to the front of the array, in the order of leaves.
 
     ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
-    without the bits `FIXING`, which `counting.census.toolbox` clears; returned is how many there are.
+    without the bits `FIXING`, which `survey` clears; returned is how many there are.
     """
     width = rows.shape[1]
     kept = 0
@@ -327,7 +350,7 @@ def compact(
     return kept
 
 
-# -- families: positions that share the soldiers which the ply that led to them cannot have moved
+# -- families ----------------------------------------------------------------------------
 
 
 _BIN_BITS: Final = BINS.bit_length() - 1

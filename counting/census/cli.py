@@ -296,16 +296,13 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
     console.print(table)
 
 
-# -- ``tablut census verify``: a stored census, verified ---------------------------------
-
-
-StoredArgument = Annotated[str, typer.Argument(metavar="STORE", help="A census, as given with --store.")]
+# -- verification ------------------------------------------------------------------------
 
 
 @app.command("verify")
 @command
 def verify_command(
-    store: StoredArgument,
+    store: Annotated[str, typer.Argument(metavar="STORE", help="A census, as given with --store.")],
     variant: Annotated[
         str | None,
         variant_option("The rules, if they do not ship. [default: the store's]"),

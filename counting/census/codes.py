@@ -12,7 +12,7 @@ with less material than (a, d), the number is
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
 by ranks in the combinatorial number system, the attackers' among the cells that the
-defenders leave. The plain twin is in Python integers; kernels compute in 128 bits.
+defenders leave. Kernels compute in 128 bits; the tests have a twin in Python integers.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
     return codes, codes.tables() if codes.fits else None
 
 
-# -- codes of whole arrays of packed positions, compiled; see `counting.census.codes` ----
+# -- codes of whole arrays of packed positions --------------------------------------------
 
 
 @inlined

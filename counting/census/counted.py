@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.buckets import BINS, LEAF_BITS, family_marks
+from counting.census.buckets import BINS, LEAVES, family_marks
 from counting.census.rows import Source, cut, open_rows, plan_name, read_rows
 from counting.census.search import Making, TooLargeError, size_text
 from counting.census.store import (
@@ -328,7 +328,7 @@ class _Sample:
         for source in search.store.parts(before):
             file = open_rows(*source)
             ends = np.cumsum(file.counts)
-            last = min(int(np.searchsorted(ends, _SAMPLE_ROWS - read)) + 1, 1 << LEAF_BITS)
+            last = min(int(np.searchsorted(ends, _SAMPLE_ROWS - read)) + 1, LEAVES)
             rows = read_rows(file, 0, last)
             read += len(rows)
             rows = undecided(rows)

@@ -1,4 +1,18 @@
-"""The records of an expansion: what it needs, its scratch memory, what children share, and which are written."""
+"""All children of canonical positions, in canonical form: one kernel, no child is ever taken apart.
+
+The images of a parent's attackers and defenders under the whole group are made once. A
+ply changes few cells, so each image of a child is an image of the parent less the cell
+that was left, with the cell that was reached. Which image is least is often known
+from the king's cell alone, or from the pieces that did not move; only what is left
+after that is compared, eight images at once (`tablut.engine.packing`). How many images are least
+together is how many symmetries keep the child: its orbit need not be found again.
+
+Quiet moves are not made on a board either: where no piece can be captured and the
+king cannot fall, a ply decides nothing but an escape.
+
+Non-guarantee: parents must be undecided or marked as decided, and well formed;
+nothing is checked.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +127,7 @@ class Choice(NamedTuple):
     last: int
 
 
-# -- images of single cells under the group, in one table, of which the images of whole boards are put together
+# -- images of cells ---------------------------------------------------------------------
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
@@ -184,7 +198,7 @@ def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tup
     return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])
 
 
-# -- all children of canonical positions, in canonical form: one kernel, no child is ever taken apart
+# -- children in canonical form ----------------------------------------------------------
 
 
 DECIDED: Final = 63

@@ -295,7 +295,7 @@ def census_report(
     )
 
 
-# -- what `tablut census` says of a ply that was counted and not stored, and what a part of it says of the whole
+# -- a ply that was counted --------------------------------------------------------------
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from counting.census.buckets import BINS, LEAF_BITS, check_rows
+from counting.census.buckets import BINS, LEAF_BITS, LEAVES, check_rows
 from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
@@ -553,7 +553,7 @@ def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
 # -- what files add up to ------------------------------------------------------------------
 
 
-def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = 1 << LEAF_BITS) -> NDArray[np.int64]:
+def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) -> NDArray[np.int64]:
     """Return how many rows each leaf (or bin) has in all of the files."""
     total = np.zeros(last - first, dtype=np.int64)
     for file in files:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from counting.census.buckets import FIXING, LEAF_BITS, leaf_sums
+from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
     Owner,
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 _RATE_CHILDREN = 1_000_000
 """Fewer children take no time worth an estimate."""
-_LEAVES: Final = 1 << LEAF_BITS
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS: Final = 1 << 25
 _MERGES: Final = 32
@@ -177,7 +176,7 @@ class Search:
     def _start(self) -> PlyRecord:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
-        counts, sums = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
+        counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
         leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
@@ -229,7 +228,7 @@ class Search:
                 if (file.header.words, codes) != (self.words, self.tools.codes):
                     raise damaged(file.path, "its rows are those of another board")
             if not record.ply and not np.array_equal(
-                read_rows(files[0], 0, _LEAVES), start_rows(self.variant, self.full)
+                read_rows(files[0], 0, LEAVES), start_rows(self.variant, self.full)
             ):
                 raise damaged(files[0].path, "it does not hold the start")
         self._check_bound(self.records)
@@ -302,7 +301,7 @@ class Search:
         room, option = self.work_room()
         if children + positions <= room:
             return passes
-        least = int(_SLACK * children / _LEAVES) + 1
+        least = int(_SLACK * children / LEAVES) + 1
         if positions + least > room:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
@@ -310,7 +309,7 @@ class Search:
                 f"{size_text(max(0, room))} are left; give at least --disk {enough / 2**30:.1f}, or count it without "
                 f"storing it: --plies {ply} --count-last"
             )
-        return max(passes, min(_LEAVES, -(-int(_SLACK * children) // (room - positions))))
+        return max(passes, min(LEAVES, -(-int(_SLACK * children) // (room - positions))))
 
     def _check_space(self, passes: int) -> None:
         ply, due = len(self.records), self.records[-1].next_children
@@ -428,7 +427,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
     def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[Source, ...]:
         """Write the children in some leaves, and add up the counters of all parents."""
         tasks = self._expand_tasks(leaves)
-        share = self.before.next_children * (leaves[1] - leaves[0]) // _LEAVES
+        share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
         answers = self.run(f"{step}expand", run_expand, tasks, share)
         counters = [sum(answer["counters"][place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
         if self.counters not in (None, counters):
@@ -454,8 +453,8 @@ class _StoredPly(Making[list[tuple[int, int]]]):
                 shares = -(-load * 5 // (share * 4)) if load > share else 1
                 pieces += [(source, first, last, number, shares) for number in range(shares if load else 0)]
         # Where every position is immobile, one task finds no children.
-        pieces = pieces or [(self.parents[0], 0, _LEAVES, 0, 1)]
-        kept = None if leaves == (0, _LEAVES) else leaves
+        pieces = pieces or [(self.parents[0], 0, LEAVES, 0, 1)]
+        kept = None if leaves == (0, LEAVES) else leaves
         return [
             ExpandTask(
                 search.variant,
@@ -482,7 +481,7 @@ def leaf_ranges(passes: int, merges: int) -> list[list[tuple[int, int]]]:
     """Return the ranges of leaves that are merged at once, pass by pass."""
     found = []
     for number in range(passes):
-        first, last = (_LEAVES * place // passes for place in (number, number + 1))
+        first, last = (LEAVES * place // passes for place in (number, number + 1))
         count = min(merges, last - first)
         ends = [first + (last - first) * place // count for place in range(count + 1)]
         found.append(list(pairwise(ends)))

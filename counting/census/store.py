@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeVar
 import numpy as np
 from pydantic import Field
 
-from counting.census.buckets import BINS, LEAF_BITS
+from counting.census.buckets import BINS, LEAVES
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
     FORMAT_VERSION,
@@ -138,7 +138,7 @@ class PlyRecord(SealedPly):
 
     rows: Digest
     plan: Plan
-    parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=1 << LEAF_BITS)]
+    parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=LEAVES)]
 
 
 class Hundredth(Model):

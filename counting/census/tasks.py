@@ -21,6 +21,7 @@ import numpy as np
 from counting.census.buckets import (
     BINS,
     LEAF_BITS,
+    LEAVES,
     LeafTables,
     bin_sums,
     compact,
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-_LEAVES: Final = 1 << LEAF_BITS
 _CAPTURES: Final = 2
 """Children by capture that a parent has, at first guess."""
 
@@ -120,7 +120,7 @@ def _ordered(
     rows: NDArray[np.uint64], into: Buffer
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return rows in the order of leaves, with number and hash sum of each leaf."""
-    counts, sums = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
+    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
     leaf_of = _scratch.leaves.bytes(2 * len(rows)).view(np.uint16)
     leaf_sums(rows, LEAF_BITS, leaf_of, counts, sums)
     ordered = into.rows(len(rows), rows.shape[1])
@@ -270,7 +270,7 @@ def run_merge(task: MergeTask) -> dict[str, Any]:
             sums = sieve.drop(known, part.counts[begin:end], slice(begin - first, end - first))
             if not np.array_equal(part.sums[begin:end], sums):
                 _name_the_damaged([part], begin, end)
-    index = np.zeros(_LEAVES, dtype=np.int64), np.zeros(_LEAVES, dtype=np.uint64)
+    index = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
     kept = sieve.kept(index[0][first:last], index[1][first:last])
     return write_part(task.target, tools, kept, index, task.owner, children=len(rows), began=began)
 
@@ -443,7 +443,7 @@ def run_tally(task: TallyTask) -> dict[str, Any]:
     for source in task.known:
         # Children lie in order by now: what held them is free.
         known, known_counts, _ = _ordered(_read_bins(source, task.bins), _scratch.children)
-        sieve.drop(known, known_counts, slice(0, _LEAVES))
+        sieve.drop(known, known_counts, slice(0, LEAVES))
     index = np.zeros_like(counts), np.zeros_like(sums)
     tally = {"bins": task.bins, "expanded": expanded.tolist()}
     return write_part(

@@ -1,4 +1,4 @@
-"""What the kernels of a census need for one game, and its start."""
+"""What the kernels of a census need for one game, its start, and what its new positions are."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
 
 
-# -- what the new positions of a ply are: orbit sizes, moves, material, and whether the counted space has them
+# -- what new positions are --------------------------------------------------------------
 
 
 COUNTERS: Final = (

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.buckets import LEAF_BITS, leaf_sums
+from counting.census.buckets import LEAF_BITS, LEAVES, leaf_sums
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
 from counting.census.store import StoredCensus, ended, excess, stored_folders
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.variants import Variant, VariantLike
 
-_LEAVES: Final = 1 << LEAF_BITS
 _MESSAGES: Final = 5
 
 _CHECKS: Final = {
@@ -257,7 +256,7 @@ class _Verification:
 
     def _check_rows(self, file: RowFile, inspector: Inspector) -> None:
         done = 0
-        for first, last in spans(file, 0, _LEAVES):
+        for first, last in spans(file, 0, LEAVES):
             try:
                 rows = read_rows(file, first, last)
                 digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
@@ -356,7 +355,7 @@ class _Verification:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
 
 
-# -- the digests of the censuses that we have counted, to compare others with ------------
+# -- digests that are published -----------------------------------------------------------
 
 
 @cache
@@ -375,7 +374,7 @@ def published_counts(game: str) -> dict[int, str]:
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}
 
 
-# -- what stored positions are, read from their bits in numpy: for `counting.census.verification`
+# -- what stored positions are, read from their bits in numpy -----------------------------
 
 
 _STEP = 1 << 15
@@ -489,7 +488,7 @@ class Inspector:
         return np.asarray(counts == 0)
 
 
-# -- rows of some leaves found among others, and children made again: for `counting.census.verification`
+# -- rows of some leaves found among others, and children made again ----------------------
 
 
 _EXPANDED: Final = 1 << 20
@@ -554,7 +553,7 @@ def canonical_children(
     """Yield the canonical children of a ply in some leaves."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
-        for begin, end in spans(file, 0, _LEAVES):
+        for begin, end in spans(file, 0, LEAVES):
             rows = read_rows(file, begin, end)
             rows = rows[(rows[:, -1] >> np.uint64(DECIDED)) == 0]
             for start in range(0, len(rows), step):
@@ -563,14 +562,14 @@ def canonical_children(
                 words[:, -1] |= (found.outcomes != UNDECIDED).astype(np.uint64) << np.uint64(DECIDED)
                 black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE)).astype(np.uint64)
                 words[:, -1] |= black << np.uint64(BLACK_WON)
-                if last - first < _LEAVES:
+                if last - first < LEAVES:
                     leaves = np.empty(len(words), dtype=np.uint16)
                     leaf_sums(
                         words,
                         LEAF_BITS,
                         leaves,
-                        np.zeros(_LEAVES, dtype=np.int64),
-                        np.zeros(_LEAVES, dtype=np.uint64),
+                        np.zeros(LEAVES, dtype=np.int64),
+                        np.zeros(LEAVES, dtype=np.uint64),
                     )
                     words = words[(leaves >= first) & (leaves < last)]
                 yield words

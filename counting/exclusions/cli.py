@@ -16,7 +16,7 @@ from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result
-from tablut.store.files import write_text
+from tablut.store.records import write_record
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def exclusions_command(
 
         record = interruptible(lambda: count_exclusions(rules, pieces, observe))
     if out is not None:
-        write_text(out, record.model_dump_json(indent=1) + "\n")
+        write_record(out, record)
     family = locked_sets(rules, pieces)
     shipped = published_exclusions(rules.digest)
     same = None if shipped is None or shipped.pieces != pieces else _without_name(shipped) == _without_name(record)

@@ -6,39 +6,27 @@ what was counted for its own rule sets (``data/NAME.json``). `tablut exclusions`
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, partial
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from pydantic import ValidationError
 
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import surviving
 from counting.spaces import spaces
 from symmetry import count_orbits
-from tablut.errors import TablutError
+from tablut.notation import parse_square, square_name
 from tablut.results import ExactInt, Result
+from tablut.store.records import Count, Digest, Record, read_record
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counting.exclusions.sets import LockedSet
     from counting.spaces import Space
     from symmetry import Symmetry
     from tablut.variants import VariantLike
-
-__all__ = [
-    "COUNTED",
-    "ExclusionRecord",
-    "SetCount",
-    "Survivors",
-    "affordable_exclusions",
-    "count_exclusions",
-    "counted_spaces",
-    "published_exclusions",
-]
-
-FORMAT: Final = 1
 
 COUNTED: Final = ("no_end", "king_captured", "king_captured_undecided", "escaped")
 """The spaces of which the survivors are counted; the others have no locked placement worth a count."""
@@ -67,15 +55,23 @@ class Survivors(Result):
     material: list[list[ExactInt]]
 
 
-class ExclusionRecord(Result):
-    """What was counted for one rule set."""
+class ExclusionRecord(Record):
+    """What was counted for one rule set, and the minimal locked sets that it is about, such as ``bd4 wd5``."""
 
-    format: int
+    FORMAT = "tablut-exclusions"
+    VERSION = 2
+
     variant: str
-    game: str
-    pieces: int
+    game: Digest
+    pieces: Count
     sets: list[SetCount]
+    locked: list[str]
     survivors: list[Survivors]
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the record by itself, or None."""
+        sizes = Counter(len(text.split()) for text in self.locked)
+        return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: are not the sets counted"
 
     def of(self, id_: str) -> Survivors:
         """Return what is left of a space."""
@@ -142,7 +138,6 @@ def count_exclusions(
         )
     orbits = orbits_of_sets(family, group)
     return ExclusionRecord(
-        format=FORMAT,
         variant=variant.name,
         game=variant.digest,
         pieces=pieces,
@@ -155,8 +150,18 @@ def count_exclusions(
             )
             for size in sorted({len(found) for found in family})
         ],
+        locked=[_text_of(found, variant.size) for found in family],
         survivors=survivors,
     )
+
+
+def _text_of(found: LockedSet, size: int) -> str:
+    return " ".join(f"{piece}{square_name(cell, size)}" for cell, piece in sorted(found))
+
+
+def sets_of(record: ExclusionRecord, size: int) -> list[LockedSet]:
+    """Return the locked sets of a record, of a game on a board of some size."""
+    return [frozenset((parse_square(item[1:], size), item[0]) for item in text.split()) for text in record.locked]
 
 
 class _TooManyStatesError(Exception):
@@ -186,15 +191,9 @@ def _orbits(symmetries: tuple[Symmetry, ...], fixed: Mapping[str, int]) -> int:
 
 @cache
 def _all() -> dict[str, ExclusionRecord]:
-    found = {}
-    for file in (resources.files("counting.exclusions") / "data").iterdir():
-        if file.name.endswith(".json"):
-            try:
-                record = ExclusionRecord.model_validate_json(file.read_bytes())
-            except ValidationError as error:
-                raise TablutError(f"{file.name}: no record of exclusions ({error.error_count()} errors)") from error
-            found[record.game] = record
-    return found
+    files = sorted((Path(__file__).parent / "data").glob("*.json"))
+    found = [read_record(file, ExclusionRecord, "record of exclusions", "install the package again") for file in files]
+    return {record.game: record for record in found if record is not None}
 
 
 def published_exclusions(game: str) -> ExclusionRecord | None:

@@ -239,7 +239,7 @@ def check_file(
     variant_named : callable
         Gives the variant of a name, such as `tablut.variants.load_variant`.
     advance : callable
-        Hears how many more certificates have been checked.
+        Receives how many more certificates have been checked.
 
     Returns
     -------

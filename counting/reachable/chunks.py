@@ -7,27 +7,36 @@ shall see: an estimate can go on with more.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from pydantic import ValidationError
 
 from counting.reachable.certificates import (
     VERSION,
     Header,
     PositionCertificate,
     Space,
-    digest_of,
     read_file,
     write_file,
 )
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.stages import counted_family
-from tablut.errors import InputError
-from tablut.store.files import child, excerpt, read_text, remove_temporaries, write_text
+from tablut.store.files import child
+from tablut.store.folders import Kind, commit
+from tablut.store.records import (
+    Count,
+    DamagedError,
+    DataFile,
+    Digest,
+    Record,
+    StoreError,
+    check_data,
+    data_file,
+    digest_of,
+    read_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,7 +85,7 @@ def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
     What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
     tried on more samples, the share is a product: of those that pass, and of the reachable among
     them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
-    whether they depend on each other or not. Samples of a part that is counted exactly tell nothing; the
+    whether they depend on each other or not. Samples of a part that is counted exactly say nothing; the
     shares are of the others, and the exact share of these is a further factor.
     """
     inside = float(tally.inside)
@@ -112,7 +121,43 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
-_STORE_FORMAT: Final = 2
+_WAY_OUT: Final = "delete it and go on with --resume"
+KIND: Final = Kind("estimate", "estimate.json")
+
+
+class EstimateHead(Record):
+    """What the folder of an estimate is for; how many samples the lemmas see may change."""
+
+    FORMAT = "tablut-estimate"
+    VERSION = 3
+
+    variant: str
+    digest: Digest
+    space: Space
+    generator: str
+    seed: str
+    samples: Count
+    surviving: str
+    """What is left out of the samples is counted in every chunk."""
+
+
+class ChunkRecord(Record):
+    """What was found of a chunk, and its certificates."""
+
+    FORMAT = "tablut-estimate-chunk"
+
+    estimate: Digest
+    name: str
+    count: Count
+    result: dict[str, Any]
+    certificates: DataFile | None
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the record by itself, or None."""
+        counts = self.result.get("lemmas")
+        if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
+            return "result.lemmas: are no counts"
+        return None if sum(counts) == self.count else "result.lemmas: do not add up to the samples"
 
 
 @dataclass(frozen=True)
@@ -183,67 +228,62 @@ class ChunkPlan:
 
     # -- the store ---------------------------------------------------------------------
 
-    def open(self, resume: bool) -> None:
-        """Claim the folder, which the caller has locked."""
-        assert self.store is not None
-        path = self.store / "estimate.json"
-        if not path.exists():
-            write_text(path, json.dumps(self._description(), indent=2) + "\n")
-            return
-        if not resume:
-            raise InputError(f"store {str(self.store)!r}: holds an estimate; go on with --resume, or choose another")
-        try:
-            found = json.loads(read_text(path, "estimate", 1 << 16))
-        except ValueError as error:
-            raise InputError(f"estimate {str(path)!r}: is no JSON; choose another --store") from error
-        if found != self._description():
-            raise InputError(f"store {str(self.store)!r}: holds another estimate: {excerpt(json.dumps(found), 300)}")
-        remove_temporaries(self.store)
+    def head(self) -> EstimateHead:
+        """Return what the folder says that it is for."""
+        return EstimateHead(
+            variant=self.variant.name,
+            digest=self.variant.digest,
+            space=self.space,
+            generator=GENERATOR,
+            seed=str(self.seed),
+            samples=self.samples,
+            surviving=str(counted_family(self.variant).surviving),
+        )
 
     def saved(self, chunk: Chunk) -> dict[str, Any] | None:
-        """Return the stored result of a chunk; its certificates are read and digested again."""
-        if self.store is None or not (path := child(self.store, chunk.name + ".json", "chunk")).exists():
+        """Return the stored result of a chunk; its certificates are compared with their digest."""
+        if self.store is None:
             return None
-        try:
-            result = json.loads(read_text(path, "chunk", 1 << 20))
-            counted = sum(result["lemmas"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume") from error
-        if chunk.stage == "lemmas" and counted != chunk.count:
+        path = child(self.store, chunk.name + ".json", "chunk")
+        record = read_record(path, ChunkRecord, "chunk", _WAY_OUT)
+        if record is None:
+            return None
+        if (record.estimate, record.name) != (self._digest, chunk.name):
+            raise StoreError(f"chunk {str(path)!r}: is of another estimate or place; {_WAY_OUT}")
+        if record.count != chunk.count and chunk.stage == "lemmas":
             return None  # the last chunk of an estimate with more samples, or with fewer
-        if counted != chunk.count or (chunk.stage == "samples" and not self._certified(chunk.name, result)):
-            raise InputError(f"chunk {str(path)!r}: damaged; delete it and go on with --resume")
-        return dict(result)
+        if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
+            raise DamagedError(f"chunk {str(path)!r}: is damaged: not the samples of its place; {_WAY_OUT}")
+        if record.certificates is not None:
+            check_data(
+                self._lines(chunk.name), record.certificates, "chunk", f"delete {path.name} and go on with --resume"
+            )
+        return dict(record.result)
 
     def certificates(self, name: str) -> list[PositionCertificate]:
         """Return the stored certificates of a chunk."""
-        assert self.store is not None
-        _, lines = read_file(child(self.store, name + ".jsonl.gz", "chunk"))
+        _, lines = read_file(self._lines(name))
         return [certificate for _, certificate in lines]
 
-    def keep(self, name: str, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
+    def keep(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
         """Write the result of a chunk if there is a folder, its certificates first."""
         if self.store is None:
             return
+        lines = None
         if certificates is not None:
-            write_file(self.store / (name + ".jsonl.gz"), self.header(certificates), certificates)
-        write_text(self.store / (name + ".json"), json.dumps(result) + "\n")
+            write_file(self._lines(chunk.name), self.header(certificates), certificates)
+            lines = data_file(self._lines(chunk.name))
+        record = ChunkRecord(
+            estimate=self._digest, name=chunk.name, count=chunk.count, result=result, certificates=lines
+        )
+        commit(self.store / (chunk.name + ".json"), record)
 
-    def _description(self) -> dict[str, Any]:
-        return {
-            "format": _STORE_FORMAT,
-            "variant": self.variant.name,
-            "digest": self.variant.digest,
-            "space": self.space,
-            "generator": GENERATOR,
-            "seed": self.seed,
-            "samples": self.samples,
-            # What is left out of the samples is counted in every chunk.
-            "surviving": str(counted_family(self.variant).surviving),
-        }
+    @cached_property
+    def _digest(self) -> str:
+        """The digest of the head, which binds every chunk to its estimate."""
+        return digest_of(self.head().model_dump(mode="json"))
 
-    def _certified(self, name: str, result: dict[str, Any]) -> bool:
-        try:
-            return bool(digest_of(self.certificates(name)) == result["digest"])
-        except (InputError, ValidationError):
-            return False
+    def _lines(self, name: str) -> Path:
+        """Return the path of a chunk's certificates."""
+        assert self.store is not None
+        return child(self.store, name + ".jsonl.gz", "chunk")

@@ -37,7 +37,6 @@ from tablut.indexing import PlacementIndex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.position import Position
     from tablut.variants import Variant
 
 _intrinsic: Any = intrinsic
@@ -397,7 +396,6 @@ def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
 
 
 GENERATOR: Final = "Philox4x64-10"
-MOST_SEED: Final = (1 << 64) - 1
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
@@ -408,11 +406,6 @@ def draw_number(size: int, seed: int, index: int) -> int:
         low, high = (int(word) for word in stream.random_raw(2))
         if (number := (low | high << 64) & mask) < size:
             return number
-
-
-def numbered_position(index: PlacementIndex, number: int) -> Position:
-    """Return the position of a number: of the placement with half that rank."""
-    return index.unrank(number >> 1, "b" if number & 1 else "w")
 
 
 @inlined

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from counting.reachable.certificates import PositionCertificate, Space, write_file
 from counting.reachable.checker import Checker
 from counting.reachable.chunks import (
+    KIND,
     Chunk,
     ChunkPlan,
     SpaceSizes,
@@ -35,11 +36,11 @@ from counting.reachable.stages import count_lemmas, counted_family, settle_sampl
 from counting.spaces import FINAL, fixed_material, spaces
 from symmetry import count_orbits
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError, output_failure
+from tablut.errors import InputError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.running.clocks import thread_clock
 from tablut.running.scheduling import open_scheduler
-from tablut.store.files import lock_folder
+from tablut.store.folders import claim
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Positions(Result):
 
 
 class SharedSpace(Result):
-    """The reachable share of another space of which the same samples tell."""
+    """The reachable share of another space, from the same samples."""
 
     counted: ExactInt
     interval95: list[float]
@@ -286,10 +287,10 @@ _QUICK_TREE: Final = 200
 
 
 class Progress(Protocol):
-    """Hears how far a run is."""
+    """Shows how far a run is."""
 
     def advance(self, stage: str, count: int) -> None:
-        """Hear that more samples went through a stage."""
+        """Take note that more samples went through a stage."""
 
 
 class _Task(NamedTuple):
@@ -315,7 +316,7 @@ def _decide(task: _Task) -> dict[str, Any]:
         certificates = found.pop("certificates")
         result = found
     result["cpu"] = thread_clock() - began
-    plan.keep(chunk.name, result, certificates)
+    plan.keep(chunk, result, certificates)
     sent = certificates if task.wanted else None
     return {"chunk": chunk, "result": result, "certificates": sent}
 
@@ -363,7 +364,7 @@ def estimate(
     checks : int
         How many certificates the plain rules re-check: the first ones, without those of large backward trees.
     progress : Progress, optional
-        Hears how far the run is.
+        Shows how far the run is.
     partial : callable, optional
         Receives what is certain so far when the run is interrupted or a cluster goes away.
 
@@ -399,12 +400,7 @@ def estimate(
         run = _Run(plan, workers, progress, None if certificates is None else Path(certificates), checks, partial)
         if folder is None:
             return run.result()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise output_failure(f"--store {str(folder)!r}: {error.strerror}", error) from error
-        with lock_folder(folder, "store"):
-            plan.open(resume)
+        with claim(folder, KIND, plan.head(), resume=resume):
             return run.result()
 
 

@@ -502,7 +502,7 @@ def _quick_lemma(
     position: Placed,
     left: NDArray[np.uint32],
 ) -> int:
-    """Return the lemma that excludes a counted position, or 0, or -1 where sets do not tell."""
+    """Return the lemma that excludes a counted position, or 0, or -1 where sets do not decide it."""
     black, white, king, side, attackers, defenders = position
     size, at_king = t.size, bit_of(king)
     if p.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):

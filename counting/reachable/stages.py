@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.exclusions.record import published_exclusions
-from counting.exclusions.sets import locked_sets
+from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
 from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
 from counting.reachable.games import BackwardTrees, finder_for
@@ -41,7 +40,6 @@ from tablut.variants.model import king_patterns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.exclusions.sets import LockedSet
     from counting.reachable.drawing import DrawTables, Placed
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
@@ -71,7 +69,6 @@ class CountedFamily(NamedTuple):
 
     placements: int
     surviving: int
-    pieces: int
 
 
 @lru_cache(maxsize=16)
@@ -79,16 +76,16 @@ def counted_family(variant: Variant) -> CountedFamily:
     """Return what has been counted of a variant."""
     size, record = PlacementIndex(variant).size, published_exclusions(variant.digest)
     if record is None:
-        return CountedFamily(size, size, 0)
-    return CountedFamily(size, record.of("no_end").placements, record.pieces)
+        return CountedFamily(size, size)
+    return CountedFamily(size, record.of("no_end").placements)
 
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
     """Return the family whose sets `counted_family` leaves out."""
-    pieces = counted_family(variant).pieces
-    found: list[LockedSet] = list(locked_sets(variant, pieces)) if pieces else []
-    if pieces and spaces(variant)["excluded_no_end"].kings:
+    record = published_exclusions(variant.digest)
+    found = [] if record is None else sets_of(record, variant.size)
+    if record is not None and spaces(variant)["excluded_no_end"].kings:
         # A king held on the castle that it never left is not among the survivors either.
         castle = variant.regions.castle
         found += [

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.building.doors import ROOT, pages
+from reports.catalogue import GENERATORS
+from reports.site.first import first_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -37,22 +39,30 @@ def make_pages(_: Sphinx) -> None:
     for name, text in pages().items():
         (MADE / "api" / name).write_text(text, encoding="utf-8")
     for real, built in COPIES.items():
-        if real.is_dir():
-            shutil.copytree(real, built)
-        else:
+        if real.is_file():
             shutil.copyfile(real, built)
+    _write_results()
+
+
+def _write_results() -> None:
+    """Write the results as they are now: what was rendered last where it is current, made again where it is not."""
+    for generate in GENERATORS.values():
+        for artefact in generate():
+            last = ROOT / "reports" / "rendered" / artefact.path
+            kept = last.read_bytes() if last.is_file() else None
+            content = artefact.render() if kept is None or artefact.differs(kept) else kept
+            target = MADE / "results" / artefact.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
     (MADE / "results" / "index.md").write_text(_results(), encoding="utf-8")
 
 
 def _results() -> str:
-    """Return a page that lists the rendered results."""
+    """Return the first page of the results, which lists the others."""
     top = sorted(page.stem for page in (MADE / "results").glob("*.md"))
     below = sorted(page.stem for page in (MADE / "results" / "solutions").glob("*.md"))
     listed = "\n".join([*top, *(f"solutions/{name}" for name in below)])
-    return (
-        "# Results\n\nWhat `tablut report` renders from the stored results. `tablut report --check` says whether it "
-        f"is current.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-    )
+    return f"{first_page()}\n## All pages\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
 
 
 def _swapped(file: Path, places: dict[Path, Path]) -> Path:

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from counting import BoundsReport
+from reports.explorer import jobs
 from reports.explorer.asked import (
     AnalysisAsked,
     BestMoveAsked,
@@ -26,27 +27,8 @@ from reports.explorer.asked import (
     TryAsked,
     known_players,
 )
-from reports.explorer.facts import PositionFacts, position_facts
+from reports.explorer.facts import MoveMade, PositionFacts, position_facts
 from reports.explorer.guard import BusyError, NotFoundError
-from reports.explorer.jobs import (
-    EndingsFound,
-    ListedPuzzle,
-    Revealed,
-    Tried,
-    analysed,
-    bestmove,
-    count_sequences,
-    defence,
-    found_endings,
-    judged,
-    list_puzzles,
-    prove,
-    revealed,
-    size_of,
-    solution,
-    solve_board,
-    think,
-)
 from reports.explorer.tables import TableListed, list_tables
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
@@ -209,7 +191,7 @@ class _Calls:
         limits = self._limits(asked)
         assert limits.movetime is not None
         seconds = limits.movetime + self._settings.margin
-        return await self._places.work(request, seconds, bestmove, asked, limits, self._settings)
+        return await self._places.work(request, seconds, jobs.bestmove, asked, limits, self._settings)
 
     def _limits(self, asked: BestMoveAsked) -> SearchLimits:
         """Return the limits of a search: those asked for, and never more than the server's."""
@@ -238,7 +220,7 @@ class _Calls:
         # Where a table has the position it answers at once; unpacked for a search, it would take too much memory.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
-        return await self._places.work(request, seconds + self._settings.margin, prove, asked, limits, folder)
+        return await self._places.work(request, seconds + self._settings.margin, jobs.prove, asked, limits, folder)
 
     async def _solve_board(self, request: Request, asked: GameAsked) -> Result:
         variant = asked.game()
@@ -250,21 +232,21 @@ class _Calls:
                 f"{_SOLVABLE >> 20} MiB are given here; name a position to have it proved, or use tablut solve"
             )
         report = self._reports[variant.digest] = await self._places.work(
-            request, self._settings.count_seconds, solve_board, asked
+            request, self._settings.count_seconds, jobs.solve_board, asked
         )
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
         asked.board().outcome()  # what cannot be played on is refused here
         return await self._places.work(
-            request, self._settings.count_seconds, count_sequences, asked, self._settings.sequences
+            request, self._settings.count_seconds, jobs.count_sequences, asked, self._settings.sequences
         )
 
     async def bounds(self, request: Request, asked: GameAsked) -> Result:
         variant = asked.game()
         key = f"{variant.digest} {variant.name}"
         if key not in self._bounds:
-            self._bounds[key] = await self._places.work(request, self._settings.bounds_seconds, size_of, asked)
+            self._bounds[key] = await self._places.work(request, self._settings.bounds_seconds, jobs.size_of, asked)
         return self._bounds[key]
 
 
@@ -323,12 +305,12 @@ class Hint(Result):
 class Opened(Result):
     """A puzzle opened: itself, and the first move where the side that loses begins."""
 
-    puzzle: ListedPuzzle
+    puzzle: jobs.ListedPuzzle
     reply: str | None
 
 
-def _named(name: str) -> ListedPuzzle:
-    found = list_puzzles().get(name)
+def _named(name: str) -> jobs.ListedPuzzle:
+    found = jobs.list_puzzles().get(name)
     if found is None:
         raise NotFoundError(f"puzzle {excerpt(name)}: there is none of that id; /api/puzzles lists them")
     return found
@@ -339,34 +321,34 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
     seconds = settings.puzzle_seconds
 
     @router.get("/puzzles", summary="The puzzles that ship, without solutions", tags=tags)
-    def _list() -> dict[str, list[ListedPuzzle]]:
-        return {"puzzles": list(list_puzzles().values())}
+    def _list() -> dict[str, list[jobs.ListedPuzzle]]:
+        return {"puzzles": list(jobs.list_puzzles().values())}
 
     @router.get("/puzzles/{name}", summary="One puzzle, and the first move where the side that loses begins", tags=tags)
     async def _open(request: Request, name: str) -> Opened:
         listed = _named(name)
         if listed.side == listed.winner:
             return Opened(puzzle=listed, reply=None)
-        reply = await places.work(request, seconds, defence, listed, settings)
+        reply = await places.work(request, seconds, jobs.defence, listed, settings)
         if reply is None:
             raise BusyError("the defence was not found in time; try again in a moment")
         return Opened(puzzle=listed, reply=reply)
 
     @router.post("/puzzles/{name}/try", summary="The last of the moves judged, by proof", tags=tags)
-    async def _try(request: Request, name: str, asked: TryAsked) -> Tried:
+    async def _try(request: Request, name: str, asked: TryAsked) -> jobs.Tried:
         listed = _named(name)
         if not asked.moves:
             raise InputError("field 'moves': give the moves so far, the one to be judged last")
-        return await places.work(request, seconds, judged, listed, asked.moves, settings)
+        return await places.work(request, seconds, jobs.judged, listed, asked.moves, settings)
 
     @router.post("/puzzles/{name}/hint", summary="Which piece to move", tags=tags)
     async def _hint(request: Request, name: str, asked: TryAsked) -> Hint:
-        line = await places.work(request, seconds, solution, _named(name), asked.moves, settings, 1)
+        line = await places.work(request, seconds, jobs.solution, _named(name), asked.moves, settings, 1)
         return Hint(square=line[0].split("-")[0])
 
     @router.post("/puzzles/{name}/reveal", summary="The solution from here", tags=tags)
-    async def _reveal(request: Request, name: str, asked: TryAsked) -> Revealed:
-        return await places.work(request, seconds, revealed, _named(name), asked.moves, settings)
+    async def _reveal(request: Request, name: str, asked: TryAsked) -> jobs.Revealed:
+        return await places.work(request, seconds, jobs.revealed, _named(name), asked.moves, settings)
 
 
 # -- endings ---------------------------------------------------------------------------------------
@@ -374,33 +356,26 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
 
 def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: Tables) -> None:
     tags: list[str | Enum] = ["endings"]
-    kept: LRUCache[str, EndingsFound] = LRUCache(256)
+    kept: LRUCache[str, jobs.EndingsFound] = LRUCache(256)
 
     @router.get("/endings", summary="The tablebases that are here", tags=tags)
     def _list() -> dict[str, list[TableListed]]:
         return {"tables": list_tables(tables)}
 
     @router.get("/endings/{name}", summary="Positions of a tablebase: longest wins, draws, mutual zugzwangs", tags=tags)
-    async def _positions(request: Request, name: str, asked: Annotated[EndingsAsked, Query()]) -> EndingsFound:
+    async def _positions(request: Request, name: str, asked: Annotated[EndingsAsked, Query()]) -> jobs.EndingsFound:
         table = next((table for table in tables.all() if table.name == name), None)
         if table is None:
             raise NotFoundError(f"tablebase {excerpt(name)}: there is none of that name; /api/endings lists them")
         key, most = f"{name} {asked.model_dump_json()}", settings.movetime
         if key not in kept:
             kept[key] = await places.work(
-                request, most + settings.margin, found_endings, table.name, table.folder, asked, most
+                request, most + settings.margin, jobs.found_endings, table.name, table.folder, asked, most
             )
         return kept[key]
 
 
 # -- game records ----------------------------------------------------------------------------------
-
-
-class RecordPly(Result):
-    """A move of a record, as the rules give it."""
-
-    move: str
-    captures: list[str]
 
 
 class RecordRead(Result):
@@ -411,7 +386,7 @@ class RecordRead(Result):
     rules: str | None
     start: str
     tags: dict[str, str]
-    moves: list[RecordPly]
+    moves: list[MoveMade]
     result: str | None
     outcome: str | None
     problems: list[str]
@@ -432,7 +407,7 @@ def _add_games(router: APIRouter) -> None:
             start=str(game.start),
             tags=dict(record.tags),
             moves=[
-                RecordPly(
+                MoveMade(
                     move=str(ply.move.move),
                     captures=[square_name(square, variant.size) for square in sorted(ply.move.captures or ())],
                 )
@@ -462,13 +437,13 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
         if board.outcome() is not None:
             raise InputError(f"position '{board.position}': the game is over; there is nothing to search")
         seconds = asked.movetime + settings.margin
-        return _streamed(await places.stream(request, seconds, think, asked, asked.movetime, settings))
+        return _streamed(await places.stream(request, seconds, jobs.think, asked, asked.movetime, settings))
 
     @router.post("/analyse", summary="A game analysed, ply by ply", **kept)
     async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
         asked.record_and_rules()  # what cannot be read is refused before anybody waits
         seconds = settings.analysis_seconds + settings.margin
-        return _streamed(await places.stream(request, seconds, analysed, asked, settings))
+        return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
 
 
 def _streamed(job: Job) -> StreamingResponse:

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from reports.explorer.api import api_router
 from reports.explorer.facts import layers_of, position_facts
-from reports.explorer.guard import Guard, Settings, add_handlers
+from reports.explorer.guard import Guard, Settings, add_handlers, http_refused
 from reports.explorer.jobs import get_ready
-from reports.explorer.pages import STATIC, headline, pages_router
+from reports.explorer.pages import STATIC, failed_page, headline, pages_router
 from reports.explorer.tables import Tables
 from reports.explorer.work import Places, Workers
 from tablut import __version__
@@ -25,6 +26,8 @@ from tablut.errors import TablutError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp
 
 _LOG = logging.getLogger("tablut.explorer")
@@ -80,6 +83,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
         lifespan=_lifespan,
     )
     add_handlers(app)
+    app.add_exception_handler(HTTPException, _not_found)
     app.include_router(api_router(settings, places, tables))
     app.include_router(pages_router(app, settings, tables))
 
@@ -91,3 +95,14 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     app.openapi()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Guard(app, settings)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    """Answer a browser that asked for a page with a page."""
+    assert isinstance(error, HTTPException)
+    refusal = http_refused(request, error)
+    for_people = "text/html" in request.headers.get("accept", "")
+    if not for_people or request.url.path.startswith(("/api", "/static")):
+        return refusal
+    missing = error.status_code == 404
+    return failed_page("no page has this address" if missing else str(error.detail), error.status_code)

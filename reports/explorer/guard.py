@@ -1,4 +1,9 @@
-"""What the person who starts the explorer decides: where it listens, and how much a visitor may ask for."""
+"""What stands before every request: limits, who may ask, how much at once; and how a refusal is said.
+
+On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
+(``Host``) must be one of this machine's own, and ``Origin`` and ``Sec-Fetch-Site``, where there are any, must name the
+same. This holds off what is known as DNS rebinding, and pages that embed an address here to have it compute.
+"""
 
 from __future__ import annotations
 
@@ -69,23 +74,19 @@ class Settings:
         return self.host in LOOPBACK
 
 
-# -- why the explorer refuses a request, beside the errors of the toolkit itself ---------
+# -- refusals, each one JSON object with one clear line: `{"error": "...", "status": 422}` ---------
 
 
 class BusyError(TablutError):
     """The server has enough to do; the same request will be answered later."""
 
-    def __init__(self, message: str, status: int = 503, retry_after: int = 2) -> None:
+    def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message)
         self.status = status
-        self.retry_after = retry_after
 
 
 class NotFoundError(TablutError):
     """Nothing has the name that was asked for."""
-
-
-# -- what goes wrong, as one JSON object with one clear line: `{"error": "...", "status": 422}`
 
 
 _LOG = logging.getLogger("tablut.explorer")
@@ -126,14 +127,13 @@ def add_handlers(app: FastAPI) -> None:
     """Have an application answer every failure in this form."""
     app.add_exception_handler(TablutError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _defect)
 
 
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
-    return failure(str(error), status_of(error), headers)
+    status = status_of(error)
+    return failure(str(error), status, {"Retry-After": "2"} if status in (429, 503) else None)
 
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
@@ -148,19 +148,11 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
     return failure(f"{named}{message}{more}", 422 if place else 400)
 
 
-def _http(request: Request, error: Exception) -> Response:
+def http_refused(_: Request, error: Exception) -> Response:
+    """Answer what has no address, or another method."""
     assert isinstance(error, HTTPException)
     line = _SAID.get(error.status_code, str(error.detail))
-    if _for_people(request):
-        from reports.explorer.pages import failed_page
-
-        return failed_page("no page has this address" if error.status_code == 404 else line, error.status_code)
     return failure(line, error.status_code, dict(error.headers or {}))
-
-
-def _for_people(request: Request) -> bool:
-    """Return whether a browser asked for a page."""
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(("/api", "/static"))
 
 
 def _defect(request: Request, error: Exception) -> JSONResponse:
@@ -168,8 +160,7 @@ def _defect(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(content, content["status"])
 
 
-# -- what stands before every request: who may ask, how much at once, how large; and the headers of every answer
-
+# -- before the application ------------------------------------------------------------------------
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -221,13 +212,32 @@ class Guard:
             return
         self._in_flight += 1
         try:
-            body = await self._body(scope, receive)
-            if isinstance(body, tuple):
-                await failure(*body)(scope, receive, complete)
-                return
-            await self._app(scope, _replayed(body, receive), complete)
+            await self._app(scope, self._limited(scope, receive), complete)
         finally:
             self._in_flight -= 1
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a receiver that refuses a body that is too large or comes too slowly."""
+        most, size, ended = self._most(scope["path"]), 0, False
+        until = asyncio.get_running_loop().time() + self._settings.request_seconds
+
+        async def limited() -> Message:
+            nonlocal size, ended
+            if ended:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                seconds = f"{self._settings.request_seconds:g} seconds"
+                raise HTTPException(408, f"the request did not arrive within {seconds}") from None
+            size += len(message.get("body", b""))
+            if size > most:
+                raise HTTPException(413, _too_large(most))
+            ended = not message.get("more_body", False)
+            return message
+
+        return limited
 
     def _refusal(self, headers: Headers, path: str) -> tuple[str, int, dict[str, str]] | None:
         if self._in_flight >= self._settings.in_flight:
@@ -250,39 +260,6 @@ class Guard:
 
     def _most(self, path: str) -> int:
         return self._settings.record_bytes if path in _RECORDS else self._settings.body_bytes
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | tuple[str, int]:
-        """Return the body of a request, or what is wrong with it and the status to say so with."""
-        most, parts, size = self._most(scope["path"]), [], 0
-        try:
-            async with asyncio.timeout(self._settings.request_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return "the visitor has gone", 400
-                    size += len(message.get("body", b""))
-                    if size > most:
-                        return _too_large(most), 413
-                    parts.append(message.get("body", b""))
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
-        except TimeoutError:
-            return f"the request did not arrive within {self._settings.request_seconds:g} seconds", 408
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a receiver that gives a body that was already read, then what comes after it."""
-    given = False
-
-    async def again() -> Message:
-        """Return the next message."""
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 def _too_large(most: int) -> str:

@@ -13,10 +13,10 @@ from reports.explorer.guard import BusyError, NotFoundError
 from retrograde.answers import SolvedResult, solution_result, tier_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.puzzles.game import PuzzleGame
-from retrograde.puzzles.puzzle_file import read_puzzles
+from retrograde.puzzles.puzzle_file import facts_of, read_puzzles
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import open_tablebase
-from retrograde.tablebase.querying import Listing, TableQuery, list_positions
+from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.answers import PerftCount, PerftResult
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     )
     from reports.explorer.guard import Settings
     from reports.explorer.work import Link
-    from retrograde.puzzles import Puzzle
     from retrograde.tablebase import Tablebase
     from tablut.play.players import Choice
 
@@ -176,7 +175,7 @@ def size_of(_: Link, asked: GameAsked) -> BoundsReport:
     return bounds(asked.game())
 
 
-# -- what workers do about puzzles: judge moves, find the defence, show solutions. Nothing here answers requests
+# -- puzzles ---------------------------------------------------------------------------------------
 
 
 class ListedPuzzle(Result):
@@ -217,43 +216,25 @@ class Revealed(Result):
 @cache
 def list_puzzles() -> dict[str, ListedPuzzle]:
     """Return the puzzles of the collection that have a winner and a distance, by id."""
-    return {puzzle.id: _listed(puzzle) for puzzle in _wins().values()}
-
-
-@cache
-def _wins() -> dict[str, Puzzle]:
-    found = read_puzzles("collection")
-    return {one.id: one for one in found if one.stipulation and one.stipulation.winner and one.stipulation.plies}
-
-
-def _listed(puzzle: Puzzle) -> ListedPuzzle:
-    claim = puzzle.stipulation
-    assert claim is not None
-    assert claim.winner is not None
-    assert claim.plies is not None
-    grade = puzzle.tags.get("grade")
-    position = puzzle.position
-    return ListedPuzzle(
-        id=puzzle.id,
-        variant=puzzle.variant,
-        size=position.size,
-        position=str(position),
-        side="white" if position.side == "w" else "black",
-        winner=claim.winner,
-        plies=claim.plies,
-        claim=str(claim),
-        grade=int(grade) if grade and grade.isdecimal() else None,
-        theme=_theme(puzzle),
-        men=1 + sum(position.material),
-        source=puzzle.tags.get("source", ""),
-    )
-
-
-def _theme(puzzle: Puzzle) -> str:
-    """Return what a puzzle is about: an idea of the literature, an ending, or the middle of a game."""
-    if puzzle.tags.get("pattern"):
-        return "pattern"
-    return "ending" if puzzle.id.startswith("ending") else "middle game"
+    found = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
+    return {
+        puzzle.id: ListedPuzzle(
+            id=puzzle.id,
+            variant=puzzle.variant,
+            size=puzzle.position.size,
+            position=str(puzzle.position),
+            side=facts.side,
+            winner=facts.winner,
+            plies=facts.plies,
+            claim=str(puzzle.stipulation),
+            grade=facts.grade,
+            theme="pattern" if puzzle.tags.get("pattern") else facts.theme,
+            men=1 + sum(puzzle.position.material),
+            source=puzzle.tags.get("source", ""),
+        )
+        for puzzle, facts in found
+        if facts.winner and facts.plies
+    }
 
 
 def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
@@ -337,7 +318,7 @@ def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings
     return line
 
 
-# -- what workers do about endings: list positions of a tablebase. Nothing here answers requests
+# -- endings ---------------------------------------------------------------------------------------
 
 
 class EndingListed(Result):
@@ -358,73 +339,40 @@ class EndingsFound(Result):
     positions: list[EndingListed]
 
 
-def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
-    """List positions of a tablebase; those of the greatest distances are found without reading the others."""
-    return _Reader(link, name, opened(folder), asked, seconds).found()
-
-
 class _StoppedError(Exception):
     """The time is over, or the visitor has gone."""
 
 
-class _Reader:
-    """Reads a tablebase for one request, within its time."""
+def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
+    """List positions of a tablebase; those of the greatest distances are found without reading the others."""
+    store, variant, until = opened(folder).store, opened(folder).variant, wall_clock() + seconds
+    materials = tuple(store.tiers())
+    if asked.material is not None:
+        attackers, _, defenders = asked.material.partition("v")
+        wanted = (int(attackers), int(defenders))
+        if wanted not in materials:
+            raise NotFoundError(f"tablebase {name}: has nothing of {asked.material}; /api/endings lists its tiers")
+        materials = (wanted,)
 
-    def __init__(self, link: Link, name: str, tablebase: Tablebase, asked: EndingsAsked, seconds: float) -> None:
-        self._link, self._name, self._tablebase, self._asked = link, name, tablebase, asked
-        self._seconds, self._until = seconds, wall_clock() + seconds
-
-    def _look(self, _: int) -> None:
-        if self._link.stopped or wall_clock() > self._until:
+    def look(_: int) -> None:
+        if link.stopped or wall_clock() > until:
             raise _StoppedError
 
-    def found(self) -> EndingsFound:
-        """Return the positions that are asked for; those of the greatest distances are found without the others."""
-        materials = self._materials()
-        asked, tablebase = self._asked, self._tablebase
-        least = asked.min_plies
-        if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
-            variant = tablebase.variant
-            tiers = [tier_result(tablebase.store.tier(*one).record, variant) for one in materials]
-            deepest = max((tier.max_dtm for tier in tiers), default=0)
-            bounds = [bound for bound in (deepest - 2, deepest // 2) if bound > (least or 0)]
-        else:
-            bounds = []
-        try:
-            for bound in (*bounds, least):
-                listing = self._list(materials, bound)
-                if len(listing.positions) >= asked.most:
-                    break
-        except _StoppedError:
-            raise BusyError(
-                f"tablebase {self._name}: the list takes longer than {self._seconds:g} seconds; ask for one material"
-            ) from None
-        return EndingsFound(
-            name=self._name,
-            variant=tablebase.variant.name,
-            found=listing.found,
-            at_least=bound,
-            positions=[
-                EndingListed(position=str(listed.position), wdl=listed.wdl, dtm=listed.dtm)
-                for listed in listing.positions
-            ],
-        )
-
-    def _materials(self) -> tuple[tuple[int, int], ...]:
-        there = tuple(self._tablebase.store.tiers())
-        if self._asked.material is None:
-            return there
-        attackers, _, defenders = self._asked.material.partition("v")
-        wanted = (int(attackers), int(defenders))
-        if wanted not in there:
-            raise NotFoundError(
-                f"tablebase {self._name}: has nothing of {self._asked.material}; /api/endings lists its tiers"
-            )
-        return (wanted,)
-
-    def _list(self, materials: tuple[tuple[int, int], ...], least: int | None) -> Listing:
-        asked = self._asked
-        # Of what neither side can force, a game has draws or unresolved positions, never both.
-        wdl = unforced(self._tablebase.variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
-        query = TableQuery(wdl, asked.side, least, asked.max_plies, materials, asked.zugzwang, asked.order)
-        return list_positions(self._tablebase.store, query, asked.most, self._look)
+    bounds: list[int | None] = [asked.min_plies]
+    if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
+        deepest = max((tier_result(store.tier(*one).record, variant).max_dtm for one in materials), default=0)
+        bounds = [*(bound for bound in (deepest - 2, deepest // 2) if bound > (asked.min_plies or 0)), *bounds]
+    # Of what neither side can force, a game has draws or unresolved positions, never both.
+    wdl = unforced(variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
+    try:
+        for bound in bounds:
+            query = TableQuery(wdl, asked.side, bound, asked.max_plies, materials, asked.zugzwang, asked.order)
+            listing = list_positions(store, query, asked.most, look)
+            if len(listing.positions) >= asked.most:
+                break
+    except _StoppedError:
+        raise BusyError(
+            f"tablebase {name}: the list takes longer than {seconds:g} seconds; ask for one material"
+        ) from None
+    positions = [EndingListed(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions]
+    return EndingsFound(name=name, variant=variant.name, found=listing.found, at_least=bound, positions=positions)

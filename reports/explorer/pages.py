@@ -21,6 +21,8 @@ from tablut import __version__, svg
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import FastAPI
 
     from reports.explorer.guard import Settings
@@ -91,64 +93,50 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
     """Return the addresses of the pages."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-    def _page(request: Request, name: str, **content: Any) -> HTMLResponse:
-        """Return a page; a visitor without a cookie gets one."""
-        text = _environment().get_template(f"{name}.html.j2").render(page=name, **content)
-        response = HTMLResponse(text, headers={"Cache-Control": "no-cache"})
-        if VISITOR not in request.cookies:
-            response.set_cookie(VISITOR, secrets.token_urlsafe(12), httponly=True, samesite="strict")
-        return response
+    def add(path: str, name: str, content: Callable[[Request], dict[str, Any]]) -> None:
+        """Add a page; a visitor without a cookie gets one."""
 
-    @router.get("/")
-    def _home(request: Request) -> HTMLResponse:
-        listed = list_tables(tables)
-        return _page(
-            request,
-            "home",
-            headline=headline(),
-            drawing=Markup(svg.board("ashton", coordinates=False, pixels=420)),
-            puzzles=len(list_puzzles()),
-            tables=len(listed),
-            variants=len(shipped_variants()),
-        )
+        def answer(request: Request) -> HTMLResponse:
+            text = _environment().get_template(f"{name}.html.j2").render(page=name, **content(request))
+            response = HTMLResponse(text, headers={"Cache-Control": "no-cache"})
+            if VISITOR not in request.cookies:
+                response.set_cookie(VISITOR, secrets.token_urlsafe(12), httponly=True, samesite="strict")
+            return response
 
-    @router.get("/board")
-    def _board(request: Request) -> HTMLResponse:
-        return _page(request, "board", variants=shipped_variants())
+        answer.__annotations__["request"] = Request
+        router.add_api_route(path, answer)
 
-    @router.get("/play")
-    def _play(request: Request) -> HTMLResponse:
-        return _page(request, "play", variants=shipped_variants(), players=known_players())
+    def board(pixels: int) -> Markup:
+        return Markup(svg.board("ashton", coordinates=False, pixels=pixels))
 
-    @router.get("/puzzles")
-    def _puzzles(request: Request) -> HTMLResponse:
-        listed = list(list_puzzles().values())
-        return _page(
-            request,
-            "puzzles",
-            variants=sorted({puzzle.variant for puzzle in listed}),
-            lengths=sorted({puzzle.plies for puzzle in listed}),
-            themes=sorted({puzzle.theme for puzzle in listed}),
-        )
+    def home(_: Request) -> dict[str, Any]:
+        numbers = {"puzzles": len(list_puzzles()), "tables": len(list_tables(tables))}
+        return numbers | {"headline": headline(), "drawing": board(420), "variants": len(shipped_variants())}
 
-    @router.get("/endings")
-    def _endings(request: Request) -> HTMLResponse:
-        return _page(request, "endings", tables=list_tables(tables))
+    def puzzles(_: Request) -> dict[str, Any]:
+        listed = list_puzzles().values()
+        return {
+            "variants": sorted({puzzle.variant for puzzle in listed}),
+            "lengths": sorted({puzzle.plies for puzzle in listed}),
+            "themes": sorted({puzzle.theme for puzzle in listed}),
+        }
 
-    @router.get("/games")
-    def _games(request: Request) -> HTMLResponse:
-        return _page(request, "games", variants=shipped_variants())
-
-    @router.get("/help")
-    def _help(request: Request) -> HTMLResponse:
-        drawing = Markup(svg.board("ashton", coordinates=False, pixels=320))
-        numbers = headline().steps
-        return _page(request, "help", drawing=drawing, numbers=numbers, variants=len(shipped_variants()))
-
-    @router.get("/docs")
-    def _docs(request: Request) -> HTMLResponse:
-        return _page(request, "api", operations=_operations(app), settings=settings, address=request.base_url)
-
+    add("/", "home", home)
+    add("/board", "board", lambda _: {"variants": shipped_variants()})
+    add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players()})
+    add("/puzzles", "puzzles", puzzles)
+    add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
+    add("/games", "games", lambda _: {"variants": shipped_variants()})
+    add(
+        "/help",
+        "help",
+        lambda _: {"drawing": board(320), "numbers": headline().steps, "variants": len(shipped_variants())},
+    )
+    add(
+        "/docs",
+        "api",
+        lambda request: {"operations": _operations(app), "settings": settings, "address": request.base_url},
+    )
     return router
 
 

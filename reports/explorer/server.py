@@ -1,4 +1,4 @@
-"""The server process: the socket, the address that is printed, and an orderly end."""
+"""``tablut serve``: the socket, the address that is printed, and an orderly end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
 import sys
+import threading
 import webbrowser
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-import uvicorn
 from rich.text import Text
 
-from reports.explorer.app import create_app
 from tablut.cli.options import warn
 from tablut.cli.people import Live
 from tablut.cli.runtime import Reply, command
@@ -25,6 +25,7 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import uvicorn
     from starlette.types import ASGIApp
 
     from reports.explorer.guard import Settings
@@ -73,6 +74,8 @@ def has_desktop() -> bool:
 
 def configured(app: ASGIApp) -> uvicorn.Config:
     """Return how uvicorn serves an application: quietly, nothing said about itself, and with a short end."""
+    import uvicorn
+
     return uvicorn.Config(
         app,
         log_level="critical",  # defects are told by our own handler, and the end cancels what still runs
@@ -85,8 +88,15 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     )
 
 
+def _exit(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
     """Serve the explorer until it is interrupted, or for some time."""
+    import uvicorn
+
+    from reports.explorer.app import create_app
 
     async def _run(server: uvicorn.Server) -> None:
         """Serve, and say when it is ready."""
@@ -100,6 +110,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
+    # uvicorn ends in order on SIGTERM, then raises it again: as an exit, workers and their semaphores are released.
+    before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     told = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(told)
     switching = sys.getswitchinterval()
@@ -110,13 +122,15 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     except KeyboardInterrupt:
         return True
     finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
         sys.setswitchinterval(switching)
         logging.getLogger("tablut.explorer").removeHandler(told)
         listener.close()
     return False
 
 
-# -- ``tablut serve``: the explorer in the browser and the JSON API ----------------------
+# -- the command ----------------------------------------------------------------------------------
 
 
 class _Served(Result):
@@ -151,7 +165,6 @@ def serve_command(
     It listens on the loopback and ends with Ctrl-C. Visitors read no file of yours.
     """
     from reports.explorer.guard import Settings
-    from reports.explorer.server import address_of, has_desktop, listen, serve
 
     if seconds is not None and seconds <= 0:
         raise InputError(f"--seconds {seconds:g}: expected more than 0")

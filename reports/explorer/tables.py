@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -17,7 +16,6 @@ from retrograde.answers import TierResult, tier_result
 from retrograde.solver.solution import memory_needed, solve_game
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import shipped_store
-from tablut.errors import TablutError
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.store.files import store_path
@@ -116,18 +114,8 @@ class Tables:
             f"defenders, the king); {known}. Whoever runs the explorer can name more: tablut serve --tablebase STORE"
         )
 
-    def value(self, board: Board) -> tuple[str, int | None] | None:
-        """Return what a tablebase says of an undecided board, or None."""
-        table = self.covering(board)
-        if table is not None:
-            with suppress(TablutError):
-                verdict = table.tablebase.probe(board)
-                return verdict.wdl, verdict.dtm
-        return None
 
-
-# -- endings: which tablebases there are, and their positions by value, distance and material
-
+# -- what the page of the endings lists ------------------------------------------------------------
 
 _AT_ONCE: Final = 3_000_000
 """Classes that are read in a fraction of a second."""

@@ -11,6 +11,7 @@ Only names of this package's functions and plain values travel to a worker, thro
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -169,10 +170,10 @@ class _Worker:
                 if number == self._number:
                     yield name, content
 
-    def kill(self) -> None:
+    def kill(self, *, wait: bool = False) -> None:
         for process in list((self._pool._processes or {}).values()):  # Python 3.14 has kill_workers for this
             process.kill()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait, cancel_futures=True)
         self._pipe.close()
 
 
@@ -212,8 +213,11 @@ class Workers:
     def close(self) -> None:
         """Kill all of them; jobs that run fail."""
         self._closed = True
-        for worker in list(self._all):
-            worker.kill()
+        self._idle.clear()
+        for worker in self._all:
+            worker.kill(wait=True)
+        self._all.clear()
+        gc.collect()  # the pools' semaphores go now: a signal may end this process before it tidies up
 
 
 class Job:

@@ -153,7 +153,7 @@ def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
         console.print(f"not there yet: {', '.join(info.missing)}")
 
 
-# -- ``tablut solve``: who wins a reduced board, with every position that its start reaches
+# -- solve -------------------------------------------------------------------------------
 
 
 @command
@@ -218,10 +218,10 @@ def solve_command(
             err=True,
         )
         raise
-    return Reply(report, lambda console: _show_solve(console, rules, report))
+    return Reply(report, lambda console: _show_solution(console, rules, report))
 
 
-def _show_solve(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
+def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
     from tablut.cli.people import draw_board
     from tablut.position import Position
 

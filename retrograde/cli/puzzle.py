@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -26,7 +24,7 @@ from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.terminal import LineReader, did_you_mean
 from tablut.position import MoveText
-from tablut.results import Result
+from tablut.results import Result, csv_of
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from tablut.position import Move
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
-app.command("solve")(solve_command)
-app.command("make")(make_command)
 
 
 class _Checked(Result):
@@ -62,7 +58,6 @@ class _Checked(Result):
     interrupted: bool
 
 
-@app.command("check")
 @command
 def check_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-proof wrote.")],
@@ -157,7 +152,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         say(f"no win within {result.excluded} plies; the search for a shorter win ended there")
 
 
-# -- ``tablut puzzle list`` and ``tablut puzzle show``: which puzzles there are, and one of them without its solution
+# -- list and show -----------------------------------------------------------------------
 
 
 class _Listed(Result):
@@ -184,7 +179,6 @@ class _Shown(_Listed):
     solution: list[str] | None = None
 
 
-@app.command("list")
 @command
 def list_command(
     file: Annotated[
@@ -204,17 +198,17 @@ def list_command(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
-    from retrograde.puzzles.puzzle_file import Wish, choose, collection_names, read_puzzles
+    from retrograde.puzzles.puzzle_file import Filter, choose, collection_names, read_puzzles
 
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     # What ships names its rules; a file of one's own may not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    wish = Wish(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
-    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wish)])
+    wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
+    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wanted)])
     if as_csv:
-        table = _csv(found)
+        table = csv_of(_Listed, found.puzzles)
         return Reply(found, lambda console: console.out(table, end=""))
     return Reply(found, lambda console: _show_list(console, found, len(puzzles)))
 
@@ -233,15 +227,6 @@ def _listed(puzzle: Puzzle) -> dict[str, Any]:
     }
 
 
-def _csv(found: _List) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_Listed.model_fields)
-    for puzzle in found.puzzles:
-        writer.writerow(["" if value is None else value for value in puzzle.model_dump().values()])
-    return text.getvalue()
-
-
 def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
     table = Table(
         label("puzzle"), label("rules"), label("to move"), label("claim"), number("grade"), prose("theme", least=12)
@@ -255,7 +240,6 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
     console.print(f"{len(found.puzzles)}{of} puzzles; `tablut puzzle play ID` plays one", style="dim")
 
 
-@app.command("show")
 @command
 def show_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
@@ -281,10 +265,10 @@ def show_command(
         line = interruptible(partial(solve_puzzle, one, ProofLimits(nodes=nodes))).line
         start = square_name(line[0].start, rules_of(one).size) if hint and line else None
         shown = shown.model_copy(update={"hint": start, "solution": list(map(str, line)) if solution else None})
-    return Reply(shown, lambda console: _show(console, one, shown))
+    return Reply(shown, lambda console: _show_puzzle(console, one, shown))
 
 
-def _show(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
+def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
     from retrograde.puzzles.puzzle_file import rules_of
 
     variant = rules_of(puzzle)
@@ -301,7 +285,7 @@ def _show(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
         console.print("line: " + " ".join(shown.solution))
 
 
-# -- ``tablut puzzle play``: a puzzle solved at the terminal, move by move ---------------
+# -- play --------------------------------------------------------------------------------
 
 
 _COMMANDS: Final = {
@@ -328,7 +312,6 @@ class _Played(Result):
     unknown: bool
 
 
-@app.command("play")
 @command
 def play_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
@@ -355,7 +338,7 @@ def play_command(
     table = _Table(one, game, live, _asking(live, list(moves or ())))
     played = table.run()
     code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
-    return Reply(played, lambda console: _show_puzzle_play(console, played), code)
+    return Reply(played, lambda console: _show_played(console, played), code)
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
@@ -512,8 +495,16 @@ class _Table:
         self._live.print(draw_board(board.variant, board.position.rows()))
 
 
-def _show_puzzle_play(console: PeopleConsole, played: _Played) -> None:
+def _show_played(console: PeopleConsole, played: _Played) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
     hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")
+
+
+app.command("list")(list_command)
+app.command("show")(show_command)
+app.command("play")(play_command)
+app.command("solve")(solve_command)
+app.command("make")(make_command)
+app.command("check")(check_command)

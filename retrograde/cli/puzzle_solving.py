@@ -89,7 +89,7 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     raise InputError(f"puzzle {excerpt(name)}: is not in {excerpt(file)}; {hint}")
 
 
-# -- ``tablut puzzle solve``: one position, or the stipulations of a puzzle file ---------
+# -- solve: one position -----------------------------------------------------------------
 
 
 def _sources_from(incomplete: str) -> list[str]:
@@ -154,11 +154,11 @@ def solve_command(
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
     return _solve_position(
-        rules, asked, limits, tablebase, _Wish(plies_left, all_wins, save_proof, proof_positions, svg)
+        rules, asked, limits, tablebase, _Request(plies_left, all_wins, save_proof, proof_positions, svg)
     )
 
 
-class _Wish(NamedTuple):
+class _Request(NamedTuple):
     """What is asked of one position."""
 
     plies_left: int | None
@@ -169,39 +169,41 @@ class _Wish(NamedTuple):
 
 
 def _solve_position(
-    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, wish: _Wish
+    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, request: _Request
 ) -> Reply:
     from retrograde.proofs.solver import Solver
 
     # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
-    prober = None if wish.save_proof is not None else find_prober(variant, tablebase)
+    prober = None if request.save_proof is not None else find_prober(variant, tablebase)
     proof = solution = None
     interrupted = False
     solver = Solver(variant, limits, prober)
     try:
-        solution = interruptible(partial(solver.solve, asked, plies_left=wish.plies_left, all_wins=wish.all_wins))
-        if wish.save_proof is not None:
-            proof = interruptible(partial(_prove, variant, solution, limits, wish.proof_positions, wish.plies_left))
-            proof.write(wish.save_proof)
+        solution = interruptible(partial(solver.solve, asked, plies_left=request.plies_left, all_wins=request.all_wins))
+        if request.save_proof is not None:
+            proof = interruptible(
+                partial(_prove, variant, solution, limits, request.proof_positions, request.plies_left)
+            )
+            proof.write(request.save_proof)
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
             raise
-    drawn = None if interrupted else wish.svg
+    drawn = None if interrupted else request.svg
     if drawn is not None:
         from tablut.strip import draw_strip
 
         write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
         **solution_result(solution).model_dump(),
-        plies_left=variant.rules.move_limit if wish.plies_left is None else wish.plies_left,
+        plies_left=variant.rules.move_limit if request.plies_left is None else request.plies_left,
         interrupted=interrupted,
-        proof=None if proof is None else str(wish.save_proof),
+        proof=None if proof is None else str(request.save_proof),
         proof_positions=None if proof is None else len(proof.strategy),
         svg=None if drawn is None else str(drawn),
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show(console, variant, solution, result), code)
+    return Reply(result, lambda console: _show_solved(console, variant, solution, result), code)
 
 
 def _prove(
@@ -237,7 +239,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
     return lines
 
 
-def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
+def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     from rich.text import Text
 
     from tablut.cli.people import draw_board, legend
@@ -275,7 +277,7 @@ def _show(console: PeopleConsole, variant: Variant, solution: Solution, result: 
         say(f"drawn to {result.svg}", style="dim")
 
 
-# -- ``tablut puzzle solve FILE``: the puzzles of a file, and whether their stipulations hold
+# -- solve FILE: the puzzles of a file, and whether their stipulations hold --------------
 
 
 def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
@@ -378,7 +380,7 @@ def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
     )
 
 
-# -- ``tablut puzzle make``: new puzzles from self-play, from random placements or from a tablebase
+# -- make --------------------------------------------------------------------------------
 
 
 class _Made(Result):
@@ -462,11 +464,11 @@ class _Maker:
         with progress("puzzles") as display:
             task = display.add_task("", total=self.wanted.number)
 
-            def tell(found: Made) -> None:
+            def advanced(found: Made) -> None:
                 self._keep(found)
                 display.update(task, completed=len(found.puzzles))
 
-            self._keep(interruptible(partial(source, self.variant, self.wanted, tell=tell)))
+            self._keep(interruptible(partial(source, self.variant, self.wanted, advanced=advanced)))
 
     def mine(self, store: str | None, samples: int | None) -> None:
         """Find the deepest puzzles of a tablebase."""
@@ -478,8 +480,8 @@ class _Maker:
         work = partial(from_tablebase, self.variant, prober, self.wanted, samples=samples, keep=self._keep)
         with progress("positions") as display:
             task = display.add_task("", total=None)
-            told = partial(display.advance, task)
-            self._keep(interruptible(partial(work, begin=partial(_set_total, display, task), tell=told)))
+            advanced = partial(display.advance, task)
+            self._keep(interruptible(partial(work, begin=partial(_set_total, display, task), advanced=advanced)))
 
     def _keep(self, found: Made) -> None:
         self.made = found

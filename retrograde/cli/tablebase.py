@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from functools import partial
 from pathlib import Path
@@ -35,7 +33,7 @@ from tablut.cli.people import Table, draw_board, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.prober import MissingTableError
-from tablut.results import Result
+from tablut.results import Result, csv_of
 from tablut.running.machine import physical_memory
 from tablut.variants import load_variant
 
@@ -279,7 +277,7 @@ def _words(wdl: str, dtm: int | None) -> str:
     return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"
 
 
-# -- ``tablut tablebase query``: positions of a tablebase by value, distance, material and zugzwang
+# -- query -------------------------------------------------------------------------------
 
 
 class _Position(Result):
@@ -331,9 +329,9 @@ def query_command(
     files = open_store(store)
     found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
     if as_csv:
-        table = _csv(found)
+        table = csv_of(_Position, found.positions)
         return Reply(found, lambda console: console.out(table, end=""))
-    return Reply(found, lambda console: _show(console, found))
+    return Reply(found, lambda console: _show_found(console, found))
 
 
 def _ask(files: Store, query: TableQuery, most: int) -> _Found:
@@ -352,16 +350,7 @@ def _ask(files: Store, query: TableQuery, most: int) -> _Found:
     )
 
 
-def _csv(found: _Found) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_Position.model_fields)
-    for one in found.positions:
-        writer.writerow(["" if value is None else value for value in one.model_dump().values()])
-    return text.getvalue()
-
-
-def _show(console: PeopleConsole, found: _Found) -> None:
+def _show_found(console: PeopleConsole, found: _Found) -> None:
     if found.positions:
         table = Table(label("value"), number("plies"), label("position"))
         for one in found.positions:

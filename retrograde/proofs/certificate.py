@@ -17,7 +17,6 @@ by the digest alone. It never names a path.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -67,23 +66,13 @@ class _Claim(BaseModel):
 
     format: Literal["tablut-proof"]
     version: int
+    variant: _Text | None
+    game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     position: _Text
     winner: Literal["white", "black"]
     plies: _Plies
-    positions: Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
-
-
-class _Claim1(_Claim):
-    """The header of version 1, which did not say how many plies are left."""
-
-    variant: _Text
-    rules: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class _Claim2(_Claim):
-    variant: _Text | None
-    game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
+    positions: Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
 
 
 _ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
@@ -103,10 +92,9 @@ class ProofCertificate:
     plies: int
     plies_left: int | None
     strategy: dict[str, tuple[int, str]]
-    version: int = VERSION
 
     def text(self) -> str:
-        """Return the content of the file, in the newest format version."""
+        """Return the content of the file."""
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -125,16 +113,6 @@ class ProofCertificate:
     def write(self, target: Path) -> None:
         """Write the file, all of it or nothing."""
         write_text(target, self.text(), hint="; choose another file with --save-proof")
-
-    def is_under(self, variant: Variant) -> bool:
-        """Return whether a rule set is the one that the proof was made under."""
-        return self.game == (variant.digest if self.version > 1 else rules_digest(variant))
-
-
-def rules_digest(variant: Variant) -> str:
-    """Return the digest by which version 1 named its game: of terrain and rule fields, not of the start."""
-    content = {"terrain": variant.terrain, "rules": variant.rules.model_dump(mode="json", by_alias=True)}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def build_certificate(
@@ -254,16 +232,14 @@ def read_certificate(name: str, content: str) -> ProofCertificate:
         if position in strategy:
             raise InputError(f"{what}, line {number}: the position {excerpt(position)} occurs twice")
         strategy[position] = plies, move
-    old = isinstance(claim, _Claim1)
     return ProofCertificate(
         variant=claim.variant,
-        game=claim.rules if isinstance(claim, _Claim1) else claim.game,
+        game=claim.game,
         position=claim.position,
         winner=claim.winner,
         plies=claim.plies,
-        plies_left=None if isinstance(claim, _Claim1) else claim.plies_left,
+        plies_left=claim.plies_left,
         strategy=strategy,
-        version=1 if old else VERSION,
     )
 
 
@@ -271,40 +247,38 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     """Return the rule set of a certificate: the one that ships under its name, or the one that is given."""
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
-    if proof.variant is not None and not ships and proof.version > 1:
+    if proof.variant is not None and not ships:
         raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
     if given is None and not ships:
         raise InputError(f"{what}: was made under rules that do not ship; name their file with --variant")
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
-    # A file of version 1 may have been made under a user's file that had the name of a shipped rule set.
-    if named is not None and not proof.is_under(named) and (proof.version > 1 or given is None):
+    if named is not None and proof.game != named.digest:
         raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")
     rules = given or named
     assert rules is not None
-    if not proof.is_under(rules):
+    if proof.game != rules.digest:
         says = f"it names {named.name}" if named is not None else "name them with --variant"
         raise InputError(f"{what}: was made under other rules than {excerpt(rules.name)}; {says}")
     limit = rules.rules.move_limit
     if limit is not None and proof.plies_left is None:
-        version = f"has format version {proof.version}, and " if proof.version < VERSION else ""
         raise InputError(
-            f"{what}: {version}does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
+            f"{what}: does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
         )
     if limit is not None and proof.plies_left is not None and proof.plies_left > limit:
         raise InputError(f"{what}: {proof.plies_left} plies are left, but a game of {rules.name} has {limit} at most")
     return rules
 
 
-def _claim(what: str, line: str) -> _Claim1 | _Claim2:
+def _claim(what: str, line: str) -> _Claim:
     """Return the header of a file."""
     try:
         version = _Kind.model_validate_json(_bounded(line)).version
     except ValueError as error:
         raise InputError(f"{what}: is no file that --save-proof wrote; line 1: {_problem(error)}") from error
-    if version not in (1, VERSION):
-        raise InputError(f"{what}: has format version {version}; this program reads 1 and {VERSION}")
+    if version != VERSION:
+        raise InputError(f"{what}: has format version {version}; this program reads {VERSION}; {_AGAIN}")
     try:
-        return _Claim1.model_validate_json(line) if version == 1 else _Claim2.model_validate_json(line)
+        return _Claim.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{what}, line 1: {_problem(error)}; {_AGAIN}") from error
 

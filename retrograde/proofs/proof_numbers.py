@@ -13,8 +13,8 @@ neither depends on how the position came about. A win that takes n plies at best
 position, since its distance falls with every ply; hence nothing is lost by it, and the
 least bound with a proof is the exact distance.
 
-Leaves are exact three plies deep (`retrograde.proofs.proof_numbers`). Where
-a tablebase covers a material the search stops and asks for the values, many at once.
+Leaves are exact three plies deep; how is told below, where they are. Where a
+tablebase covers a material the search stops and asks for the values, many at once.
 
 References
 ----------
@@ -291,7 +291,21 @@ def prove(
             entering = True
 
 
-# -- what is decided within three plies, found without a table: the leaves of the proof search
+# -- what is decided within three plies: the leaves --------------------------------------
+# A win in one ply is looked for where it can be: a king's slide to an escape, an
+# attacker's slide to a free cell beside the king on which it would capture it. What is
+# found is made on the board and judged there, so a candidate too many costs time and
+# nothing else. Two kinds of win have no such place, a capture of the last attackers and
+# a ply that leaves the other side without a move; every move is tried for them, unless
+# it is plain that no single ply can do that:
+#
+# * a ply captures at most three soldiers, so not the last of four;
+# * a ply adds a piece to two lines and takes victims from at most three more, so a side
+#   that can move on six lines can still move after it;
+# * a ply closes at most one of the directions in which the king can go.
+#
+# Tests hold all of it equal to trying every move. The *prover* is the side that is to win,
+# the *opponent* the other. A distance is in plies; -1 says that there is none within the bound.
 
 
 _SAFE_LINES = 6

@@ -1,4 +1,7 @@
-"""What is asked of a solver and what it answers: limits, proven bounds, the solution."""
+"""What is asked of a solver and what it answers: limits, proven bounds, the solution, also one that is read off.
+
+A solution is read off values that are known: a tablebase's, or those of a list of everything reachable.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import MISSING, unforced, value_of, verdict_of
+from tablut.indexing.values import MISSING, a_ply_earlier, unforced, value_of, verdict_of
 from tablut.position import Move
 from tablut.rules.outcome import OUTCOMES
 
@@ -118,7 +121,7 @@ class Solution:
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
 
 
-# -- A solution read off known values: from a tablebase, or from an exhaustive listing ---
+# -- a solution read off known values, by a tablebase or an exhaustive listing -----------
 
 
 class KnownMove(NamedTuple):
@@ -163,18 +166,10 @@ def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> li
             value = next(values)
             if value == MISSING:
                 return None
-            verdict = _a_ply_earlier(verdict_of(value, unforced=unforced(engine.variant)))
+            verdict = verdict_of(a_ply_earlier(value), unforced=unforced(engine.variant))
         move = Move.from_code(code, engine.variant.size)
         found.append(KnownMove(move, verdict, children.words[row : row + 1], outcome is not None))
     return found
-
-
-def _a_ply_earlier(verdict: Verdict) -> Verdict:
-    """Return what a move is worth to its maker that leads to a position with a verdict."""
-    if verdict.dtm is None:
-        return verdict
-    other = {"win": "loss", "loss": "win"}[verdict.wdl]
-    return type(verdict)(other, verdict.dtm + 1)  # type: ignore[arg-type]
 
 
 def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tuple[Move, ...]:
@@ -195,7 +190,10 @@ def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tup
     return tuple(line)
 
 
-# -- every position reachable from one, valued: what a search cannot show, a draw, shown where play is narrow
+# -- every position reachable from one, valued -------------------------------------------
+# The closure of a position under legal moves is listed, and the values spread backwards
+# through it, distance by distance. It is exact for all positions of the closure, hence
+# proves draws too. It is for small boards and for few pieces: the list is given up at a limit.
 
 
 _BATCH = 1 << 15

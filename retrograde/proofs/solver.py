@@ -478,7 +478,7 @@ def solve(
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
 
 
-# -- the proof search as `tablut.prober` knows it: a position in, a proved value out, within nodes
+# -- as `tablut.prober` knows it: a position in, a proved value out, within nodes --------
 
 
 _MEMORY: Final = 32 << 20

@@ -193,7 +193,8 @@ def keep_values(
         keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)
 
 
-# -- what a proof search works with: the table, what waits for a tablebase, and a stack of plies
+# -- the workspace: the table, what waits for a tablebase, and a stack of plies ----------
+# It serves one prover and one search at a time. Python allocates it; kernels see its arrays as pointers.
 
 
 class ProofWorkspace(NamedTuple):

@@ -24,7 +24,7 @@ from tablut.results import Result
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from retrograde.proofs.solution import Solution
     from retrograde.puzzles.puzzle_file import Puzzle
@@ -169,7 +169,9 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
     return found
 
 
-# -- the whole solution of a puzzle as a tree: what every move of the winner that can come up is worth, and its answer
+# -- the whole solution as a tree --------------------------------------------------------
+# A program that has it plays the puzzle without knowing the rules: every legal move is in it, with the pieces that
+# it takes. Positions that several lines reach are one node.
 
 
 MOST_NODES: Final = 2_000
@@ -225,7 +227,6 @@ def puzzle_tree(
     puzzle: Puzzle,
     limits: ProofLimits | None = None,
     most: int = MOST_NODES,
-    tell: Callable[[], None] = lambda: None,
 ) -> PuzzleTree:
     """Return the tree of a puzzle, every entry of it proved."""
     game = open_puzzle(puzzle, limits)
@@ -246,7 +247,6 @@ def puzzle_tree(
         nodes.append(_node(puzzle, game, numbers, waiting))
         if len(waiting) > most:
             raise _unknown(puzzle, f"its tree has more than {most:,} positions")
-        tell()
     return PuzzleTree(
         id=puzzle.id,
         variant=game.board.variant.name,

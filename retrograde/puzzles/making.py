@@ -68,7 +68,7 @@ def from_self_play(
     *,
     games: int,
     deepen: int = 0,
-    tell: Callable[[Made], None] = lambda _: None,
+    advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest."""
     variant = as_variant(variant)
@@ -91,7 +91,7 @@ def from_self_play(
             if canonical not in known:
                 known.add(canonical)
                 puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{wanted.seed}-{number}", source))
-        tell(Made(puzzles.copy(), examined))
+        advanced(Made(puzzles.copy(), examined))
         if len(puzzles) == wanted.number:
             break
     return Made(puzzles, examined)
@@ -122,7 +122,7 @@ def from_placements(
     *,
     samples: int,
     men: int,
-    tell: Callable[[Made], None] = lambda _: None,
+    advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles among random placements of few men, in the order in which they are found."""
     variant = as_variant(variant)
@@ -154,7 +154,7 @@ def from_placements(
                 name = f"{stem(variant)}-{wanted.seed}-p{len(puzzles)}"
                 source = f"placements of {men} men, seed {wanted.seed}"
                 puzzles.append(puzzle_of(variant, solution, name, source))
-        tell(Made(puzzles.copy(), examined))
+        advanced(Made(puzzles.copy(), examined))
     return Made(puzzles, examined)
 
 
@@ -232,7 +232,10 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     )
 
 
-# -- longer puzzles from shorter ones: two plies are put in front, as long as the win stays forced and single
+# -- longer puzzles from shorter ones ----------------------------------------------------
+# From a position that the side to move wins, moves are taken back: a quiet move of the
+# other side, after which *all* of its moves lose, then a quiet move of the winner, before
+# which one move only attains the distance.
 
 
 def earlier_positions(variant: Variant, position: Position) -> list[Position]:
@@ -299,7 +302,10 @@ def lengthen(
     return None
 
 
-# -- what a first move looks like to a human solver: does it win, does it tempt, how hard is the puzzle
+# -- what a first move looks like to a human solver --------------------------------------
+# A move tempts if it captures, threatens to win with the next ply, or brings the king
+# nearer to an escape or an attacker beside the king. Tempting moves that do not
+# attain the distance are what a solver has to see through.
 
 
 def grade(plies: int, temptations: int) -> int:
@@ -362,7 +368,11 @@ def is_symmetrical(variant: Variant, position: Position) -> bool:
     return images.count(position.cells) > 1
 
 
-# -- positions from self-play: games of careless, greedy and careful players, seeded -----
+# -- positions from self-play ------------------------------------------------------------
+# The players know little, and differ. All take a win of the moment. A greedy one
+# captures where it can; a careful one rejects moves after which the other side wins within
+# three plies, as long as it finds another. Random play falls apart in a few plies;
+# careful play stays in tension, and that is where long wins are.
 
 
 _TABLE_BYTES = 1 << 20

@@ -95,7 +95,7 @@ class _Mine:
                     else:
                         yield number, side, rng.integers(entries, size=min(_SLICE, share - start), dtype=np.int64)
 
-    def dig(self, pool: int, tell: Callable[[int], None]) -> _Found:
+    def dig(self, pool: int, advanced: Callable[[int], None]) -> _Found:
         """Return the deepest puzzles, at most ``pool``; those of the same depth are drawn at random."""
         rng = np.random.default_rng(self.seed)
         width = self.engine.tables.words
@@ -111,7 +111,7 @@ class _Mine:
             chosen = chosen[self._single(side, words[chosen], values[chosen])]
             if len(chosen):
                 found = _best(found, _Found(values[chosen], ties[chosen], words[chosen]), pool)
-            tell(len(entries))
+            advanced(len(entries))
         return found
 
     def _single(self, side: int, words: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -145,7 +145,7 @@ def from_tablebase(
     *,
     samples: int | None = None,
     begin: Callable[[int], None] = lambda _: None,
-    tell: Callable[[int], None] = lambda _: None,
+    advanced: Callable[[int], None] = lambda _: None,
     keep: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return the deepest puzzles of the material that a tablebase covers."""
@@ -164,7 +164,7 @@ def from_tablebase(
     pool = _POOL * wanted.number
     while True:
         begin(mine.size())
-        found = mine.dig(pool, tell)
+        found = mine.dig(pool, advanced)
         puzzles: list[Puzzle] = []
         for puzzle in _puzzles(variant, solver, found, wanted):
             puzzles.append(puzzle)

@@ -253,7 +253,7 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     return "refuted" if sooner or bounds.no_win_within >= stipulation.plies else "unknown"
 
 
-# -- the puzzles that ship: files of them, all of them, one by its id; and how a source names any of that
+# -- the puzzles that ship, and how a source names them ----------------------------------
 
 
 COLLECTION: Final = "collection"
@@ -318,7 +318,7 @@ def _exists(name: str) -> bool:
         return False
 
 
-# -- what a list of puzzles says of each, and which puzzles of a list are asked for ------
+# -- what a list says of a puzzle, and which puzzles are asked for -----------------------
 
 
 _FEW_MEN: Final = 5
@@ -350,7 +350,7 @@ def facts_of(puzzle: Puzzle) -> Facts:
     )
 
 
-class Wish(NamedTuple):
+class Filter(NamedTuple):
     """Which puzzles are asked for; None leaves a point open."""
 
     variant: str | None = None
@@ -362,22 +362,22 @@ class Wish(NamedTuple):
     theme: str | None = None
 
 
-def choose(puzzles: Iterable[Puzzle], wish: Wish) -> list[Puzzle]:
-    """Return the puzzles that are as they are wished for."""
-    rules = None if wish.variant is None else load_variant(wish.variant)
+def choose(puzzles: Iterable[Puzzle], wanted: Filter) -> list[Puzzle]:
+    """Return the puzzles that are as a filter asks for."""
+    rules = None if wanted.variant is None else load_variant(wanted.variant)
     return [
-        puzzle for puzzle in puzzles if (rules is None or rules.same_game(rules_of(puzzle))) and _fits(puzzle, wish)
+        puzzle for puzzle in puzzles if (rules is None or rules.same_game(rules_of(puzzle))) and _fits(puzzle, wanted)
     ]
 
 
-def _fits(puzzle: Puzzle, wish: Wish) -> bool:
+def _fits(puzzle: Puzzle, wanted: Filter) -> bool:
     facts = facts_of(puzzle)
-    if wish.side not in (None, facts.side) or wish.winner not in (None, facts.winner):
+    if wanted.side not in (None, facts.side) or wanted.winner not in (None, facts.winner):
         return False
-    if wish.shortest is not None and (facts.plies is None or facts.plies < wish.shortest):
+    if wanted.shortest is not None and (facts.plies is None or facts.plies < wanted.shortest):
         return False
-    if wish.longest is not None and (facts.plies is None or facts.plies > wish.longest):
+    if wanted.longest is not None and (facts.plies is None or facts.plies > wanted.longest):
         return False
-    if wish.grades and facts.grade not in wish.grades:
+    if wanted.grades and facts.grade not in wanted.grades:
         return False
-    return wish.theme is None or wish.theme.lower() in facts.theme.lower()
+    return wanted.theme is None or wanted.theme.lower() in facts.theme.lower()

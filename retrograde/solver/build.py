@@ -178,14 +178,14 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     meter = Meter(whole=True)
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
-    name = f"{task.attackers}v{task.defenders}"
+    name = tier_name(material)
     store = open_store(task.root)
     lower = list(tier_graph(store.variant).successors(material))
     started, cpu = wall_clock(), cpu_clock()
     tell(f"{name}: index")
     solver = TierSolver(store.variant, [*lower, material], threads=task.threads)
     for other in lower:
-        tell(f"{name}: reads {other[0]}v{other[1]}")
+        tell(f"{name}: reads {tier_name(other)}")
         solver.items[other] = stored_items(store, other)
     white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
     tell(f"{name}: stores")

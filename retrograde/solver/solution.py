@@ -22,7 +22,7 @@ import numpy as np
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
 from retrograde.solver.passes import SolverError
-from retrograde.solver.tier_solver import TierSolver, codes_of
+from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, tier_graph
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier, writing
@@ -304,7 +304,7 @@ class SolvedGame:
 
 def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
     """Return 1, 0, -1 for a win, what is not forced, a loss."""
-    codes = codes_of(items)
+    codes = code_of(items)
     forced = codes != 0
     if limit is not None:
         forced &= plies_of(codes) <= limit
@@ -485,7 +485,7 @@ def store_solution(solver: TierSolver, root: Path | str) -> Store:
                 unrank_entries(solver.tables, whole, tier, entries, 0, part)
                 own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
                 for codes, items in zip((white, black), solver.items[material], strict=True):
-                    found = codes_of(items[own])
+                    found = code_of(items[own])
                     # An alias is ranked elsewhere.
                     found[home != entries] = ALIAS_CODE
                     codes[start : start + len(entries)] = found

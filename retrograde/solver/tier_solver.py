@@ -24,7 +24,6 @@ from tablut.engine.tables import build_tables, line_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,40 +88,30 @@ class TierSolver:
         return TierIndex(self.variant, *material, group=self.group)
 
     def solve(
-        self,
-        material: tuple[int, int],
-        allocate: Callable[[int], NDArray[np.uint16]] | None = None,
-        advanced: Callable[[str], None] | None = None,
+        self, material: tuple[int, int], advanced: Callable[[str], None] | None = None
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
         """Solve one tier; all tiers that captures lead to must be there."""
-        tier = self.materials.index(material)
-        make_array = allocate or (lambda size: np.zeros(size, dtype=np.uint16))
-        arrays = (make_array(self.size(material)), make_array(self.size(material)))
-        # The kernels are given addresses; `items` keeps alive what lies there.
-        lower = np.zeros(2 * len(self.materials), dtype=np.int64)
-        for below, sides in self.items.items():
-            number = self.materials.index(below)
-            lower[2 * number : 2 * number + 2] = [side.ctypes.data for side in sides]
         missing = sorted(below for below in tier_graph(self.variant).successors(material) if below not in self.items)
         if missing:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
+        tier, size = self.materials.index(material), self.size(material)
+        sides = np.zeros(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
+        # The kernels are given addresses; `items` keeps alive what lies there.
+        lower = np.zeros(2 * len(self.materials), dtype=np.int64)
+        for below, (white, black) in self.items.items():
+            number = self.materials.index(below)
+            lower[2 * number : 2 * number + 2] = white.ctypes.data, black.ctypes.data
         name = f"tier {material[0]}v{material[1]} of {self.variant.name}"
         desks = [self.solving_desk(material) for _ in range(self.threads)]
-        work = TierPasses(name, tier, self.stride, arrays, lower, (0, self.rows(tier)), desks)
+        work = TierPasses(name, tier, self.stride, sides, lower, (0, self.rows(tier)), desks)
         for step in itertools.count():
             if advanced is not None:
                 advanced(describe_step(step, self.stride))
             work.run(step)
             if is_last(step, self.stride, work.longest()):
                 break
-        self.items[material] = arrays
-        return arrays
-
-
-def codes_of(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes of items, see `tablut.indexing.values`; aliases give 0."""
-    codes: NDArray[np.uint16] = code_of(items)
-    return codes
+        self.items[material] = sides
+        return sides
 
 
 # -- the rules by which a game is solved -------------------------------------------------------

@@ -1,7 +1,7 @@
 """What each task of a build took: an account that a build keeps if it is asked to.
 
 A task is a tier that is built whole, a pass over a slice, or what the process that leads the build does itself with
-a tier in slices: its plan, and the packing at the end. `retrograde.scale` makes a model of the build from it.
+a tier in slices: its plan, and the packing at the end. The study `scale` makes a model of the build from it.
 
 Times of one build can be compared between processes as far as their machines' clocks agree.
 """
@@ -23,6 +23,7 @@ from tablut.results import Result
 from tablut.running.clocks import cpu_clock, thread_clock
 from tablut.running.machine import peak_memory
 from tablut.store.files import excerpt, read_bytes, write_text
+from tablut.store.records import Count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,6 @@ _MOST_BYTES: Final = 256 << 20
 _STATISTICS: Final = Path("/proc/thread-self/schedstat")
 """Where Linux says how long a thread has run, and how long it has waited for a processor, in nanoseconds."""
 
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
 
 

@@ -81,8 +81,6 @@ class BatchProber:
             asked = self._asked[material] = self._asked.get(material, 0) + len(words)
             unpacked = self._unpacked.get(material)
             if unpacked is None and asked > FEW:
-                from retrograde.tablebase.batch import UnpackedTiers
-
                 unpacked = UnpackedTiers(self._store, [material])
                 unpacked.load(material)
                 self._unpacked[material] = unpacked
@@ -103,7 +101,9 @@ class BatchProber:
         return missing if code is None else int(self._values[code])
 
 
-# -- tiers unpacked in memory (or in files of a scratch folder), for kernels to read from
+# -- tiers unpacked for kernels ----------------------------------------------------------
+# They are kept as stored: an array of codes for each side to move, and the compiled index,
+# which takes up to ten bytes for each combination of the row soldiers with a king.
 
 
 _INDEX_BYTES = 10
@@ -183,7 +183,10 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
     return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
 
 
-# -- arrays in files of a scratch folder, so that the system may drop them from memory ---
+# -- arrays in files of a scratch folder -------------------------------------------------
+# The disk's room is taken before an array is used: a page of a mapped file that finds none
+# would end the process without a word. The name goes at once where the system allows it, so that
+# nothing is left behind however the process ends.
 
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""From the solver's codes to what is stored, chunk by chunk, and from stored codes to values.
+"""What the arrays of a tier hold: codes and bits as they are stored, their values, and where a position stands.
 
 A code (`tablut.indexing.values`) is stored as it is, in one byte
 where all codes of an array fit, in the order of the index: other orders, differences to
@@ -97,7 +97,10 @@ def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
     return values
 
 
-# -- the entry of a single position in tens of microseconds, without compiled code -------
+# -- the entry of a single position, without compiled code -------------------------------
+# The same number as `tablut.indexing.tiers.TierIndex.rank`, from tables made once for each
+# king's cell, and from the representatives as the store keeps them: as bits, of
+# which those before a place are counted by words of 64.
 
 
 _Image = tuple[tuple[int, ...], tuple[int, ...]]

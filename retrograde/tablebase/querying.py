@@ -69,7 +69,9 @@ class Listing(NamedTuple):
     positions: list[Listed]
 
 
-def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[int], None] = lambda _: None) -> Listing:
+def list_positions(
+    store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None
+) -> Listing:
     """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them."""
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -82,7 +84,7 @@ def list_positions(store: Store, query: TableQuery, most: int, tell: Callable[[i
     if not chosen:
         return Listing(0, [])
     reader = _Reader(store, chosen, query)
-    found, places = reader.zugzwangs(most, tell) if query.zugzwang is not None else reader.matches(most, tell)
+    found, places = reader.zugzwangs(most, advanced) if query.zugzwang is not None else reader.matches(most, advanced)
     word = unforced(store.variant)
     listed = []
     for _, value, number, side, entry in places:
@@ -115,7 +117,7 @@ class _Reader:
                 f"{unforced(store.variant)} there"
             )
 
-    def matches(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+    def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
         """Return how many positions match, from the records, and the first of them, from as few slices as will do."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
@@ -135,7 +137,7 @@ class _Reader:
                     wanted = [value for value in self._held(number, side) if due.get(self._key(value))]
                     if wanted:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
-                        tell(stop - start)
+                        advanced(stop - start)
         if any(due.values()):
             raise TablebaseError(f"tablebase {str(self._store.root)!r}: its records count what is not there; verify it")
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
@@ -165,7 +167,7 @@ class _Reader:
             if not any(due[self._key(value)] for value in wanted):
                 return
 
-    def zugzwangs(self, most: int, tell: Callable[[int], None]) -> tuple[int, list[_Place]]:
+    def zugzwangs(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
         """Return how many positions in zugzwang match, and the first of them: every entry is looked at."""
         query, found = self._query, 0
         places: list[_Place] = []
@@ -184,7 +186,7 @@ class _Reader:
                         value = int(values[side][entry - start])
                         places.append(_Place(self._key(value), value, number, side, entry))
                 places = sorted(places, key=lambda place: place.key)[:most]
-                tell(2 * (stop - start))
+                advanced(2 * (stop - start))
         return found, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import stat
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -45,13 +44,14 @@ from tablut.errors import TablutError
 from tablut.indexing.tiers import TierIndex
 from tablut.prober import MissingTableError
 from tablut.store.files import excerpt, store_path
+from tablut.store.records import check_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.records import FileRecord, Part
+    from retrograde.tablebase.records import Part
     from tablut.variants import Variant
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
@@ -157,7 +157,7 @@ def is_store(place: Path) -> bool:
     return (place / "zarr.json").exists()
 
 
-# -- one tier of a tablebase: its record and its files, each verified before it is read for the first time
+# -- one tier ----------------------------------------------------------------------------
 
 
 SideName = Literal["white", "black"]
@@ -182,7 +182,7 @@ class StoredTier:
                 f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
                 f"{material[0]}v{material[1]}; build it again"
             )
-        self._files = TierFiles(folder, self.record.files)
+        self._compared: set[str] = set()
         self._check_files()
         self._arrays: dict[str, Any] = {}
 
@@ -215,17 +215,24 @@ class StoredTier:
                     f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {what} "
                     f"{excerpt(min(wrong))}; build the tier again"
                 )
+        for folder in (self.folder / part / step for part in PARTS for step in (".", "c")):
+            if folder.is_symlink():
+                raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
         for name in self.record.files:
-            self._files.find(name)
-            # What says how the data are to be read is small, and is checked at once.
-            if name.endswith("zarr.json"):
-                self._files.compare(name)
+            # What says how the data are to be read is small, and is compared at once.
+            self._check(name, content=name.endswith("zarr.json"))
+
+    def _check(self, name: str, *, content: bool) -> None:
+        """Refuse a file that is not there as it was written, as far as its length or its digest tells."""
+        check_data(
+            self.folder / name, self.record.files[name], "tablebase file", "build the tier again", content=content
+        )
 
     def check_contents(self) -> Iterator[DamagedTableError]:
         """Yield an error for every file of which the content is not what was written."""
         for name in self.record.files:
             try:
-                self._files.compare(name)
+                self._check(name, content=True)
             except DamagedTableError as error:
                 yield error
 
@@ -237,7 +244,7 @@ class StoredTier:
             for start, stop in slices(length, self.record.shard):
                 digest.update(little_endian(self.read(part, start, stop)))
             found[part] = digest.hexdigest()
-            if self.record.values is not None and found[part] != self.record.values[part]:
+            if found[part] != self.record.values[part]:
                 raise DamagedTableError(
                     f"tablebase folder {str(self.folder / part)!r}: damaged: its values are not those of their digest; "
                     "build the tier again"
@@ -260,7 +267,10 @@ class StoredTier:
         """Return a range of an array; all shards and chunks that it touches are verified."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
-            self._files.before_reading(f"{part}/c/{number}")
+            # Zarr takes a file that has gone for zeros. The checksums of chunks do not tell one shard from another.
+            name = f"{part}/c/{number}"
+            self._check(name, content=name not in self._compared)
+            self._compared.add(name)
         try:
             return np.asarray(array[start:stop])
         except (MemoryError, TablutError):
@@ -353,69 +363,9 @@ def _first_line(error: Exception) -> str:
     return text.splitlines()[0]
 
 
-# -- the files of one tier: each is as its record says before anything is read from it ---
-
-
-_AGAIN: Final = "build the tier again"
-
-
-class TierFiles:
-    """The files of a tier; names are those of its record, which were checked against its length."""
-
-    def __init__(self, folder: Path, records: Mapping[str, FileRecord]) -> None:
-        self._folder, self._records = folder, records
-        self._compared: set[str] = set()
-
-    def find(self, name: str) -> None:
-        """Refuse a file that can be seen to be another without reading it."""
-        path, expected = self._folder, self._records[name].bytes
-        try:
-            for step in name.split("/"):
-                path /= step
-                found = path.lstat()
-                if stat.S_ISLNK(found.st_mode):
-                    raise TablebaseError(f"tablebase file {str(path)!r}: is a link; a tablebase holds its files itself")
-        except FileNotFoundError:
-            path = self._folder / name
-            raise DamagedTableError(f"tablebase file {str(path)!r}: is missing; {_AGAIN}") from None
-        except OSError as error:
-            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-        if not stat.S_ISREG(found.st_mode):
-            raise DamagedTableError(f"tablebase file {str(path)!r}: is no ordinary file; {_AGAIN}")
-        length = found.st_size
-        if length != expected:
-            raise DamagedTableError(f"tablebase file {str(path)!r}: has {length} bytes, not {expected}; {_AGAIN}")
-
-    def compare(self, name: str) -> None:
-        """Refuse a file with other bytes than were written; reads all of it."""
-        self._expect(name, sha256_of)
-
-    def _expect(self, name: str, digest: Callable[[Path], str]) -> None:
-        path = self._folder / name
-        try:
-            found = digest(path)
-        except OSError as error:
-            raise TablebaseError(f"tablebase file {str(path)!r}: {error.strerror}") from error
-        if found != self._records[name].sha256:
-            raise DamagedTableError(f"tablebase file {str(path)!r}: damaged: not its SHA-256; {_AGAIN}")
-
-    def before_reading(self, name: str) -> None:
-        """Make sure that what is read of a file will be what was written."""
-        # Also a file that has gone since the tier was opened must not read as zeros.
-        self.find(name)
-        if name not in self._compared:
-            # Checksums of chunks do not tell whether the shard is this one or another.
-            self.compare(name)
-            self._compared.add(name)
-
-
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# -- the digests of the tables that the docs speak of, so that anyone's can be compared with ours
+# -- published tables --------------------------------------------------------------------
+# ``published.json`` holds, by the digest of a game, its name and a digest of the decoded values
+# of each tier, so that anyone's tables can be compared with ours; `published_text` makes it.
 
 
 Standing = Literal["same", "unknown", "different"]

@@ -9,7 +9,6 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, pack_bits, slices
 from retrograde.tablebase.records import (
-    FileRecord,
     RootRecord,
     RulesRecord,
     SideRecord,
@@ -26,9 +24,10 @@ from retrograde.tablebase.records import (
     write_record,
 )
 from retrograde.tablebase.store import Store, little_endian, open_store
-from tablut.errors import OutputError, output_failure
 from tablut.indexing.values import ALIAS_CODE
-from tablut.store.files import lock_folder, remove_temporaries, store_path, sync_names, write_text
+from tablut.store import folders
+from tablut.store.files import lock_folder, store_path, sync_names, write_text
+from tablut.store.records import data_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,8 +45,7 @@ SHARD: Final = 32 * CHUNK
 """Entries of a shard: what is written at once."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
 """Folders of a tier in the making."""
-_LEFT_OVER: Final = re.compile(r"lock|\.zarr\.json\..*\.tmp")
-"""What is in a folder in which a writer was killed before it wrote anything."""
+_KIND: Final = folders.Kind("tablebase", "zarr.json")
 _LEVEL: Final = 15
 """Of Zstandard: 19 would take four times as long and save a fifth."""
 
@@ -57,40 +55,19 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     root = store_path(root)
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
-    if not (root / "zarr.json").exists():
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            occupied = [path.name for path in root.iterdir() if not _LEFT_OVER.fullmatch(path.name)]
-        except OSError as error:
-            raise output_failure(f"tablebase {str(root)!r}: {error.strerror}; choose another folder", error) from error
-        if occupied:
-            raise TablebaseError(f"tablebase {str(root)!r}: holds other files; choose another folder")
-    planned = set(tiers)
-    if (root / "zarr.json").exists():
-        store = _of_game(root, variant)
-        if planned <= set(store.planned):
-            return store
-    with writing(root):
-        game = RulesRecord.of(variant)
-        if (root / "zarr.json").exists():
-            # Once more, now that nobody else writes.
-            store = _of_game(root, variant)
-            planned |= set(store.planned)
-            game = store.record.variant
-        record = RootRecord(variant=game, tiers=tuple(sorted(planned)))
-        write_record(root, record)
-        sync_names(root)
-    return Store(root, record)
+    head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
+    with folders.claim(root, _KIND, head, resume=True, other=lambda found: _other_game(found, variant)) as found:
+        planned = tuple(sorted({*found.tiers, *tiers}))
+        if planned != found.tiers:
+            write_record(root, RootRecord(variant=found.variant, tiers=planned))
+            sync_names(root)
+    return open_store(root)
 
 
-def _of_game(root: Path, variant: Variant) -> Store:
-    store = open_store(root)
-    if not store.variant.same_game(variant):
-        raise TablebaseError(
-            f"tablebase {str(root)!r}: is of {store.variant.name!r}, another game than {variant.name!r}; "
-            "choose another folder"
-        )
-    return store
+def _other_game(found: RootRecord, variant: Variant) -> str | None:
+    if found.variant.variant().same_game(variant):
+        return None
+    return f"is of {found.variant.name!r}, another game than {variant.name!r}"
 
 
 @contextmanager
@@ -104,15 +81,12 @@ def writing(root: Path | str) -> Iterator[None]:
 
 def sweep(root: Path) -> None:
     """Remove what a writer that did not end left in a store; whoever calls keeps the others away."""
-    try:
-        remove_temporaries(root)
-        if (root / "provenance").is_dir():
-            remove_temporaries(root / "provenance")
+    for folder in (root, root / "provenance"):
+        folders.sweep(folder, "tablebase")
+    with folders.writing(f"tablebase {str(root)!r}"):
         for path in root.iterdir():
-            if _UNFINISHED.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-    except OSError as error:
-        raise output_failure(f"tablebase {str(root)!r}: {error.strerror}", error) from error
+            if _UNFINISHED.fullmatch(path.name):
+                folders.drop(path)
 
 
 def write_tier(
@@ -134,9 +108,9 @@ def write_tier(
     _check_codes(name, index.size, sides)
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    try:
+    with folders.writing(f"tablebase folder {str(target)!r}", "; tiers that are finished are kept"):
         # What a killed writer left is of no use.
-        shutil.rmtree(folder, ignore_errors=True)
+        folders.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
@@ -148,14 +122,8 @@ def write_tier(
             folder.rename(target)
             sync_names(place)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            folders.drop(folder)
             raise
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise output_failure(
-            f"tablebase folder {str(target)!r}: {error.strerror}; tiers that are finished are kept", error
-        ) from error
     return record
 
 
@@ -197,7 +165,9 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
         white=SideRecord(dtype=dtypes["white"], classes=histograms["white"]),
         black=SideRecord(dtype=dtypes["black"], classes=histograms["black"]),
         values=values,
-        files=file_records(folder),
+        files={
+            path.relative_to(folder).as_posix(): data_file(path) for path in sorted(folder.rglob("*")) if path.is_file()
+        },
     )
     write_record(folder, record)
     _sync(folder)
@@ -245,41 +215,3 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
         array[start:stop] = part
         digest.update(little_endian(part))
     return digest.hexdigest()
-
-
-# -- how a shard is cut: its chunks, then the index that says where they begin, each a segment with a digest of its own
-
-
-_EMPTY: Final = np.iinfo(np.uint64).max
-"""Stands in the index for a chunk that was not written."""
-
-
-def file_records(folder: Path) -> dict[str, FileRecord]:
-    """Return the records of all files of a tier that has just been written, those of its shards with their segments."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            content = path.read_bytes()
-            segments = None
-            if path.name != "zarr.json":
-                segments = _segments(content, _chunks_of_a_shard(path.parent.parent))
-            name = path.relative_to(folder).as_posix()
-            found[name] = FileRecord(bytes=len(content), sha256=hashlib.sha256(content).hexdigest(), segments=segments)
-    return found
-
-
-def _chunks_of_a_shard(array: Path) -> int:
-    """Return how many chunks a shard of an array has, from its description."""
-    body = json.loads((array / "zarr.json").read_text(encoding="utf-8"))
-    shard: int = body["chunk_grid"]["configuration"]["chunk_shape"][0]
-    chunk: int = body["codecs"][0]["configuration"]["chunk_shape"][0]
-    return shard // chunk
-
-
-def _segments(content: bytes, chunks: int) -> tuple[tuple[int, str], ...]:
-    """Return the lengths and digests of a shard's segments."""
-    index = len(content) - 16 * chunks - 4
-    places = np.frombuffer(content, dtype="<u8", count=2 * chunks, offset=index).reshape(-1, 2)
-    places = places[places[:, 0] != _EMPTY]
-    cuts = sorted({0, index, len(content), *places[:, 0].tolist(), *places.sum(axis=1).tolist()})
-    return tuple((stop - start, hashlib.sha256(content[start:stop]).hexdigest()) for start, stop in pairwise(cuts))

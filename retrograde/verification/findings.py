@@ -8,17 +8,15 @@ to the digests of all of these: when one of them changes, the tier is verified a
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from retrograde.tablebase.records import TablebaseError
 from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
-from tablut.store.files import read_text, write_text
+from tablut.store.records import Count, Digest, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,22 +96,18 @@ def describe(code: int) -> str:
 # -- the record --------------------------------------------------------------------------------
 
 
-_FORMAT: Final = "tablut-verified-tiers"
-_VERSION: Final = 1
-
-
 class _Note(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    proof: str = Field(pattern="^[0-9a-f]{64}$")
-    positions: int = Field(ge=0)
+    proof: Digest
+    positions: Count
 
 
-class _Notes(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Verified(Record):
+    """Notes by game and by tier."""
 
-    format: str
-    version: int
+    FORMAT = "tablut-verified-tiers"
+
     tiers: dict[str, dict[str, _Note]]
 
 
@@ -122,8 +116,8 @@ def proof_digest(values: str, below: Iterable[str]) -> str:
     from tablut.engine.kernel_cache import source_digest
 
     # Development versions are many programs: what the proof is compiled from says which.
-    here = Path(__file__).with_name("proving.py")
-    program = (__version__, source_digest("retrograde.verification.proving", here))
+    here = Path(__file__).with_name("proof.py")
+    program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 
@@ -132,26 +126,8 @@ class VerifiedTiers:
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
-        self._tiers: dict[str, dict[str, _Note]] = {}
-        if path.exists() or path.is_symlink():
-            self._tiers = self._read()
-
-    def _read(self) -> dict[str, dict[str, _Note]]:
-        shown = f"verification record {str(self.path)!r}"
-        text = read_text(self.path, "verification record")
-        try:
-            body = json.loads(text)["record"]
-            known = (body["format"], body["version"]) == (_FORMAT, _VERSION)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            known = False
-        if not known:
-            raise TablebaseError(f"{shown}: is no record of verified tiers of this format; name another file")
-        if text != _text(body):
-            raise TablebaseError(f"{shown}: damaged: not what its digest says; remove it")
-        try:
-            return _Notes.model_validate(body).tiers
-        except ValidationError:
-            raise TablebaseError(f"{shown}: damaged: holds what no record does; remove it") from None
+        found = read_record(path, _Verified, "verification record", "remove it, or name another file")
+        self._tiers = {} if found is None else found.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
         """Return how many values of a tier were proved, or None if it was not, or not as it is now."""
@@ -161,12 +137,4 @@ class VerifiedTiers:
     def add(self, tier: str, proof: str, positions: int) -> None:
         """Note a tier, and write the file."""
         self._tiers.setdefault(self.game, {})[tier] = _Note(proof=proof, positions=positions)
-        notes = _Notes(format=_FORMAT, version=_VERSION, tiers=self._tiers)
-        write_text(self.path, _text(notes.model_dump(mode="json")), lasting=True)
-
-
-def _text(body: Any) -> str:
-    """Return the one text that a record has."""
-    plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    whole = {"record": body, "sha256": hashlib.sha256(plain.encode()).hexdigest()}
-    return json.dumps(whole, indent=1, sort_keys=True) + "\n"
+        write_record(self.path, _Verified(tiers=self._tiers))

@@ -7,7 +7,7 @@ not forced). Then, by induction on d, every win and loss that is stored is one, 
 exactly d plies; and from a position that is stored as not forced the side to move always
 has a successor of that kind and none that is lost, so that it need not ever lose. Hence
 the values are all correct if every one of them agrees with its successors, which is what
-`retrograde.verification.kernels` test.
+`retrograde.verification.proof` tests.
 
 **The index.** Entries are listed by a decoding of its own. All images of a placement must
 be ranked to its entry, and the orbits of all placements must add up to the number of
@@ -188,8 +188,7 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
 def _prove_tier(
     tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
 ) -> None:
-    from retrograde.verification.kernels.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS
-    from retrograde.verification.proving import TierProof
+    from retrograde.verification.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, TierProof
 
     record, index = tier.record, tier.index
     if index.size != record.entries:
@@ -230,7 +229,7 @@ def _prove_tier(
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
-    from retrograde.verification.kernels.proof import NO_ENTRY, WRONG_ALIAS, WRONG_IMAGE
+    from retrograde.verification.proof import NO_ENTRY, WRONG_ALIAS, WRONG_IMAGE
 
     if kind == WRONG_ALIAS:
         return f"entry {entry:,}: its placement is ranked to {proved:,}"

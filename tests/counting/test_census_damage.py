@@ -254,7 +254,7 @@ def test_a_forged_sum_of_moves_is_refused(sound: Path, tmp_path: Path) -> None:
     rest = text + content[HEAD.size + length : at] + moves.astype("<i8").tobytes() + content[at + leaves : file.begin]
     head = HEAD.pack(magic, version, len(text), cpu, hashlib.sha256(rest).digest(), 0)[:-4]
     path.write_bytes(head + zlib.crc32(head).to_bytes(4, "little") + rest + content[file.begin :])
-    record = read_record(store / "classes/ply-003.json", PlyRecord, "")
+    record = read_record(store / "classes/ply-003.json", PlyRecord, "file", "mend it")
     entries = ({**record.parts[0].model_dump(), "digest": open_rows(path).digest},)
     reseal(store, 3, next_children=number, parts=entries)
     assert "its index says" in str(answer(store))

@@ -26,6 +26,7 @@ from tablut import variants
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
+from tablut.store.records import read_record
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
@@ -465,6 +466,16 @@ def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
     assert "tablut exclusions" in capsys.readouterr().out
     with pytest.raises(InputError, match="own"):
         bounds("ashton", counted)
+
+
+def test_a_shipped_record_that_was_edited_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "brandubh-5-4v0.json"
+    text = shipped_text("brandubh-5-4v0")
+    for bad in (text.replace("106274", "106275", 1), text.replace(" w", " b", 1), text[:-5], "{}"):
+        assert bad != text
+        path.write_text(bad, encoding="utf-8")
+        with pytest.raises(InputError, match=r"brandubh-5-4v0\.json.*damaged"):
+            read_record(path, record.ExclusionRecord, "record of exclusions", "restore it")
 
 
 # -- the command -----------------------------------------------------------------------------

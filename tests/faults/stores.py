@@ -275,7 +275,8 @@ def _essence(path: Path, content: bytes) -> object:
 
         def timeless(value: object) -> object:
             if isinstance(value, dict):
-                return {key: timeless(item) for key, item in value.items() if key not in ("cpu", "checksum")}
+                seal = "sha256" if "content" in value else "cpu"
+                return {key: timeless(item) for key, item in value.items() if key not in ("cpu", seal)}
             return [timeless(item) for item in value] if isinstance(value, list) else value
 
         return timeless(json.loads(content))

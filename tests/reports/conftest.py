@@ -1,4 +1,4 @@
-"""What the tests of pages share: one browser for all of them, and one rendering of the site."""
+"""What the tests of pages share: one browser for all of them, and one site."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sites import files
+
+from reports.site.building import build_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,11 +41,8 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> str:  # without a browser nothing is rendered
+def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> str:  # without a browser nothing is built
     """Return the address of the site in a folder."""
     folder: Path = tmp_path_factory.mktemp("site")
-    for artefact in files().values():
-        target = folder / artefact.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(artefact.render())
+    build_site(folder, check=False)
     return folder.as_uri()

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from scipy.stats import binom
 
+import reports.matches
 import reports.measures
 import reports.players
-import reports.strength
 from reports.measures import GAMES, KNOWN, PLAYERS
 from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, noticed, results
 from reports.stored import DATA
@@ -85,12 +85,12 @@ def test_the_page_says_so() -> None:
 def test_our_player_is_shown_as_it_is_stored() -> None:
     (page,) = [one for one in reports.players.artefacts() if one.path == "players.md"]
     text, docs = page.render().decode(), (DATA.parents[1] / "docs" / "players.md").read_text(encoding="utf-8")
-    found = reports.strength.results()
-    assert list(found) == [one.name for one in reports.strength.OPPONENTS]
+    found = reports.matches.results()
+    assert list(found) == [one.name for one in reports.matches.OPPONENTS]
     for name, match in found.items():
         games = (match["a_wins"], match["draws"], match["b_wins"])
         assert sum(games) == match["games"] == 400
-        verdict = "reached" if match["score"] >= reports.strength.WANTED else "**missed**"
+        verdict = "reached" if match["score"] >= reports.matches.WANTED else "**missed**"
         (row,) = re.findall(rf"^\| `{name}` \| {match['variant']} \|.*$", text, re.MULTILINE)
         assert f"| {games[0]} | {games[1]} | {games[2]} |" in row
         assert f"| {verdict} |" in row

@@ -1,37 +1,32 @@
-"""The site: whole in itself, well-formed, the same every time, and right about every first move of a puzzle."""
+"""The site: pages to play on, well-formed and right about every first move, in a folder that is written whole."""
 
+import importlib.util
 import json
 import re
 import shutil
-import xml.etree.ElementTree as ET
 from functools import cache
-from html import unescape
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from sites import files, made
 
 from counting import bounds
 from reports.puzzles import results as solutions
-from reports.rendering import Artefact
-from reports.site import puzzles as site_puzzles
-from reports.site import site_files
-from reports.site.folder import check_folder
-from reports.site.markdown import convert, grouped
-from reports.site.puzzles import Entry, tree_data, trees
-from reports.site.walks import walks
+from reports.site import building, play
+from reports.site.first import first_page, headlines
+from reports.site.play import pictures, tree_data, trees, walks
 from reports.sources import walked
 from retrograde.puzzles.game import puzzle_tree
 from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
+from tablut.results import grouped
 
 Captured = pytest.CaptureFixture[str]
 VOID = {"meta", "link", "img", "br", "hr", "input", "wbr", "circle", "path"}
-SVG = "{http://www.w3.org/2000/svg}"
+STATIC = Path(play.__file__).parent / "static"
 
 
 class Page(HTMLParser):
@@ -42,12 +37,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.ids: list[str] = []
         self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.figures: list[dict[str, str]] = []
-        self.landmarks: set[str] = set()
         self.headings: list[int] = []
-        self.bare_columns = 0
-        self.images: list[str | None] = []
         self.feed(text)
         self.close()
         assert not self.open, f"not closed: {self.open}"
@@ -55,22 +45,12 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         assert len(given) == len(attrs), f"{tag}: an attribute twice"
-        if "id" in given:
-            self.ids.append(given["id"] or "")
-        if tag == "a":
-            self.links.append(given.get("href") or "")
-        if tag in ("img", "script", "link", "iframe", "source", "video", "audio", "object", "embed"):
-            self.loaded += [value for name in ("src", "href", "data") if (value := given.get(name))]
-        if tag == "img":
-            self.images.append(given.get("alt"))
-            if self.figures and "figure" in self.open:
-                self.figures[-1]["alt"] = given.get("alt") or ""
-        if tag == "figure":
-            self.figures.append({})
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.links += [value for name in ("src", "href") if (value := given.get(name))]
+        assert tag != "img" or given.get("alt"), "an image without alt"
+        assert tag != "th" or "scope" in given, "a column without a scope"
         if re.fullmatch("h[1-6]", tag):
             self.headings.append(int(tag[1]))
-        self.bare_columns += tag == "th" and "scope" not in given
-        self.landmarks.add(tag)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -79,103 +59,61 @@ class Page(HTMLParser):
             assert self.open, f"</{tag}> without a beginning"
             assert self.open.pop() == tag, f"</{tag}> closes another element"
 
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "figcaption":
-            self.figures[-1]["caption"] = self.figures[-1].get("caption", "") + data
-
 
 @cache
-def pages() -> dict[str, Page]:
-    return {path: Page(one.render().decode()) for path, one in files().items() if path.endswith(".html")}
+def pages() -> dict[str, str]:
+    return {f"{page.name}.html": page.body for page in play.pages()}
 
 
-def target_of(page: str, link: str) -> tuple[str, str]:
-    """Return the file within the site that a link leads to, and the anchor."""
-    path, _, anchor = unquote(link).partition("#")
-    parts: list[str] = page.split("/")[:-1] if path else page.split("/")
-    for step in path.split("/") if path else []:
+def target_of(page: str, link: str) -> str:
+    """Return the file within the site that a link leads to."""
+    parts = page.split("/")[:-1]
+    for step in unquote(link).partition("#")[0].split("/"):
         if step == "..":
             parts.pop()
         else:
             parts.append(step)
-    return "/".join(parts), anchor
+    return "/".join(parts)
 
 
-def test_links_and_anchors_lead_somewhere_and_nothing_is_loaded_from_outside() -> None:
-    assert len(pages()) > 100
-    for path, page in pages().items():
-        for link in [*page.links, *page.loaded]:
-            if link == "data:,":
-                continue
-            assert not re.match(r"/|\w+:", link), f"{path}: {link}"
-            target, anchor = target_of(path, link)
-            assert target in files(), f"{path}: {link} leads to no file"
-            if anchor:
-                assert anchor in pages()[target].ids, f"{path}: {link} leads to no anchor"
+def test_pages_are_well_formed_and_their_links_lead_somewhere() -> None:
+    rendered = STATIC.parents[1] / "rendered"
+    results = [path.relative_to(rendered).as_posix() for path in rendered.rglob("*.md")]
+    files = {*pages(), *(f"figures/{name}" for name in pictures())}
+    files |= {f"_static/{file.name}" for file in STATIC.iterdir()}
+    files |= {f"generated/results/{path.removesuffix('.md')}.html" for path in results}
+    assert len(pages()) == len(trees()) + len(walks()) + 1
+    for path, body in pages().items():
+        page = Page(body)
+        assert page.headings[0] == 1
+        assert page.headings.count(1) == 1
         assert len(page.ids) == len(set(page.ids)), f"{path}: an id twice"
+        for link in page.links:
+            assert not re.match(r"/|\w+:", link), f"{path}: {link}"
+            assert target_of(path, link) in files, f"{path}: {link} leads to no file"
+    for link in re.findall(r'href="([^"]+)"', first_page()):
+        assert target_of("generated/results/index.html", link) in files, link
+    for link in re.findall(r"\]\(([^)#]+)", first_page()):
+        assert link in results, link
 
 
 def test_scripts_and_sheets_load_nothing() -> None:
-    for path, one in files().items():
-        if path.endswith((".js", ".css")):
-            text = one.render().decode()
-            assert not re.search(
-                r"https?://|\bimport\b|fetch\(|XMLHttpRequest|@import|url\(|\beval\b|innerHTML", text
-            ), path
-
-
-def test_every_page_has_its_landmarks_and_one_title() -> None:
-    for path, page in pages().items():
-        assert {"header", "nav", "main", "footer", "title"} <= page.landmarks, path
-        assert page.headings[0] == 1, f"{path}: {page.headings}"
-        assert page.headings.count(1) == 1, f"{path}: {page.headings}"
-        assert all(after - before <= 1 for before, after in pairwise(page.headings)), path
-        assert page.bare_columns == 0, f"{path}: a column without a scope"
-        assert None not in page.images, f"{path}: an image without alt"
-
-
-def test_every_figure_has_a_caption_and_every_drawing_a_title() -> None:
-    found = 0
-    for path, page in pages().items():
-        for figure in page.figures:
-            found += 1
-            assert figure.get("alt", "").strip(), f"{path}: {figure}"
-            assert figure.get("caption", "").strip(), f"{path}: {figure}"
-    assert found > 30
-    for path, one in files().items():
-        if path.endswith(".svg"):
-            title = ET.fromstring(one.render()).find(f"{SVG}title")
-            assert title is not None, f"{path}: no title"
-            assert (title.text or "").strip(), f"{path}: no title"
+    for file in STATIC.iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"https?://|\bimport\b|fetch\(|XMLHttpRequest|@import|url\(|\beval\b|innerHTML", text), (
+            file.name
+        )
 
 
 def test_the_first_page_says_how_each_number_is_known() -> None:
-    text = files()["index.html"].render().decode()
-    plain = unescape(re.sub(r"<[^>]+>", "", text))
-    assert all(f"{rung.what}{rung.number}{rung.unit}" in plain for rung in bounds("ashton").ladder())
-    for word in ("proved", "computed", "estimated", "quoted"):
-        assert f'class="status {word}"' in text
-    cards = re.findall(r'<li class="card">.*?</li>', text, re.DOTALL)
-    assert len(cards) >= 6
-    assert all("<code>tablut " in card and 'class="date">' in card for card in cards)
-
-
-def test_the_same_page_comes_out_twice() -> None:
-    some = {path.partition("/")[0]: one for one in made() if (path := one.path).endswith(".html")}
-    assert len(some) > 10
-    for one in some.values():
-        assert one.render() == files()[one.path].render(), one.path
-
-
-@pytest.mark.slow
-def test_the_same_site_comes_out_twice() -> None:
-    again = {artefact.path: artefact for artefact in site_files()}
-    assert list(again) == list(files())
-    for path, one in files().items():
-        if one.fingerprint is None:
-            assert again[path].render() == one.render(), path
-        else:
-            assert again[path].fingerprint == one.fingerprint
+    text = first_page()
+    for rung in bounds("ashton").ladder():
+        assert f"| {rung.what} | {grouped(rung.number)} | {rung.unit} | {rung.status} |" in text
+    assert len(headlines()) >= 6
+    for one in headlines():
+        assert one.command.startswith("tablut ")
+        assert one.value in text
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", one.date), one
 
 
 # -- puzzles and walks ---------------------------------------------------------------------
@@ -211,13 +149,11 @@ def test_a_walk_is_what_the_solution_gives_again(tmp_path: Path, capsys: Capture
 
 
 def test_data_of_a_page_cannot_end_its_script() -> None:
-    one = site_puzzles.entries()[0]
+    one = play.entries()[0]
     assert "<" not in tree_data(one._replace(id="</script><script>alert(1)</script>"))
-    assert isinstance(one, Entry)
-    for path, artefact in files().items():
-        if path.startswith(("puzzles/", "walks/")):
-            text = artefact.render().decode()
-            data = text.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    for path, body in pages().items():
+        if path != "play/index.html":
+            data = body.split('<script type="application/json" id="data">')[1].split("</script>")[0]
             assert json.loads(data)["nodes"], path
 
 
@@ -280,10 +216,8 @@ def test_damaged_walks_are_named_and_never_rendered(change, monkeypatch: pytest.
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a site have few files: what is written where does not depend on what it is."""
-    few = [Artefact("site.json", lambda: b'{"format": "tablut-site"}'), Artefact("index.html", lambda: b"<p>one</p>")]
-    monkeypatch.setattr("reports.site.pages.site_files", lambda: few)
-    monkeypatch.setattr("reports.site.site_files", lambda: few, raising=False)
+    """Let a site have one page: what is written where does not depend on what it is."""
+    monkeypatch.setattr("reports.site.building._built", lambda place: {"index.html": b"<p>one</p>"})
 
 
 def test_a_site_is_written_checked_and_mended(small: None, tmp_path: Path, capsys: Captured) -> None:
@@ -298,6 +232,33 @@ def test_a_site_is_written_checked_and_mended(small: None, tmp_path: Path, capsy
     assert (folder / "index.html").read_text() == "edited"
     assert run(["report", "--site", str(folder)]) == 0
     assert (folder / "index.html").read_text() == "<p>one</p>"
+
+
+def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured) -> None:
+    monkeypatch.setattr(building, "find_spec", lambda name: None)
+    assert run(["report", "--site", str(tmp_path / "site")]) == 2
+    assert "pip install 'tablut[docs]'" in capsys.readouterr().err
+    monkeypatch.setattr(building, "_DOCS", tmp_path)
+    assert run(["report", "--site", str(tmp_path / "site")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.slow
+def test_the_whole_site_is_linked_and_loads_nothing_from_outside(tmp_path: Path, capsys: Captured) -> None:
+    missing: list[Any] = [name for name in building._NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"the extra docs is not installed: {missing}")
+    assert run(["report", "--site", str(tmp_path / "site")]) == 0
+    files = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*")}
+    assert {"index.html", "bounds.html", "generated/results/bounds.html", "play/index.html"} <= files
+    for path in sorted(files):
+        if path.endswith(".html"):
+            text = (tmp_path / "site" / path).read_text(encoding="utf-8")
+            assert not re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(?:\w+:)?//[^"]*"', text), path
+            for link in re.findall(r'(?:href|src)="([^"#:?]+)["#?]', text):
+                assert target_of(path, link) in files, f"{path}: {link}"
+    assert run(["report", "--site", str(tmp_path / "site"), "--check"]) == 0
 
 
 @pytest.mark.parametrize("marker", [None, "", "{", "[]", '{"format": "other"}', "[" * 5000, "link", "folder"])
@@ -333,27 +294,4 @@ def test_other_bad_folders_are_one_line(small: None, tmp_path: Path, capsys: Cap
         assert run(["report", *arguments]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     with pytest.raises(OutputError):
-        check_folder(tmp_path / "file")
-
-
-# -- Markdown ------------------------------------------------------------------------------
-
-
-def test_markdown_of_any_page_is_well_formed() -> None:
-    text = (
-        "# A & B\n\n## Same\n\n## Same\n\n![a \"b\" <c>](x.svg 'd & e')\n\n| a | b |\n|---|--:|\n| 1 | 1234567890 |\n\n"
-        "[gone](../../docs/gone.md) and [here](two.md#part), $$x < y$$\n\n$$\\frac{a}{b} < c$$\n"
-    )
-    page = convert(text, ["two.html"])
-    read = Page(f"<main>{page.body}</main>")
-    assert [heading.anchor for heading in page.headings] == ["same", "same-2"]
-    assert read.figures == [{"alt": 'a "b" <c>', "caption": "d & e"}]
-    assert "gone.md" not in page.body
-    assert "gone and" in page.body
-    assert "two.html#part" in read.links
-    assert "&lt; c" in page.body
-
-
-@pytest.mark.parametrize("digits", ["1", "12", "123", "1234", "1176096256374262136181970612"])
-def test_groups_are_copied_as_the_number(digits: str) -> None:
-    assert re.sub(r"<[^>]+>", "", grouped(digits)) == digits
+        building.check_folder(tmp_path / "file")

@@ -12,12 +12,12 @@ import pytest
 
 import reports.census
 import reports.endings
+import reports.matches
 import reports.measures
 import reports.players
 import reports.puzzles
 import reports.solutions
 import reports.stored
-import reports.strength
 from tablut.cli.shell import run
 from tablut.errors import InputError
 
@@ -163,10 +163,10 @@ def test_matches_in_each_others_place_are_named(data: Path, name: str) -> None:
 def test_a_match_of_our_player_in_anothers_place_is_named(data: Path) -> None:
     shutil.copy(SOURCE / "players" / "ours-payoff.json", data / "players" / "ours-heuristic.json")
     with pytest.raises(InputError, match=r"ours-heuristic\.json.*another match"):
-        reports.strength.results()
+        reports.matches.results()
     (data / "players" / "ours-heuristic.json").unlink()
     with pytest.raises(InputError, match="ours-heuristic"):
-        reports.strength.results()
+        reports.matches.results()
 
 
 def test_stored_results_are_checked_as_they_are(data: Path) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from retrograde.solver.build import build_tablebase
-from retrograde.solver.tier_solver import TierSolver, codes_of
+from retrograde.solver.tier_solver import TierSolver
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import Store, open_store
 from retrograde.tablebase.writer import create, write_tier
-from tablut.indexing.values import ALIAS, ALIAS_CODE, value_of
+from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of, value_of
 from tablut.variants import Variant, load_variant
 from tests.support.endings import GAME, MEN, POSITIONS
 
@@ -33,7 +33,7 @@ def solve_codes() -> Callable[[Variant, Sequence[tuple[int, int]]], Codes]:
         for material in solver.materials:
             items = solver.solve(material)
             found[material] = tuple(
-                np.where(side == ALIAS, np.uint16(ALIAS_CODE), codes_of(side)).astype(np.uint16) for side in items
+                np.where(side == ALIAS, np.uint16(ALIAS_CODE), code_of(side)).astype(np.uint16) for side in items
             )
         return found
 

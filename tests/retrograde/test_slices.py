@@ -431,8 +431,8 @@ def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str)
     if change == "digest":
         record["sha256"] = "0" * 64
     elif change == "field":
-        record["checkpoint"]["slices"][0]["white"] = {}
-    text = "{" if change == "text" else json.dumps(record, sort_keys=True) + "\n"
+        record["content"]["slices"][0]["white"] = {}
+    text = "{" if change == "text" else json.dumps(record, indent=1, sort_keys=True) + "\n"
     path.write_text(min(workshop.folder.glob("step-*.json")).read_text() if change == "earlier" else text)
     workshop.build()
     assert any(str(path) in line for line in workshop.told)

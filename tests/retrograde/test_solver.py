@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograde.solver.passes import SolverError, TierPasses
-from retrograde.solver.tier_solver import TierSolver, codes_of
+from retrograde.solver.tier_solver import TierSolver
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
+from tablut.indexing.values import code_of
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -25,7 +26,7 @@ def values(variant: Variant, solver: TierSolver) -> dict[str, int]:
     for material in solver.items:
         index = solver.tier_index(material)
         for number, side in enumerate("wb"):
-            codes = codes_of(solver.items[material][number]).tolist()
+            codes = code_of(solver.items[material][number]).tolist()
             for rank in range(placements.tiers[material].size):
                 position = placements.unrank_in_tier(*material, rank, side)  # type: ignore[arg-type]
                 code = codes[index.rank(position)]

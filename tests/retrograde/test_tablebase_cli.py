@@ -200,9 +200,9 @@ def test_a_long_build_says_what_it_takes(tmp_path: Path, capsys, monkeypatch) ->
 def test_probing_beyond_what_ships_says_how_to_build(capsys) -> None:
     assert run(["probe", "-p", "9/9/4b4/4w4/2K6/9/4b4/9/3bb4 b"]) == 2
     assert "tablut tablebase build -v ashton --men 6 --store tablebase-ashton" in capsys.readouterr().err
-    assert run(["probe", str(DATA / "tablebase-2"), "-p", "5/1b3/2K2/3b1/4b w"]) == 2
+    assert run(["probe", str(DATA / "tablebase-4"), "-p", "5/1b3/2K2/3b1/4b w"]) == 2
     error = capsys.readouterr().err
-    assert f"tablut tablebase build -v ashton-5-4v0 --men 4 --store {DATA / 'tablebase-2'}" in error
+    assert f"tablut tablebase build -v ashton-5-4v0 --men 4 --store {DATA / 'tablebase-4'}" in error
     assert run(["probe", "-v", "mcgill"]) == 2
     error = capsys.readouterr().err
     assert "tier 16v8 is not in tablebase" in error

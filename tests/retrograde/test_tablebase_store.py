@@ -18,7 +18,7 @@ from retrograde.tablebase import (
     writer,
 )
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
-from retrograde.tablebase.records import FORMAT_VERSION, TierRecord, read_record, write_record
+from retrograde.tablebase.records import RootRecord, TierRecord, read_record, write_record
 from retrograde.tablebase.store import SIDES, open_store
 from retrograde.tablebase.writer import create, write_tier, writing
 from retrograde.verification.verifying import verify
@@ -88,7 +88,7 @@ def test_equal_input_gives_equal_bytes(tmp_path, small_store, small_variant, sma
 
 def test_it_is_a_zarr_hierarchy_that_others_can_read(small_store, small_codes) -> None:
     group = zarr.open_group(small_store, mode="r")
-    assert group.attrs["tablut"]["variant"]["name"] == "ashton-5-4v2"
+    assert group.attrs["tablut"]["content"]["variant"]["name"] == "ashton-5-4v2"
     for material, (white, _) in small_codes.items():
         stored = group[f"{material[0]}v{material[1]}/white"]
         assert (stored[:][white != ALIAS_CODE] == white[white != ALIAS_CODE]).all()
@@ -173,7 +173,7 @@ def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> N
         create(root, load_variant("ashton-5-4v4"), [(1, 0)])
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("mine")
-    with pytest.raises(TablebaseError, match="other files"):
+    with pytest.raises(TablebaseError, match="holds no tablebase"):
         create(tmp_path / "full", small_variant, [(1, 0)])
     with pytest.raises(TablebaseError, match="letter"):
         create(tmp_path / "full" / "letter.txt", small_variant, [(1, 0)])
@@ -362,7 +362,7 @@ def test_a_tier_in_the_wrong_place_is_named(copied, tmp_path, solve_codes, write
         open_store(copied).tier(1, 0)
 
 
-@pytest.mark.parametrize(("version", "error"), [(0, TooOldError), (FORMAT_VERSION + 1, TooNewError)])
+@pytest.mark.parametrize(("version", "error"), [(0, TooOldError), (RootRecord.VERSION + 1, TooNewError)])
 @pytest.mark.parametrize("folder", [".", "2v0"])
 def test_another_format_version_is_named(copied, version: int, error: type[Exception], folder: str) -> None:
     path = copied / folder / "zarr.json"

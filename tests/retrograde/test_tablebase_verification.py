@@ -12,7 +12,7 @@ from retrograde.tablebase import TablebaseError, open_tablebase
 from retrograde.tablebase.records import TierRecord, read_record, write_record
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
-from retrograde.verification import proving as proving_module
+from retrograde.verification import proof as proof_module
 from retrograde.verification.playing import DRAW_PLIES, FOLLOWED_PLIES, SEARCHED_PLIES, ForwardCheck, sample_values
 from retrograde.verification.verifying import verify
 from tablut.engine import build_tables, engine_for
@@ -50,7 +50,7 @@ def classes_of(variant: Variant, material: tuple[int, int]) -> int:
 
 @pytest.mark.parametrize("options", [{}, {"threads": 3}, {"memory": 1}])
 def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
-    monkeypatch.setattr(proving_module, "_PART", 1000)
+    monkeypatch.setattr(proof_module, "_PART", 1000)
     told = []
     report = verify(deep_store, advanced=lambda tier, entries: told.append((tier, entries)), **options)
     assert report.wrong == []

@@ -75,7 +75,7 @@ def test_what_a_kill_leaves_locks_nothing_out(tmp_path: Path, sound: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / "letter.txt").write_text("dear")
-    with pytest.raises(TablebaseError, match="holds other files"):
+    with pytest.raises(TablebaseError, match="holds no tablebase"):
         build_tablebase(other, GAME, MEN)
     assert [path.name for path in other.iterdir()] == ["letter.txt"]
 

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.tablebase.batch import UnpackedTiers
-from retrograde.verification.kernels.proof import ALIASES, CHECKED, FAILURES, ORBITS, WRONG_VALUE, Tally
-from retrograde.verification.proving import TierProof
+from retrograde.verification.proof import ALIASES, CHECKED, FAILURES, ORBITS, WRONG_VALUE, Tally, TierProof
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import ALIAS_CODE
 from tablut.testing import small_variants

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.tablebase import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import write_tier
 from retrograde.verification import findings as record_module
@@ -14,6 +13,7 @@ from retrograde.verification import verifying as verification_module
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.indexing.tiers import tier_index
+from tablut.store.records import StoreError
 
 TIERS = ["1v0", "1v1", "2v0", "2v1", "3v0"]
 
@@ -87,7 +87,7 @@ def test_a_record_that_is_not_as_it_was_written_is_refused(tmp_path, deep_store,
     else:
         record.write_text(json.dumps({"record": {"format": "x", "version": 1}}) if how == "other" else "notes")
     if how == "edited":
-        with pytest.raises(TablebaseError, match="not what its digest says"):
+        with pytest.raises(StoreError, match="not what its digest says"):
             verify(deep_store, record=record)
     assert run(["tablebase", "verify", str(deep_store), "--record", str(record)]) == 2
     # A long path is quoted in part.

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from judging import Forgery, goes_on
 from spoiling import ODD_VALUES, WAYS_TO_SPOIL, Draft
 
-from retrograde.proofs.certificate import ProofCertificate, build_certificate, rules_digest
+from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.board import Board
@@ -128,20 +128,11 @@ def forgeries(
         "not a number": first.replace('"plies": ', '"plies": NaN, "x": ') + "\n" + rest,
     }.items():
         yield Forgery(name, content, given)
-    yield Forgery("of version 1", _first_version(proof, variant), given)
 
 
 def _one_changed(text: str, random: Random) -> str:
     place = random.randrange(len(text))
     return text[:place] + random.choice('0123456789bwKabcdef"[],{} -/\n') + text[place + 1 :]
-
-
-def _first_version(proof: ProofCertificate, variant: Variant) -> str:
-    """Return the file as version 1 would have it: without the plies that are left."""
-    draft = Draft(proof, variant)
-    header = {key: value for key, value in draft.header.items() if key not in ("game", "plies_left")}
-    draft.header = header | {"version": 1, "variant": variant.name, "rules": rules_digest(variant)}
-    return draft.text()
 
 
 def _alterations(

@@ -1,4 +1,4 @@
-"""The plain proof of a tier: the oracle of `retrograde.verification.kernels`.
+"""The plain proof of a tier: the oracle of `retrograde.verification.proof`.
 
 It takes the rules in plain Python (`tablut.rules.NaiveGame`) and the plain index, and shares nothing compiled with the
 fast one. Some hundred values a second.

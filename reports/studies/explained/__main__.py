@@ -61,7 +61,7 @@ def explain_command(
     check_resume(store, resume=resume)
     rules = load_variant(variant)
     with progress("explain") as display:
-        # What is temporary goes when an interrupt is heard, which is after each batch of classes.
+        # What is temporary goes when an interrupt is noticed, which is after each batch of classes.
         result = explain(
             rules, store=store, resume=resume, memory=memory << 20, threads=threads, progress=_Stages(display)
         )

@@ -47,17 +47,17 @@ _STEP: Final = 1 << 16
 
 
 class Progress(Protocol):
-    """Hears how far an explanation is."""
+    """Shows how far an explanation is."""
 
     def begin(self, stage: str, total: int) -> None:
-        """Hear that a stage begins."""
+        """Begin a stage of so many steps."""
 
     def advance(self, count: int) -> None:
-        """Hear how many more classes have been dealt with."""
+        """Take note that more classes have been dealt with."""
 
 
 class _Silent:
-    """Hears nothing."""
+    """Shows nothing."""
 
     def begin(self, stage: str, total: int) -> None:
         """See `Progress`."""
@@ -156,7 +156,7 @@ class _Explaining:
                     rows = read_rows(file, begin, end)
                     words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
                     words[:, -1] &= np.uint64((1 << FIXING) - 1)
-                    # In steps, so that an interrupt is heard in between.
+                    # In steps, so that an interrupt is noticed in between.
                     for first in range(0, len(words), _STEP):
                         yield self.engine.boards(words[first : first + _STEP])
 

@@ -34,7 +34,7 @@ _MOST_ATTACKERS: Final = 8
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that tell most, as far as a budget goes.
+    """Return the materials of an outer region that raise the bound most, as far as a budget goes.
 
     The more counted positions have a material in the upper region for each of its placements,
     the earlier it comes.

@@ -4,7 +4,7 @@ The tiers of ``--men`` of a game are built in slices on a Dask cluster of this m
 ``--workers`` (the tiers below are built beforehand). Smaller tiers are built in slices by one thread, for what a
 class costs. Needs the extra ``cluster``, ten minutes of two processors for six men, and a quiet machine:
 run nothing else meanwhile. The wall times foretold from the trace of one worker are printed before each
-build that is to confirm them. The model is also told by how much processors slow each other that compute at
+build that is to confirm them. The model also needs by how much processors slow each other that compute at
 the same time: one tier is built in slices by one process, then by one for each processor.
 """
 

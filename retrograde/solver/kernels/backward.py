@@ -206,12 +206,12 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
         if would_capture(t, board, side, target, king):
             continue
         kind = I64(0) if side == 1 else I64(2) if man == men - 1 else I64(1)
-        along_row, along_column = line_origins(t, r, board, target, kind)
+        along_rank, along_file = line_origins(t, r, board, target, kind)
         if side == 1:
             prepare_attacker(x, w, man, men)
         rank, file = t.rank[target], t.file[target]
         for axis in range(2):
-            starts = along_row if axis == 0 else along_column
+            starts = along_rank if axis == 0 else along_file
             while starts:
                 place = trailing_zeros(starts)
                 starts &= starts - 1

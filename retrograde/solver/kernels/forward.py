@@ -65,8 +65,8 @@ def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     if p.side == 0:
         return can_move(t, w.here.board, 0)
     for k in range(x.tier.attackers[p.tier]):
-        row, column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
-        if (row | column) != 0:
+        along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+        if (along_rank | along_file) != 0:
             return True
     return False
 
@@ -120,10 +120,10 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
     for cell in range(x.square.cells):
         number = I64(w.cursor.number[cell])
         if number >= 0:
-            row, column = slides_from(t, w.here.board, t.attacker_slides, cell)
+            along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, cell)
             rank, file = coordinates(t, cell)
-            ways = I64(row >> file != 0) + I64(row & ((1 << file) - 1) != 0)
-            ways += I64(column >> rank != 0) + I64(column & ((1 << rank) - 1) != 0)
+            ways = I64(along_rank >> file != 0) + I64(along_rank & ((1 << file) - 1) != 0)
+            ways += I64(along_file >> rank != 0) + I64(along_file & ((1 << rank) - 1) != 0)
             free[number] = ways >= men
     marked, numbers = I64(0), w.run
     for k in range(men):
@@ -141,8 +141,8 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
                 open_column(t, x, w, men, column + low)
                 moves = False
                 for k in range(men):
-                    along_row, along_column = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
-                    moves |= (along_row | along_column) != 0
+                    along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+                    moves |= (along_rank | along_file) != 0
                 close_column(t, w, men)
                 if not moves:
                     items[column + low] = np.uint16(lost_in(0))
@@ -180,8 +180,8 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     """
     board, king = w.here.board, w.cursor.head[KING]
     if t.either_after_ply == 0:
-        row, column = escape_targets(t, board, king)
-        if (row | column) != 0:
+        along_rank, along_file = escape_targets(t, board, king)
+        if (along_rank | along_file) != 0:
             return True
     men = x.tier.defenders[p.tier] + 1
     for man in range(men):
@@ -266,7 +266,7 @@ _QUIET, _WON, _LOST = -2, -3, -4
 
 @inlined
 def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int, bool]:
-    """Write where each man may go, as masks of its row and its column: beside an enemy, or quietly.
+    """Write where each man may go, as masks of its rank and its file: beside an enemy, or quietly.
 
     While the king threatens to escape, a quiet move of black's that does not block its
     way lets it: such a successor is known without being looked up, and left out.
@@ -275,9 +275,9 @@ def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int,
     king_rank, king_file = coordinates(t, w.cursor.head[KING])
     men = x.tier.attackers[p.tier] if side == 1 else x.tier.defenders[p.tier] + 1
     moves, lets_escape = I64(0), False
-    threatened, row_way, column_way = False, I64(0), I64(0)
+    threatened, rank_way, file_way = False, I64(0), I64(0)
     if side == 1 and t.either_after_ply == 0 and p.limit > 0:
-        threatened, row_way, column_way = blocking_places(t, board, w.cursor.head[KING])
+        threatened, rank_way, file_way = blocking_places(t, board, w.cursor.head[KING])
     for man in range(men):
         start, slides = piece_of(t, w, side, man, men)
         rank, file = coordinates(t, start)
@@ -293,9 +293,9 @@ def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int,
                 near = targets
             if threatened:
                 if axis == 0:
-                    blocks = (row_way if rank == king_rank else 0) | (((column_way >> rank) & 1) << king_file)
+                    blocks = (rank_way if rank == king_rank else 0) | (((file_way >> rank) & 1) << king_file)
                 else:
-                    blocks = (column_way if file == king_file else 0) | (((row_way >> file) & 1) << king_rank)
+                    blocks = (file_way if file == king_file else 0) | (((rank_way >> file) & 1) << king_rank)
                 concerned = (blocks | near) & targets
                 lets_escape |= concerned != targets
                 targets = concerned

@@ -189,8 +189,8 @@ def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
     for number in range(cells):
         cell = I64(spot[number])
         rank, file = coordinates(t, cell)
-        row, column = (I64(board[rank]) >> 16) << 1, (I64(board[size + file]) >> 16) << 1
-        if ((row >> file) | (column >> rank)) & 5 != 0:
+        along_rank, along_file = (I64(board[rank]) >> 16) << 1, (I64(board[size + file]) >> 16) << 1
+        if ((along_rank >> file) | (along_file >> rank)) & 5 != 0:
             w.traits[beside] = cell
             beside += 1
     for k in range(men - 1):

@@ -49,7 +49,7 @@ def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np
 
 @called
 def _mark_moved(t: Tables, x: TierTables, w: Workspace, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark the rows to which a move of one man along its row and its column, however far, leads from the open row."""
+    """Mark the rows to which a move of one man along its rank and its file, however far, leads from the open row."""
     cells, men, king = w.cursor.row_cells, x.tier.row_men[tier], w.cursor.head[KING]
     start = king if man == men else cells[man]
     rank, file = I64(t.rank[start]), I64(t.file[start])

@@ -80,7 +80,7 @@ class LineSources(NamedTuple):
         Blocks of ``3**N`` masks; within a block, index by the line's content in base 3: digit 1 where
         a piece stands, 2 for a target. Only empty places where an attacker may stand are in a mask.
     at : ndarray of uint32, shape (2N,)
-        Where the block of a line begins; rows, then columns.
+        Where the block of a line begins; ranks, then files.
     """
 
     places: NDArray[np.uint16]
@@ -335,7 +335,7 @@ class Workspace(NamedTuple):
     judged : RowMasks
         What the open row is judged by.
     sharp, quiet : ndarray of int64, shape (2 * ROOM,)
-        At ``2 * man`` and the next the targets on its row and on its column; see `retrograde.solver.kernels.forward`.
+        At ``2 * man`` and the next the targets on its rank and on its file; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
         Sums for `retrograde.solver.kernels.cursor`.
     scratch : ndarray of int64, shape (SCRATCH,)

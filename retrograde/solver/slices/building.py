@@ -16,13 +16,14 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from retrograde.solver.passes import BLACK, MOVES, START, WHITE, WINS, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
+    WAY_OUT,
     Counts,
     DamagedSliceError,
     PackedItems,
@@ -40,7 +41,8 @@ from retrograde.tablebase.store import SIDES, open_store, tier_name
 from tablut.errors import InputError, output_failure
 from tablut.indexing.values import ALIAS, code_of
 from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import read_bytes, remove_temporaries, write_text
+from tablut.store.files import remove_temporaries
+from tablut.store.records import Digest, Record, StoreError, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,20 +51,16 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
 
-_RECORD_BYTES: Final = 256 << 20
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
 _SLICE: Final = re.compile(r"(\d{5})-(\d{6})\.slice")
 
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Number = Annotated[int, Field(ge=0, lt=1 << 20)]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SliceState(_Record):
+class SliceState(BaseModel):
     """A slice at a checkpoint: the step that made its file, and what that says."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     step: Number
     digest: Digest
@@ -72,10 +70,11 @@ class SliceState(_Record):
     losses: Counts
 
 
-class Checkpoint(_Record):
+class Checkpoint(Record):
     """All slices after a step, and what the tier has cost so far."""
 
-    format: Literal[1] = 1
+    FORMAT = "tablut-checkpoint-of-slices"
+
     plan: Digest
     step: Number
     slices: tuple[SliceState, ...]
@@ -113,7 +112,7 @@ class SliceFolder:
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
         """Write a checkpoint, and remove the files that neither it names nor the one before."""
-        write_text(self.folder / f"step-{checkpoint.step:05}.json", _sealed(checkpoint), lasting=True)
+        write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
         named = {self.path(state.step, number).name for some in kept for number, state in enumerate(some.slices)}
@@ -141,15 +140,12 @@ class SliceFolder:
 
     def _read(self, path: Path, step: int) -> Checkpoint:
         """Return a checkpoint, verified."""
-        if path.is_symlink():
-            raise damaged(path, "is a link")
         try:
-            text = read_bytes(path, "scratch file", _RECORD_BYTES).decode()
-            checkpoint = Checkpoint.model_validate(json.loads(text)["checkpoint"])
-        except (InputError, ValidationError, ValueError, KeyError, TypeError) as error:
-            raise damaged(path, "is no checkpoint") from error
-        if text != _sealed(checkpoint):
-            raise damaged(path, "has another digest")
+            checkpoint = read_record(path, Checkpoint, "scratch file", WAY_OUT)
+        except StoreError as error:
+            raise DamagedSliceError(str(error)) from error
+        if checkpoint is None:
+            raise damaged(path, "is missing")
         if checkpoint.plan != self.plan:
             raise damaged(path, "is of other slices, or of other tiers below")
         if checkpoint.step != step or len(checkpoint.slices) != self.count:
@@ -168,14 +164,6 @@ class SliceFolder:
     def remove(self) -> None:
         """Remove all files."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _sealed(checkpoint: Checkpoint) -> str:
-    """Return the one text that a checkpoint has."""
-    body = checkpoint.model_dump(mode="json")
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return json.dumps({"checkpoint": body, "sha256": digest}, sort_keys=True) + "\n"
 
 
 # -- the build ---------------------------------------------------------------------------------

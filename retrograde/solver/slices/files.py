@@ -1,11 +1,11 @@
 """The files between the passes over slices: a head that says what they belong to, and packed blocks.
 
-A file has sections: the items of a slice with white and with black to move, and the news for other
+A file has sections: the items of a slice with white and with black to move, and the messages to other
 slices. A section is cut into blocks, each packed by LZ4 and bound by a digest in the head; the head is bound by
 its own digest, which the next pass and the checkpoint name. So a file that is damaged, cut
 short, swapped or left by another plan is told apart, and its name is never read from anything.
 
-What is packed waits on disk until its file is written: the news of a slice takes more room than the slice.
+What is packed waits on disk until its file is written: the messages of a slice take more room than the slice.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from retrograde.tablebase.records import TablebaseError
 from tablut.errors import output_failure
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 from tablut.store.files import write_bytes
+from tablut.store.records import Count, Digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -140,10 +141,8 @@ FORMAT: Final = 1
 _MAGIC: Final = b"TBLSLICE"
 _HEAD: Final = struct.Struct("<8sI32s")
 _HEAD_BYTES: Final = 64 << 20
-_WAY_OUT: Final = "it is made again"
+WAY_OUT: Final = "it is made again"
 
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern="^[a-z0-9-]{1,40}$")]
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
 """By code, how many items were given it."""
@@ -208,11 +207,6 @@ class SliceFile(NamedTuple):
     stats: SliceStats
     sections: dict[str, tuple[_Section, NDArray[np.int64]]]
     bytes: int
-
-    @property
-    def source(self) -> Source:
-        """How it is named to others."""
-        return Source(str(self.path), self.digest)
 
 
 def write_slice(target: Path, owner: SliceOwner, stats: SliceStats, contents: Mapping[str, PackedSection]) -> SliceFile:
@@ -322,7 +316,7 @@ def check_blocks(file: SliceFile) -> None:
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
     """Return the error for a file that is not as it was written."""
-    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {_WAY_OUT}")
+    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {WAY_OUT}")
 
 
 # -- the codes of a tier -----------------------------------------------------------------------

@@ -101,6 +101,38 @@ def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.M
         ask(store=store, resume=True)
 
 
+def test_a_chunk_that_was_edited_swapped_or_is_of_another_estimate_is_named(tmp_path: Path) -> None:
+    variant, folder = load_variant("brandubh-5-4v0"), tmp_path / "store"
+
+    def ask(seed: int = 4, store: Path = folder, *, resume: bool = True) -> object:
+        return estimate(variant, 1500, seed, store=str(store), resume=resume).interval99
+
+    once = ask(resume=False)
+    ask(5, tmp_path / "other", resume=False)
+    first, second = folder / "games-000000000000.json", folder / "games-000000000500.json"
+    texts = first.read_text(), second.read_text()
+    for bad in (
+        texts[0].replace('"found": ', '"found": 1'),
+        texts[1],
+        (tmp_path / "other" / first.name).read_text(),
+        "{}",
+        texts[0][:-9],
+    ):
+        first.write_text(bad)
+        with pytest.raises(InputError, match=rf"^[^\n]*{first.name}[^\n]*delete it and go on with --resume$"):
+            ask()
+    first.write_text(texts[0])
+    (folder / "games-000000000000.jsonl.gz").write_bytes((folder / "games-000000000500.jsonl.gz").read_bytes())
+    with pytest.raises(InputError, match=r"games-000000000000\.jsonl\.gz.*damaged"):
+        ask()
+    first.unlink()
+    assert ask() == once
+    head = folder / "estimate.json"
+    head.write_text(head.read_text().replace('"samples": 1500', '"samples": 1501'))
+    with pytest.raises(InputError, match=r"estimate\.json.*damaged"):
+        ask()
+
+
 def test_the_command_answers_with_its_keys(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl.gz"
     words = ["-v", "brandubh", "--samples", "40", "--seed", "9", "--certificates", str(file)]

@@ -181,36 +181,24 @@ def test_no_puzzle_file_crashes_the_reader() -> None:
 # -- format versions of proofs ----------------------------------------------------------
 
 
-def test_every_version_of_a_proof_is_read() -> None:
-    for version in (1, 2):
-        name = f"ashton-5-4v0-version-{version}.jsonl"
-        proof = read_certificate(name, (DATA / "proofs" / name).read_text())
-        assert proof.version == version
-        rules = game_of(name, proof)
-        checked = check_strategy(rules, proof.position, proof.winner, proof.plies, proof.strategy)
-        assert checked.failures == []
-        assert (checked.distance, checked.excluded, checked.unused) == ("exact", 2, 0)
-
-
-def test_what_version_1_could_not_say_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proof_that_was_kept_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "ashton-5-4v0-version-2.jsonl"
+    proof = read_certificate(name, (DATA / "proofs" / name).read_text())
+    checked = check_strategy(game_of(name, proof), proof.position, proof.winner, proof.plies, proof.strategy)
+    assert checked.failures == []
+    assert (checked.distance, checked.excluded, checked.unused) == ("exact", 2, 0)
     own = str(DATA / "proofs" / "own.toml")
-    for name, options in (("mcgill-version-1", []), ("own-version-1", ["-v", own])):
-        assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *options]) == 2
-        error = capsys.readouterr().err
-        assert "has format version 1, and does not say how many plies are left" in error
-        assert "make it again with `tablut puzzle solve --save-proof`" in error
     for name, options in (("mcgill-version-2", []), ("own-version-2", ["-v", own])):
         assert run(["puzzle", "check", str(DATA / "proofs" / f"{name}.jsonl"), *options]) == 0
         assert "plies left)" in capsys.readouterr().out
 
 
 def test_rules_of_ones_own_are_found_by_their_digest_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    for version in (1, 2):
-        proof = str(DATA / "proofs" / f"own-version-{version}.jsonl")
-        assert run(["puzzle", "check", proof]) == 2
-        assert "name their file with --variant" in capsys.readouterr().err
-        assert run(["puzzle", "check", proof, "-v", "ashton-5-4v0"]) == 2
-        assert "other rules than 'ashton-5-4v0'" in capsys.readouterr().err
+    file = str(DATA / "proofs" / "own-version-2.jsonl")
+    assert run(["puzzle", "check", file]) == 2
+    assert "name their file with --variant" in capsys.readouterr().err
+    assert run(["puzzle", "check", file, "-v", "ashton-5-4v0"]) == 2
+    assert "other rules than 'ashton-5-4v0'" in capsys.readouterr().err
     text = (DATA / "proofs" / "own-version-2.jsonl").read_text()
     assert ".toml" not in text
     proof = read_certificate("own", text.replace('"plies_left": 9', '"plies_left": null'))

@@ -116,7 +116,7 @@ def test_a_sample(mine) -> None:
             Wanted(number=1, seed=5, plies=PLIES, limits=LIMITS),
             samples=4000,
             begin=totals.append,
-            tell=seen.append,
+            advanced=seen.append,
         )
         for _ in range(2)
     )

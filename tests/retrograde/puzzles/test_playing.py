@@ -11,7 +11,7 @@ import pytest
 
 from retrograde.proofs import ProofLimits, solve
 from retrograde.puzzles.game import PuzzleTree, open_puzzle, puzzle_tree
-from retrograde.puzzles.puzzle_file import Puzzle, Wish, choose, facts_of, parse_puzzles, read_puzzles
+from retrograde.puzzles.puzzle_file import Filter, Puzzle, choose, facts_of, parse_puzzles, read_puzzles
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, UnknownError
@@ -116,19 +116,19 @@ def test_every_filter_keeps_what_it_says() -> None:
     every = read_puzzles("collection")
     facts = {puzzle.id: facts_of(puzzle) for puzzle in every}
     wishes = {
-        Wish(variant="mcgill"): lambda puzzle: puzzle.variant == "mcgill",
-        Wish(side="black"): lambda puzzle: puzzle.position.side == "b",
-        Wish(winner="black"): lambda puzzle: puzzle.stipulation.winner == "black",
-        Wish(shortest=7): lambda puzzle: puzzle.stipulation.plies >= 7,
-        Wish(longest=3): lambda puzzle: puzzle.stipulation.plies <= 3,
-        Wish(grades=(2, 5)): lambda puzzle: puzzle.tags.get("grade") in ("2", "5"),
-        Wish(theme="EDGE"): lambda puzzle: "edge" in puzzle.tags.get("pattern", ""),
-        Wish(theme="ending"): lambda puzzle: facts[puzzle.id].theme == "ending",
+        Filter(variant="mcgill"): lambda puzzle: puzzle.variant == "mcgill",
+        Filter(side="black"): lambda puzzle: puzzle.position.side == "b",
+        Filter(winner="black"): lambda puzzle: puzzle.stipulation.winner == "black",
+        Filter(shortest=7): lambda puzzle: puzzle.stipulation.plies >= 7,
+        Filter(longest=3): lambda puzzle: puzzle.stipulation.plies <= 3,
+        Filter(grades=(2, 5)): lambda puzzle: puzzle.tags.get("grade") in ("2", "5"),
+        Filter(theme="EDGE"): lambda puzzle: "edge" in puzzle.tags.get("pattern", ""),
+        Filter(theme="ending"): lambda puzzle: facts[puzzle.id].theme == "ending",
     }
-    for wish, fits in wishes.items():
-        kept = choose(every, wish)
+    for wanted, fits in wishes.items():
+        kept = choose(every, wanted)
         assert kept == [puzzle for puzzle in every if fits(puzzle)]
-        assert 0 < len(kept) < len(every), wish
+        assert 0 < len(kept) < len(every), wanted
 
 
 def test_a_list_as_csv_is_the_list_as_json(capsys: Captured) -> None:

@@ -199,7 +199,7 @@ def test_damaged_files_are_named(proof: ProofCertificate, tmp_path: Path) -> Non
     cases = {
         "": "is empty",
         "{}": "no file that --save-proof wrote",
-        altered(version=3): "format version 3; this program reads 1 and 2",
+        altered(version=3): "format version 3; this program reads 2",
         altered(format="other"): "no file that --save-proof wrote",
         altered(plies="six"): "'plies': input should be a valid integer",
         altered(winner="nobody"): "'white' or 'black'",

@@ -367,8 +367,8 @@ def test_an_interrupt_while_the_strategy_is_made_keeps_the_answer(
 def test_an_interrupted_maker_writes_what_it_has(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def play(*_, tell, **__):
-        tell(Made(parse_puzzles("made", f"{START}; id=one; variant=ashton-5-4v0"), 7))
+    def play(*_, advanced, **__):
+        advanced(Made(parse_puzzles("made", f"{START}; id=one; variant=ashton-5-4v0"), 7))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("retrograde.puzzles.making.from_self_play", play)

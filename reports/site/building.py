@@ -1,0 +1,113 @@
+"""The site: documentation, results and the pages to play on, built by Sphinx into one folder that needs no server.
+
+This module is an extension of Sphinx as well: ``docs/conf.py`` names it, and it adds the pages to play on.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reports.site.play import pages, pictures
+from tablut import __version__
+from tablut.errors import InputError, MachineError, OutputError
+from tablut.store.files import excerpt, read_text, write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sphinx.application import Sphinx
+
+MARKER: Final = "site.json"
+"""The file by which a folder is known to hold a site."""
+_MOST: Final = 1 << 20
+_DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+_NEEDED: Final = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton", "latex2mathml")
+
+
+# -- the extension ---------------------------------------------------------------------------------
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Have Sphinx add the pages to play on, with their scripts and drawings."""
+    app.connect(
+        "config-inited", lambda _, config: config.html_static_path.append(str(Path(__file__).parent / "static"))
+    )
+    app.connect("html-collect-pages", _collect)
+    app.add_css_file("play.css")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    for name, text in pictures().items():
+        write_bytes(Path(app.outdir) / "figures" / name, text.encode())
+    for page in pages():
+        yield page.name, {"title": page.title, "body": page.body}, "page.html"
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def check_folder(folder: Path) -> bool:
+    """Return whether a folder holds a site; refuse one that holds anything else."""
+    where = f"site folder {excerpt(str(folder))}"
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{where}: is no folder; choose another with --site")
+        if not folder.exists() or not any(folder.iterdir()):
+            return False
+    except PermissionError as error:
+        raise MachineError(f"{where}: {error.strerror}; choose another with --site") from error
+    marker = folder / MARKER
+    try:
+        sound = not marker.is_symlink() and json.loads(read_text(marker, "site", _MOST))["format"] == "tablut-site"
+    except (InputError, ValueError, RecursionError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise OutputError(f"{where}: is not empty, and holds no site; choose another with --site")
+    return True
+
+
+def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
+    """Build the site, and return whether each of its files changed; with ``check`` nothing is written."""
+    if not check_folder(folder) and check:
+        raise InputError(f"site folder {str(folder)!r}: holds no site; `tablut report --site DIR` makes one")
+    with tempfile.TemporaryDirectory() as place:
+        files = _built(Path(place))
+    content = {"format": "tablut-site", "version": 2, "program": __version__}
+    # The marker first: what a broken run leaves is known for what it is.
+    files = {MARKER: (json.dumps(content) + "\n").encode(), **files}
+    changed = {name: _differs(folder / name, made) for name, made in files.items()}
+    for name in files if not check else ():
+        if changed[name]:
+            write_bytes(folder / name, files[name], hint="; choose another folder with --site")
+    return changed
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    return not path.is_file() or path.read_bytes() != content
+
+
+def _built(place: Path) -> dict[str, bytes]:
+    """Return what Sphinx makes of the documentation, by path."""
+    if not (_DOCS / "conf.py").is_file():
+        raise InputError(
+            "--site: is built in a checkout, where the documentation is; `tablut report --out DIR` writes the results"
+        )
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise InputError(f"--site: needs {', '.join(missing)}; install the extra: pip install 'tablut[docs]'")
+    command = [sys.executable, "-m", "sphinx", "-q", "-d", str(place / "trees"), str(_DOCS), str(place / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_DOCS.parent)
+    if done.returncode:
+        raise MachineError(f"--site: Sphinx failed: {' '.join(done.stderr.split())[-300:]}")
+    made = place / "html"
+    return {
+        path.relative_to(made).as_posix(): path.read_bytes()
+        for path in sorted(made.rglob("*"))
+        if path.is_file() and path.name != ".buildinfo"
+    }

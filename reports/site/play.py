@@ -1,0 +1,278 @@
+"""The pages that are played on in the browser, without a server: puzzles, and solved boards to walk in.
+
+Trees of puzzles and walks take minutes to prove, so they are kept in ``reports/data`` as ``python -m reports.sources``
+gave them. Tests compare them with the puzzles, and with the solver. A page is the
+title and the body; who builds the site sets it between its own head and foot.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from reports.puzzles import results as solved
+from reports.stored import Provenance, read_stored
+from retrograde.answers import TableWalk
+from retrograde.puzzles.game import PuzzleTrees
+from retrograde.puzzles.puzzle_file import COLLECTION, facts_of, read_puzzles
+from tablut import svg
+from tablut.board import Board
+from tablut.indexing.values import Verdict, a_ply_earlier, value_of
+from tablut.notation import square_name
+from tablut.position import Position
+from tablut.variants import load_variant, shipped_variants
+
+if TYPE_CHECKING:
+    from retrograde.answers import WalkMove, WalkNode
+    from retrograde.puzzles.game import PuzzleTree, TreeNode
+    from retrograde.puzzles.puzzle_file import Puzzle
+
+_PIXELS = 400
+
+
+class Entry(NamedTuple):
+    """A puzzle as its page shows it."""
+
+    id: str
+    variant: str
+    position: str
+    side: str
+    claim: str
+    theme: str
+    source: str
+    kind: str
+    plies: int
+    grade: int | None
+    line: list[str]
+    nodes: int
+    tree: dict[str, Any]
+
+
+class PlayPage(NamedTuple):
+    """A page: its name without an ending, its title, and its body in HTML."""
+
+    name: str
+    title: str
+    body: str
+
+
+class _StoredTrees(PuzzleTrees):
+    provenance: Provenance
+
+
+def trees() -> dict[str, dict[str, Any]]:
+    """Return the stored trees by the ids of their puzzles."""
+    stored = read_stored("puzzles", "trees", _StoredTrees, _check)
+    return {tree["id"]: tree for tree in stored["puzzles"]}
+
+
+def _check(stored: _StoredTrees, _name: str) -> None:
+    """Compare the trees with the puzzles that ship."""
+    shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
+    if [tree.id for tree in stored.puzzles] != list(shipped):
+        raise ValueError("puzzles: are not those that ship")
+    if stored.interrupted or stored.nodes != sum(len(tree.nodes) for tree in stored.puzzles):
+        raise ValueError("nodes: is not the sum of the trees")
+    for tree in stored.puzzles:
+        _check_tree(tree, shipped[tree.id])
+
+
+def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
+    """Compare a tree with its puzzle, and play every right move with its defence by the rules."""
+    where = f"puzzle {tree.id!r}"
+    if (tree.variant, tree.position) != (puzzle.variant, str(puzzle.position)):
+        raise ValueError(f"{where}: is another position")
+    claim = puzzle.stipulation
+    if claim is None or (tree.winner, tree.plies) != (claim.winner, claim.plies) or not tree.nodes:
+        raise ValueError(f"{where}: is not as it is claimed")
+    board = Board(load_variant(tree.variant), puzzle.position)
+    if tree.opening is not None:
+        _play(board, tree.opening, tree.opening_takes, where)
+    first = tree.nodes[0]
+    if first.position != str(board.position) or first.plies != tree.plies - (tree.opening is not None):
+        raise ValueError(f"{where}: begins with another position")
+    if puzzle.first is not None and tree.opening is None and {*map(str, puzzle.first)} != {*first.right}:
+        raise ValueError(f"{where}: its right moves are not those that are claimed")
+    for node in tree.nodes:
+        _check_node(tree, node, where)
+
+
+def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
+    board = Board(load_variant(tree.variant), node.position)
+    legal = sorted(map(str, board.legal_moves))
+    if board.turn != tree.winner or not node.right or sorted([*node.right, *node.wrong]) != legal:
+        raise ValueError(f"{where}: the moves of '{node.position}' are not the legal ones")
+    for move, answer in node.right.items():
+        _play(board, move, answer.takes, where)
+        if answer.reply is not None:
+            _play(board, answer.reply, answer.reply_takes, where)
+        if answer.to is not None:
+            if not 0 < answer.to < len(tree.nodes):
+                raise ValueError(f"{where}: {move} leads to a number that is not there")
+            after = tree.nodes[answer.to]
+            if (after.position, after.plies) != (str(board.position), node.plies - 2):
+                raise ValueError(f"{where}: {move} leads to another position")
+        outcome = board.outcome()
+        if (outcome is None) != (answer.to is not None) or (outcome is not None and outcome.winner != tree.winner):
+            raise ValueError(f"{where}: {move} does not end as it should")
+        for _ in range(board.ply):
+            board.pop()
+    if any(answer.to is not None for answer in node.wrong.values()):
+        raise ValueError(f"{where}: a wrong move leads on")
+
+
+def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
+    """Make a move, which takes the pieces on these squares."""
+    board.push_text(move)
+    if takes != tuple(square_name(square, board.size) for square in board.captured()):
+        raise ValueError(f"{where}: {move} captures elsewhere")
+
+
+@cache
+def entries() -> list[Entry]:
+    """Return the puzzles that ship, in the order of their files."""
+    found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
+    return [_entry(puzzle, found[puzzle.id], solutions[puzzle.id]) for puzzle in read_puzzles(COLLECTION)]
+
+
+def _entry(puzzle: Puzzle, tree: dict[str, Any], solution: dict[str, Any]) -> Entry:
+    facts = facts_of(puzzle)
+    return Entry(
+        id=puzzle.id,
+        variant=puzzle.variant,
+        position=str(puzzle.position),
+        side=facts.side,
+        claim=str(puzzle.stipulation),
+        theme=facts.theme,
+        source=puzzle.tags.get("source", ""),
+        kind="pattern" if "pattern" in puzzle.tags else facts.theme,
+        plies=tree["plies"],
+        grade=facts.grade,
+        line=solution["line"],
+        nodes=solution["nodes"],
+        tree=tree,
+    )
+
+
+def pages() -> list[PlayPage]:
+    """Return the pages: the gallery of the puzzles, each puzzle, each board to walk in."""
+    puzzles = entries()
+    found = [
+        _page(
+            "play/index",
+            "Puzzles",
+            "puzzles.html.j2",
+            puzzles=puzzles,
+            rules=sorted({one.variant for one in puzzles}),
+            plies=sorted({one.plies for one in puzzles}),
+            themes=sorted({one.kind for one in puzzles}),
+        )
+    ]
+    for place, one in enumerate(puzzles):
+        values = {
+            "one": one,
+            "example": next(iter({**one.tree["nodes"][0]["wrong"], **one.tree["nodes"][0]["right"]})),
+            "before": puzzles[place - 1].id if place else "",
+            "after": puzzles[place + 1].id if place + 1 < len(puzzles) else "",
+            "data": Markup(tree_data(one)),
+        }
+        found.append(_page(f"play/{one.id}", one.id, "puzzle.html.j2", **values))
+    for name, stored in walks().items():
+        values = {
+            "board": name,
+            "stored": stored,
+            "position": stored["nodes"][0]["position"],
+            "moves": sum(len(node["moves"]) for node in stored["nodes"]),
+            "data": Markup(walk_data(name, stored)),
+        }
+        found.append(_page(f"walks/{name}", f"Walk {name}", "walk.html.j2", **values))
+    return found
+
+
+def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
+    return PlayPage(name, title, _templates().get_template(template).render(title=title, root="../", **values))
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.site"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+
+
+def pictures() -> dict[str, str]:
+    """Return the drawings that the pages show, by the names of their files."""
+    found = {"legend.svg": svg.legend(shipped_variants())}
+    for one in entries():
+        variant = load_variant(one.variant)
+        drawn = svg.board(variant, Position.parse(one.position, variant.size), turn=True, pixels=_PIXELS)
+        found[f"puzzle-board-{one.id}.svg"] = drawn
+    return found | {f"board-{name}.svg": svg.board(load_variant(name)) for name in WALKS}
+
+
+def tree_data(one: Entry) -> str:
+    """Return what the script of a puzzle's page reads, safe within a script element."""
+    nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in one.tree["nodes"]]
+    data = {
+        "id": one.id,
+        "terrain": load_variant(one.variant).terrain,
+        "position": one.position,
+        "winner": one.tree["winner"],
+        "opening": one.tree["opening"],
+        "opening_takes": one.tree["opening_takes"],
+        "nodes": nodes,
+    }
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+# -- the solved boards that are walked in the browser: positions near the start, every move with its value
+
+
+WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
+"""The boards, in the order of the pages."""
+
+
+class _StoredWalk(TableWalk):
+    provenance: Provenance
+
+
+def walks() -> dict[str, dict[str, Any]]:
+    """Return the stored walks by the names of their boards."""
+    return {name: read_stored("walks", name, _StoredWalk, _check_walk) for name in WALKS}
+
+
+def _check_walk(stored: _StoredWalk, name: str) -> None:
+    """Compare a walk with its name, with the rules at the start, and every value with those that it leads to."""
+    rules = load_variant(name)
+    if stored.variant != name or not stored.nodes or stored.nodes[0].position != rules.start_position:
+        raise ValueError("variant, nodes: are not those of this board")
+    for node in stored.nodes:
+        if sorted(move.move for move in node.moves) != sorted(map(str, Board(rules, node.position).legal_moves)):
+            raise ValueError(f"position {node.position!r}: has other moves than the rules")
+        if node.moves and _value(node.moves[0]) != _value(node):
+            raise ValueError(f"position {node.position!r}: is not worth what its best move is")
+        for move in node.moves:
+            if move.to is None:
+                continue
+            if not 0 <= move.to < len(stored.nodes):
+                raise ValueError(f"position {node.position!r}: {move.move} leads to a number that is not there")
+            if _value(move) != a_ply_earlier(_value(stored.nodes[move.to])):
+                raise ValueError(f"position {node.position!r}: {move.move} has another value than where it leads")
+
+
+def _value(one: WalkNode | WalkMove) -> int:
+    return value_of(Verdict(one.wdl, one.dtm))  # type: ignore[arg-type]
+
+
+def walk_data(name: str, stored: dict[str, Any]) -> str:
+    """Return what the script of a walk reads, safe within a script element."""
+    data = {"terrain": load_variant(name).terrain, "nodes": stored["nodes"]}
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

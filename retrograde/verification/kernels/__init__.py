@@ -1,1 +1,0 @@
-"""The compiled proof of one tier."""

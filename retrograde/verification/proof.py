@@ -1,0 +1,575 @@
+"""The proof of a tier: its index, and its values out of those of their successors.
+
+What it shares with the solver is said in `retrograde.verification`. The index is among that,
+and therefore put to the proof as well: placements are listed by a decoding of its own, from
+the stored representatives; every image of every placement must be ranked to its entry, and
+the sizes of the orbits are added up, so that nothing can be missing.
+
+In compiled functions t are the rules, x is the index of the tiers, d all that a thread works with, w its memory.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from retrograde.verification.findings import LISTED
+from tablut.engine.attacks import may_capture, slides_from, winner_of
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.layout import (
+    count_of,
+    king_of,
+    new_board,
+    put_count,
+    put_king,
+    put_side,
+    start_of,
+    target_of,
+    undo_captured,
+)
+from tablut.engine.records import directory, record_at
+from tablut.engine.tables import Tables, build_tables
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
+from tablut.rules.outcome import UNDECIDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from retrograde.tablebase.batch import UnpackedTiers
+    from tablut.indexing.tiers import TierIndex
+    from tablut.variants import Variant
+
+CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
+"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
+
+
+class Listing(NamedTuple):
+    """The placements of a tier in the order of its entries; C cells, K orbits of the king, G symmetries.
+
+    Attributes
+    ----------
+    row_kind, row_men, column_men : int
+        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+    row_spots, column_spots : int
+        How many cells each of them may have.
+    most, order : int
+        The length of a row of ``binomial``, and G.
+    king_cell, base, width : ndarray of int64, shape (K,)
+        By king: its cell, its first entry, and the columns of its rows.
+    first_row : ndarray of int64, shape (K + 1,)
+        By king, the number of its first row.
+    combination : ndarray of int64, flat
+        By row, the row soldiers' combination.
+    row_cell, column_cell : ndarray of uint8
+        The cells that row soldiers and column soldiers may have.
+    binomial : ndarray of int64, flat
+        At ``n * most + k`` the number of k-combinations of n.
+    image : ndarray of uint8, shape (G * C,)
+        At ``element * C + cell`` the image of a cell.
+    """
+
+    row_kind: int
+    row_men: int
+    column_men: int
+    row_spots: int
+    column_spots: int
+    most: int
+    order: int
+    king_cell: NDArray[np.int64]
+    base: NDArray[np.int64]
+    width: NDArray[np.int64]
+    first_row: NDArray[np.int64]
+    combination: NDArray[np.int64]
+    row_cell: NDArray[np.uint8]
+    column_cell: NDArray[np.uint8]
+    binomial: NDArray[np.int64]
+    image: NDArray[np.uint8]
+
+
+class ProofMemory(NamedTuple):
+    """The memory of one thread; C is the number of cells.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        The position that is proved.
+    moves : ndarray of int32, shape (4 * C,)
+        Its moves.
+    black, white : ndarray of uint8, shape (C,)
+        The cells of its attackers and of its defenders.
+    spare_black, spare_white : ndarray of uint8, shape (C,)
+        Those of another: an image, or what a capture leads to.
+    left : ndarray of uint8, shape (C,)
+        The cells that the row leaves to column soldiers, ascending.
+    column : ndarray of int64, shape (C + 1,)
+        Which of them are taken, ascending.
+    scratch : ndarray of int64, shape (SCRATCH,)
+        For `tablut.indexing.tier_kernels.entry_of`.
+    """
+
+    board: NDArray[np.uint32]
+    moves: NDArray[np.int32]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+    spare_black: NDArray[np.uint8]
+    spare_white: NDArray[np.uint8]
+    left: NDArray[np.uint8]
+    column: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """What a proof finds.
+
+    Attributes
+    ----------
+    codes, room : int
+        Codes from ``codes`` on are not counted; so many failures are written down.
+    counters : ndarray of int64, shape (COUNTERS,)
+        See `CHECKED` and its fellows.
+    histogram : ndarray of int64, shape (2 * codes,)
+        By side to move and stored code, the number of classes.
+    failures : ndarray of int64, shape (4 * room,)
+        Of each: kind, entry, side to move, and the proved code (for `WRONG_ALIAS` where the placement is ranked to).
+    """
+
+    codes: int
+    room: int
+    counters: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    failures: NDArray[np.int64]
+
+
+class ProofDesk(NamedTuple):
+    """All that a proof works with."""
+
+    tables: Tables
+    tiers: TierTables
+    listing: Listing
+    memory: ProofMemory
+    tally: Tally
+    places: NDArray[np.int64]
+    tier: int
+
+
+def new_memory(variant: Variant) -> ProofMemory:
+    """Return memory for one thread."""
+    cells = variant.size**2
+    return ProofMemory(
+        board=new_board(variant.size),
+        moves=np.zeros(4 * cells, dtype=np.int32),
+        black=np.zeros(cells, dtype=np.uint8),
+        white=np.zeros(cells, dtype=np.uint8),
+        spare_black=np.zeros(cells, dtype=np.uint8),
+        spare_white=np.zeros(cells, dtype=np.uint8),
+        left=np.zeros(cells, dtype=np.uint8),
+        column=np.zeros(cells + 1, dtype=np.int64),
+        scratch=np.zeros(SCRATCH, dtype=np.int64),
+    )
+
+
+def new_tally(codes: int, room: int) -> Tally:
+    """Return a tally of nothing."""
+    return Tally(
+        codes=codes,
+        room=room,
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        histogram=np.zeros(2 * codes, dtype=np.int64),
+        failures=np.zeros(4 * room, dtype=np.int64),
+    )
+
+
+# -- the placements of a tier in the order of its entries ------------------------------------
+
+
+@inlined
+def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
+    """Write the ascending numbers below ``spots`` that make the combination of a rank."""
+    number = I64(spots)
+    for k in range(men, 0, -1):
+        number -= 1
+        while listing.binomial[number * listing.most + k] > rank:
+            number -= 1
+        rank -= listing.binomial[number * listing.most + k]
+        numbers[k - 1] = number
+
+
+@inlined
+def _open_row(d: ProofDesk, row: int, king: int) -> None:
+    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
+    listing, w = d.listing, d.memory
+    soldiers = w.white if listing.row_kind == 1 else w.black
+    _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
+    for k in range(listing.row_men):
+        soldiers[k] = listing.row_cell[w.column[k]]
+    left = I64(0)
+    for k in range(listing.column_spots):
+        cell = I64(listing.column_cell[k])
+        taken = cell == king
+        for soldier in range(listing.row_men):
+            taken = taken or I64(soldiers[soldier]) == cell
+        if not taken:
+            w.left[left] = cell
+            left += 1
+
+
+@inlined
+def _first_column(d: ProofDesk) -> None:
+    """Set the column soldiers of an open row to the first of their combinations."""
+    for k in range(d.listing.column_men):
+        d.memory.column[k] = k
+
+
+@inlined
+def _next_column(d: ProofDesk) -> None:
+    """Write the column soldiers' cells, and move on to the next combination of them."""
+    w, men = d.memory, d.listing.column_men
+    soldiers = w.black if d.listing.row_kind == 1 else w.white
+    for k in range(men):
+        soldiers[k] = w.left[w.column[k]]
+    # The first place that can move up does, those below start again.
+    k = I64(0)
+    while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
+        w.column[k] = k
+        k += 1
+    w.column[k] += 1
+
+
+@inlined
+def _set_board(d: ProofDesk, king: int) -> None:
+    """Put the king and the lists of cells on the board; the side to move stays as it is."""
+    t, w = d.tables, d.memory
+    attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
+    for line in range(2 * t.size):
+        w.board[line] = np.uint32(0)
+    toggle(t, w.board, king, 16)
+    for k in range(attackers):
+        toggle(t, w.board, I64(w.black[k]), 0)
+    for k in range(defenders):
+        toggle(t, w.board, I64(w.white[k]), 16)
+    put_king(t, w.board, king)
+    put_count(t, w.board, 1, attackers)
+    put_count(t, w.board, 0, defenders)
+
+
+# -- the proof ---------------------------------------------------------------------------------
+
+
+WRONG_VALUE: Final = 0
+"""Failure: the stored code is not the one that the successors give."""
+NO_ENTRY: Final = 1
+"""Failure: a successor has no entry."""
+WRONG_ALIAS: Final = 2
+"""Failure: an entry's placement is ranked to another entry, but not to an earlier one of its row."""
+WRONG_IMAGE: Final = 3
+"""Failure: an image of an entry's placement is ranked elsewhere."""
+
+_UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
+"""Instead of a successor's code: it has no entry; the ply wins, or loses, at once; the ply captures nothing and ends
+nothing, and the successor is of the same tier."""
+_FAR: Final = 1 << 20
+
+
+@called
+def _entry_at(
+    x: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+) -> int:
+    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
+    return entry_of(x, tier, king, black, white, scratch)
+
+
+@called
+def _made_code(d: ProofDesk, side: int, move: int) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
+    t, x, w = d.tables, d.tiers, d.memory
+    undo, outcome = make(t, w.board, move)
+    if outcome != UNDECIDED:
+        unmake(t, w.board, undo)
+        return I64(_WON) if winner_of(outcome) == side else I64(_LOST)
+    if undo_captured(undo) == 0:
+        unmake(t, w.board, undo)
+        return I64(_QUIET)
+    tier, entry = tier_at(x, count_of(t, w.board, 1), count_of(t, w.board, 0)), I64(-1)
+    if tier >= 0:
+        men_of_board(t, w.board, w.spare_black, w.spare_white)
+        entry = _entry_at(x, tier, king_of(t, w.board), w.spare_black, w.spare_white, w.scratch)
+    unmake(t, w.board, undo)
+    return code_at(d.places, 2 * tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
+
+
+@inlined
+def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
+    """Put a cell in the place of another in a list, and return that place."""
+    place = I64(0)
+    while I64(cells[place]) != start:
+        place += 1
+    cells[place] = target
+    return place
+
+
+@inlined
+def _free_men(d: ProofDesk, side: int, king: int) -> int:
+    """Return how many men of a side may slide along their rank as well as along their file."""
+    t, w, tier = d.tables, d.memory, d.tiers.tier
+    men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
+    if side == 1:
+        men, cells, slides = tier.attackers[d.tier], w.black, t.attacker_slides
+    found = I64(0)
+    for k in range(men):
+        along_rank, along_file = slides_from(t, w.board, slides, I64(cells[k]))
+        found += I64(along_rank != 0 and along_file != 0)
+    if side == 0:
+        along_rank, along_file = slides_from(t, w.board, t.king_slides, king)
+        found += I64(along_rank != 0 and along_file != 0)
+    return found
+
+
+@inlined
+def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
+    """Return whether after each ply of a side that captures nothing both sides surely have a move.
+
+    Whoever arrives on a cell blocks the rank or the file of another man, not both; and who leaves one blocks nothing.
+    """
+    return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
+
+
+@inlined
+def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
+    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
+
+    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
+    """
+    t, x, w = d.tables, d.tiers, d.memory
+    start, target = start_of(move), target_of(move)
+    royal = side == 0 and start == king
+    escapes = royal and t.escapes[target] != 0
+    if not certain or escapes or may_capture(t, w.board, side, target, target if royal else king):
+        code = _made_code(d, side, move)
+        if code != _QUIET:
+            return code
+    if royal:
+        entry = _entry_at(x, d.tier, target, w.black, w.white, w.scratch)
+    else:
+        own = w.black if side == 1 else w.white
+        place = _replace(own, start, target)
+        entry = _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
+        own[place] = start
+    return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
+
+
+@inlined
+def _prove(d: ProofDesk, side: int, king: int) -> int:
+    """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
+    t, w = d.tables, d.memory
+    put_side(t, w.board, side)
+    count = generate(t, w.board, w.moves)
+    if count == 0:
+        return I64(1)
+    # Only some rules ask it after every ply.
+    certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
+    best, worst, safe = I64(_FAR), I64(0), False
+    for number in range(count):
+        code = _successor_code(d, side, king, I64(w.moves[number]), certain)
+        if code == _UNPROVED:
+            return code
+        if code == _WON:
+            # Nothing is quicker than to win at once.
+            return I64(2)
+        if code == _LOST:
+            worst = max(worst, I64(1))
+        elif code == 0:
+            safe = True
+        elif is_loss(code):
+            best = min(best, plies_of(code) + 1)
+        else:
+            worst = max(worst, plies_of(code) + 1)
+    if best < _FAR:
+        return 2 * best
+    return I64(0) if safe else 2 * worst + 1
+
+
+@inlined
+def _orbit(d: ProofDesk, entry: int, king: int) -> int:
+    """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
+    x, w, order = d.tiers, d.memory, d.listing.order
+    attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
+    stabiliser = I64(1)
+    low, high = _mask(w.black, attackers)
+    white_low, white_high = _mask(w.white, defenders)
+    # The first is the identity.
+    for element in range(1, order):
+        table = advance(d.listing.image, element * x.square.cells)
+        for k in range(attackers):
+            w.spare_black[k] = table[I64(w.black[k])]
+        for k in range(defenders):
+            w.spare_white[k] = table[I64(w.white[k])]
+        moved = I64(table[king])
+        if _entry_at(x, d.tier, moved, w.spare_black, w.spare_white, w.scratch) != entry:
+            return I64(-1)
+        same_low, same_high = _mask(w.spare_black, attackers)
+        same_white_low, same_white_high = _mask(w.spare_white, defenders)
+        if (
+            moved == king
+            and same_low == low
+            and same_high == high
+            and same_white_low == white_low
+            and same_white_high == white_high
+        ):
+            stabiliser += 1
+    return order // stabiliser
+
+
+@inlined
+def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
+    """Return cells as a set of bits, the lower 64 and the others."""
+    low, high = U64(0), U64(0)
+    for k in range(count):
+        cell = I64(cells[k])
+        if cell < 64:
+            low |= U64(1) << U64(cell)
+        else:
+            high |= U64(1) << U64(cell - 64)
+    return low, high
+
+
+@inlined
+def _report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
+    """Count a failure, and write it down while there is room."""
+    number = tally.counters[FAILURES]
+    if number < tally.room:
+        tally.failures[4 * number] = kind
+        tally.failures[4 * number + 1] = entry
+        tally.failures[4 * number + 2] = side
+        tally.failures[4 * number + 3] = proved
+    tally.counters[FAILURES] = number + 1
+
+
+@inlined
+def _settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
+    """Count a value that is proved, and report it if it is not the stored one."""
+    tally.counters[CHECKED] += 1
+    if stored < tally.codes:
+        tally.histogram[side * tally.codes + stored] += 1
+    if proved != stored:
+        _report(tally, I64(NO_ENTRY) if proved < 0 else I64(WRONG_VALUE), entry, side, proved)
+
+
+@inlined
+def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
+    """Prove all positions of a row; O(entries * moves)."""
+    w = d.memory
+    _open_row(d, row, king)
+    _first_column(d)
+    for entry in range(start, start + width):
+        _next_column(d)
+        ranked = _entry_at(d.tiers, d.tier, king, w.black, w.white, w.scratch)
+        if ranked != entry:
+            d.tally.counters[ALIASES] += 1
+            if ranked < start or ranked > entry:
+                _report(d.tally, I64(WRONG_ALIAS), entry, I64(0), ranked)
+            continue
+        images = _orbit(d, entry, king)
+        if images < 0:
+            _report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
+        else:
+            d.tally.counters[ORBITS] += images
+        _set_board(d, king)
+        for side in range(2):
+            stored = code_at(d.places, 2 * d.tier + side, entry)
+            _settle(d.tally, entry, side, stored, _prove(d, side, king))
+
+
+@kernel
+def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
+    """Prove all positions in some rows of a tier; O(entries * moves)."""
+    d = record_at(pointer(desk), ProofDesk)
+    listing, orbit = d.listing, I64(0)
+    for row in range(first, last):
+        while row >= listing.first_row[orbit + 1]:
+            orbit += 1
+        start = listing.base[orbit] + (row - listing.first_row[orbit]) * listing.width[orbit]
+        _prove_row(d, row, listing.king_cell[orbit], start, listing.width[orbit])
+
+
+# -- a tier, part by part -----------------------------------------------------------------------
+
+
+_PART: Final = 1 << 18
+"""Entries that a thread proves at once, at least."""
+
+
+class Part(NamedTuple):
+    """Some rows of a tier."""
+
+    first: int
+    last: int
+    entries: int
+
+
+class TierProof:
+    """The proof of one tier, part by part."""
+
+    def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int) -> None:
+        self.index, self.unpacked, self.codes = index, unpacked, codes
+        self.rows = listing(index)
+        self.number = unpacked.number((index.attackers, index.defenders))
+
+    def parts(self) -> Iterable[Part]:
+        """Yield ranges of rows of about `_PART` entries each, all of them."""
+        rows = self.rows
+        for number in range(len(rows.king_cell)):
+            first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
+            if not width:
+                # Beside this king there is no room for so many attackers.
+                continue
+            step = max(1, _PART // width)
+            for start in range(first, last, step):
+                stop = min(start + step, last)
+                yield Part(start, stop, (stop - start) * width)
+
+    def prove(self, part: Part) -> Tally:
+        """Prove the positions of a part."""
+        variant = self.index.variant
+        tables, unpacked = build_tables(variant), self.unpacked
+        memory = new_memory(variant)
+        tally = new_tally(self.codes, LISTED)
+        # Kernels are given addresses: the desk keeps alive what lies there.
+        desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
+        prove_rows(directory(desk), part.first, part.last)
+        return tally
+
+
+def listing(index: TierIndex) -> Listing:
+    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
+    counts = np.count_nonzero(index.representatives, axis=1)
+    most = 1 + max(index.row_men, index.column_men)
+    cells = index.variant.size**2
+    return Listing(
+        row_kind=int(index.defenders > 0),
+        row_men=index.row_men,
+        column_men=index.column_men,
+        row_spots=len(index.row_cells),
+        column_spots=len(index.column_cells),
+        most=most,
+        order=len(index.kings.group),
+        king_cell=np.array(index.kings.representatives, dtype=np.int64),
+        base=np.array(index.offsets[:-1], dtype=np.int64),
+        width=np.array(index.widths, dtype=np.int64),
+        first_row=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        combination=np.nonzero(index.representatives)[1].astype(np.int64),
+        row_cell=np.array(index.row_cells, dtype=np.uint8),
+        column_cell=np.array(index.column_cells, dtype=np.uint8),
+        binomial=np.array([[comb(n, k) for k in range(most)] for n in range(cells + 1)], dtype=np.int64).ravel(),
+        image=np.array([symmetry.table for symmetry in index.kings.group], dtype=np.uint8).ravel(),
+    )
