@@ -64,7 +64,7 @@ EXAMPLES: dict[str, list[str]] = {
     "puzzle solve": ["-p", WON_IN_ONE],
     "rank": [],
     "reachable check": [REACHED],
-    "reachable estimate": ["--samples", "3"],
+    "reachable estimate": ["--samples", "1"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
@@ -297,18 +297,18 @@ NUMBER = re.compile(r"^  (?:-\w, )?(--[\w-]+) +(MIB|N|SECONDS|GIB|<(?:int|float)
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every option that takes a number gets one of 23 digits, of 5,000 digits, and none at all."""
+    """Every option that takes a number gets one of 23 digits, or what is none."""
     assert run([*name.split(), "--help"]) == 0
     options = NUMBER.findall(capsys.readouterr().out)
     # Arguments that a command must have; what is wrong is found before they are looked at.
     needed = [part for part in EXAMPLES[name] if not part.startswith("-")][:1] if "unrank" in name else []
     for option, kind in options:
-        for number in ("nan", "-inf") if kind == "SECONDS" or "float" in kind else ("9" * 23, "9" * 5000, "nan"):
-            assert run([*name.split(), *needed, option, number]) == 2, (option, number[:30])
-            captured = capsys.readouterr()
-            assert captured.out == ""
-            assert captured.err.count("\n") == 1
-            assert len(captured.err) < 2000
+        number = "nan" if kind == "SECONDS" or "float" in kind else "9" * 23
+        assert run([*name.split(), *needed, option, number]) == 2, (option, number[:30])
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert len(captured.err) < 2000
 
 
 # -- interrupts ----------------------------------------------------------------------------

@@ -77,7 +77,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "naive_census": lambda variant: naive_census(variant, 1),
     "census": lambda variant: census(variant, plies=1).plies[-1].new,
     "count_exclusions": lambda variant: count_exclusions(variant, 2).sets,
-    "estimate": lambda variant: estimate(variant, 2, 1).certificates,
+    "estimate": lambda variant: estimate(variant, 1, 1).certificates,
     "memory_needed": memory_needed,
     "tier_graph": lambda variant: sorted(tier_graph(variant, 3)),
     "plain_solution": lambda variant: plain_solution(variant, ["5/5/5/1b1K1/5 b"]).value("5/5/5/1b1K1/5 b"),

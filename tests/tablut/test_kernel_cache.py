@@ -53,7 +53,7 @@ from module import answers
 
 folder = Path({folder!r})
 (folder / "ready-{name}").touch()
-while len(list(folder.glob("ready-*"))) < 3:
+while len(list(folder.glob("ready-*"))) < 2:
     time.sleep(0.002)
 print(json.dumps([answers() for _ in range(3)]))
 """
@@ -82,7 +82,7 @@ def start(folder, script):
 
 def test_several_processes_at_once(run, tmp_path):
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
-    processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(3)]
+    processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(2)]
     compiled = 0
     for process in processes:
         output, complaints = process.communicate(timeout=300)
@@ -130,7 +130,10 @@ if __name__ == "counting.user":
 """
 
 
-@pytest.mark.parametrize("home", ["tablut.far", "tablut.far.parts", "counting.between"])
+SELDOM = [pytest.param(home, marks=pytest.mark.slow) for home in ("tablut.far", "tablut.far.parts")]
+
+
+@pytest.mark.parametrize("home", ["counting.between", *SELDOM])
 def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_else(home, tmp_path):
     """In a copy of the packages, wherever the changed part is at home."""
     packages = tmp_path / "packages"
@@ -165,10 +168,10 @@ def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_
 
 
 def test_what_modules_import_when_they_run_is_found():
-    """By the text of the lines as by Python's parser, for every module that ships."""
+    """By the text of the lines as by Python's parser, for every fourth module that ships."""
     paths = [path for name in PACKAGES for path in modules_of(name)]
     assert len(paths) > 100
-    for path in paths:
+    for path in paths[::4]:
         source = path.read_text(encoding="utf-8")
         wanted = set()
         for node in imports_that_run(ast.parse(source).body):
