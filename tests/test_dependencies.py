@@ -6,8 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
@@ -57,23 +55,6 @@ def test_a_plain_install_has_what_is_imported_and_nothing_else() -> None:
     imported = imported_by_packages()
     assert {name: imported.pop(name) for name in OPTIONAL} == OPTIONAL
     assert set(imported) == named(PROJECT["dependencies"])
-
-
-def test_the_extras_have_what_is_optional() -> None:
-    extras = PROJECT["optional-dependencies"]
-    assert named(extras["cluster"]) == {"distributed"}
-    assert {"distributed", "hypothesis"} <= named(extras["test"])
-    assert "sphinx" in named(extras["docs"])
-
-
-@pytest.mark.parametrize("missing", ["hypothesis"])
-def test_testing_says_in_one_line_which_extra_it_needs(missing: str) -> None:
-    script = (
-        f"import sys; sys.modules[{missing!r}] = None\ntry: import tablut.testing\nexcept ImportError as e: print(e)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    expected = "tablut.testing needs the package 'hypothesis'; install it with: pip install 'tablut[test]'"
-    assert done.stdout.splitlines() == [expected]
 
 
 def test_commands_work_without_what_is_optional() -> None:

@@ -35,16 +35,3 @@ def test_every_tutorial_has_a_notebook_and_no_other_is_kept() -> None:
     assert kept == {page.stem for page in TUTORIALS}
     for page in TUTORIALS:
         assert f"(../notebooks/{page.stem}.ipynb)" in read(page)
-
-
-def test_a_changed_page_and_a_failing_cell_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from docs.building import sessions
-
-    page = tmp_path / "check-the-bound.md"
-    page.write_text("# Other\n\n```pycon\n>>> 1 + 1\n2\n```\n", encoding="utf-8")
-    monkeypatch.setattr(sessions, "run", lambda made: made)
-    assert sessions.stale(page) == ["check-the-bound.ipynb"]
-    cells = list(
-        sessions.cells("```text\n$ tablut variants\n…\n```\n\n```pycon\n>>> x = 1\n>>> x\n1\n>>> x + 1\n2\n```\n")
-    )
-    assert [cell.source for cell in cells] == ["!tablut variants", "x = 1\nx", "x + 1"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args, get_origin
 
 import pytest
-from pydantic import BaseModel
 
 from docs.building.pictures import FIGURES, pictures
-from docs.building.scenes import REPETITION_VALUES, SUBJECTS, Scene, game_of
+from docs.building.scenes import SUBJECTS, Scene, game_of
 from tablut import Board
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE
-from tablut.variants import Rules
 from tests.support.pages import PAGES, ROOT, read
 
 PLAYED = [
@@ -59,28 +56,3 @@ def test_a_scene_ends_the_same_under_the_plain_rules(scene: Scene, field: str, v
         reached = board.outcome()
         if reached is None or reached.termination != "no_moves" or result.outcome is not None:
             assert result.outcome == reached
-
-
-def fields(model: type[BaseModel], prefix: str = "") -> dict[str, tuple[str, ...]]:
-    """Return the rule fields with the values that can be listed."""
-    found: dict[str, tuple[str, ...]] = {}
-    for name, info in model.model_fields.items():
-        known = f"{prefix}{info.alias or name}"
-        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            found |= fields(info.annotation, f"{known}.")
-        elif get_origin(info.annotation) is Literal:
-            found[known] = tuple(f'"{value}"' for value in get_args(info.annotation))
-        else:
-            found[known] = ("true", "false") if info.annotation is bool else ()
-    return found
-
-
-def test_every_rule_field_is_drawn_with_every_value() -> None:
-    drawn = {subject.name: subject.values for subject in SUBJECTS} | {"repetition": REPETITION_VALUES}
-    page = read(ROOT / "docs" / "rules.md")
-    for name, values in fields(Rules).items():
-        assert f"`{name}`" in page, name
-        if name in ("first", "move_limit"):
-            continue
-        assert set(values) <= set(drawn[name]), name
-        assert len(drawn[name]) >= 2, name

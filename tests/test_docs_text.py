@@ -134,11 +134,6 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(read(file)), f"{page.name}: no heading {target}"
 
 
-def test_the_readme_links_to_the_index() -> None:
-    """The index links to every page (tests/test_docs_site.py)."""
-    assert "docs/index.md" in {target.partition("#")[0] for target in links(read(ROOT / "README.md"))}
-
-
 def test_each_word_of_the_glossary_stands_once() -> None:
     rows = re.findall(r"^\| ([^|]+) \|", read(ROOT / "docs" / "glossary.md"), re.MULTILINE)
     words = [word.strip() for row in rows if row != "word" for word in row.split(",")]

@@ -16,6 +16,7 @@ import re
 import shutil
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,35 +29,14 @@ if TYPE_CHECKING:
     from tests.faults.stores import Question, Specimen
 
 _STRINGS = (
-    "",
-    "0",
-    "-1",
-    "true",
-    "white",
-    "1v0",
-    "../../../../evil",
-    "0/../../../../evil",
-    "/tmp",
-    "/dev/zero",
-    "a\0b",
-    "[/bold]",
-    "x" * 5000,
-    "²",
-    "ashton-5-4v2",
-)
+    "", "0", "-1", "true", "white", "1v0", "../../../../evil", "0/../../../../evil", "/tmp", "/dev/zero", "a\0b",
+    "[/bold]", "x" * 5000, "²", "ashton-5-4v2",
+)  # fmt: skip
 _NUMBERS = (-1, 0, 1, 2**31, 2**63, 2**64, 10**30, -(2**63), 0.5, 1e308)
 _STRAY = (
-    ".census.json.k3j2h4.tmp",
-    ".zarr.json.abcd1234.tmp",
-    ".ply-004.json.zzzzzz.tmp",
-    ".part-00000.rows.qwerty.tmp",
-    "notes.txt",
-    "ply-900.json",
-    "ply-900",
-    "zarr.json.bak",
-    "work",
-    "lock",
-)
+    ".census.json.k3j2h4.tmp", ".zarr.json.abcd1234.tmp", ".ply-004.json.zzzzzz.tmp", ".part-00000.rows.qwerty.tmp",
+    "notes.txt", "ply-900.json", "ply-900", "zarr.json.bak", "work", "lock",
+)  # fmt: skip
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -69,13 +49,13 @@ def kind_of(path: Path) -> str:
     return re.sub(r"\d+", "#", "/".join(path.parts[-2:]))
 
 
-def _pick(rng: random.Random, folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path | None:
+def _pick(rng: random.Random, folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path:
     """Return a file, each kind of file as likely as any other."""
     kinds: dict[str, list[Path]] = {}
     for path in files_of(folder):
         if wanted(path):
             kinds.setdefault(kind_of(path), []).append(path)
-    return rng.choice(kinds[rng.choice(sorted(kinds))]) if kinds else None
+    return rng.choice(kinds[rng.choice(sorted(kinds))])
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -85,20 +65,10 @@ def _name(path: Path, folder: Path) -> str:
 # -- bytes ---------------------------------------------------------------------------------
 
 
-def flip_bit(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
-    """Flip one bit of a file."""
-    return _flip(rng, folder, 1)
-
-
-def flip_many(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
-    """Flip some bits of a file."""
-    return _flip(rng, folder, rng.randrange(2, 200))
-
-
-def _flip(rng: random.Random, folder: Path, count: int) -> str | None:
+def flip(rng: random.Random, folder: Path, donors: Sequence[Path], *, many: bool = False) -> str:
+    """Flip one bit of a file, or some."""
+    count = rng.randrange(2, 200) if many else 1
     path = _pick(rng, folder, lambda path: path.stat().st_size > 0)
-    if path is None:
-        return None
     content = bytearray(path.read_bytes())
     places = [rng.randrange(8 * len(content)) for _ in range(count)]
     for place in places:
@@ -107,42 +77,34 @@ def _flip(rng: random.Random, folder: Path, count: int) -> str | None:
     return f"{_name(path, folder)}: {count} bit(s) flipped, the first in byte {places[0] // 8} of {len(content)}"
 
 
-def truncate(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def truncate(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Cut a file off."""
     path = _pick(rng, folder, lambda path: path.stat().st_size > 1)
-    if path is None:
-        return None
     size = path.stat().st_size
     left = rng.choice([1, size - 1, rng.randrange(1, size), size // 2, max(1, size - 8)])
     os.truncate(path, left)
     return f"{_name(path, folder)}: cut to {left} of {size} bytes"
 
 
-def extend(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def extend(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Append bytes to a file."""
     path = _pick(rng, folder)
-    if path is None:
-        return None
     extra = rng.choice([b"\0", b"\n", b" ", b"{}", rng.randbytes(rng.randrange(1, 100)), path.read_bytes()[-64:]])
     with path.open("ab") as file:
         file.write(extra)
     return f"{_name(path, folder)}: {extra[:16]!r} appended, {len(extra)} bytes"
 
 
-def empty(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def empty(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Empty a file."""
     path = _pick(rng, folder)
-    if path is None:
-        return None
     path.write_bytes(b"")
     return f"{_name(path, folder)}: emptied"
 
 
-def delete(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def delete(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Delete a file, or all files of a kind."""
     path = _pick(rng, folder)
-    if path is None:
-        return None
     if rng.random() < 0.15:
         lost = [other for other in files_of(folder) if kind_of(other) == kind_of(path)]
         for other in lost:
@@ -152,12 +114,9 @@ def delete(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | No
     return f"{_name(path, folder)}: deleted"
 
 
-def delete_folder(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def delete_folder(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Delete a folder within."""
-    inner = sorted(path for path in folder.rglob("*") if path.is_dir())
-    if not inner:
-        return None
-    path = rng.choice(inner)
+    path = rng.choice(sorted(path for path in folder.rglob("*") if path.is_dir()))
     shutil.rmtree(path)
     return f"{_name(path, folder)}/: deleted"
 
@@ -165,41 +124,32 @@ def delete_folder(rng: random.Random, folder: Path, donors: Sequence[Path]) -> s
 # -- files in the wrong place --------------------------------------------------------------
 
 
-def swap(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def swap(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Swap two files of a kind."""
-    pair = _two_alike(rng, folder)
-    if pair is None:
-        return None
-    first, second = pair
+    first, second = _two_alike(rng, folder)
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(content)
     return f"{_name(first, folder)} and {_name(second, folder)}: swapped"
 
 
-def copy_over(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def copy_over(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Copy a file over another of its kind."""
     pair = _two_alike(rng, folder)
-    if pair is None:
-        return None
     shutil.copyfile(*pair)
     return f"{_name(pair[0], folder)}: copied over {_name(pair[1], folder)}"
 
 
-def copy_beside(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def copy_beside(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Copy a file into another folder where its like may stand, under its own name or that of its like."""
     path = _pick(rng, folder)
-    if path is None:
-        return None
     others = sorted({other.parent for other in files_of(folder)} - {path.parent})
-    if not others:
-        return None
     target = rng.choice(others) / path.name
     shutil.copyfile(path, target)
     return f"{_name(path, folder)}: copied to {_name(target, folder)}"
 
 
-def _two_alike(rng: random.Random, folder: Path) -> tuple[Path, Path] | None:
+def _two_alike(rng: random.Random, folder: Path) -> tuple[Path, Path]:
     """Return two files of a kind with different content; the kind leaves out all folders' numbers."""
     groups: dict[str, list[Path]] = {}
     for path in files_of(folder):
@@ -210,37 +160,29 @@ def _two_alike(rng: random.Random, folder: Path) -> tuple[Path, Path] | None:
             first, second = rng.sample(rng.choice(chosen), 2)
             if first.read_bytes() != second.read_bytes():
                 return first, second
-    return None
+    raise LookupError
 
 
-def from_elsewhere(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def from_elsewhere(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Copy a file of the same kind from another store: another game, other options, an older state."""
-    if not donors:
-        return None
     donor = rng.choice(list(donors))
     theirs: dict[str, list[Path]] = {}
     for path in files_of(donor):
         theirs.setdefault(kind_of(path), []).append(path)
         theirs.setdefault(_name(path, donor), []).append(path)
     path = _pick(rng, folder, lambda path: kind_of(path) in theirs)
-    if path is None:
-        return None
     same_name = theirs.get(_name(path, folder), [])
     source = rng.choice(same_name) if same_name and rng.random() < 0.7 else rng.choice(theirs[kind_of(path)])
     if source.read_bytes() == path.read_bytes():
-        return None
+        raise LookupError
     shutil.copyfile(source, path)
     return f"{_name(path, folder)}: replaced by {_name(source, donor)} of the store {donor.name}"
 
 
-def added_from_elsewhere(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def added_from_elsewhere(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Add a file that another store has and this one has not: a stale part, a later record."""
-    if not donors:
-        return None
     donor = rng.choice(list(donors))
     new = [path for path in files_of(donor) if not (folder / path.relative_to(donor)).exists()]
-    if not new:
-        return None
     source = rng.choice(new)
     target = folder / source.relative_to(donor)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -251,16 +193,10 @@ def added_from_elsewhere(rng: random.Random, folder: Path, donors: Sequence[Path
 # -- values --------------------------------------------------------------------------------
 
 
-def edit_value(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def edit_value(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Edit one value in a JSON file."""
     path = _pick(rng, folder, lambda path: path.suffix == ".json" and path.stat().st_size > 2)
-    if path is None:
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    edited, said = edit_json(rng, content)
+    edited, said = edit_json(rng, json.loads(path.read_text(encoding="utf-8")))
     path.write_text(json.dumps(edited) + "\n", encoding="utf-8")
     return f"{_name(path, folder)}: {said}"
 
@@ -310,11 +246,9 @@ def _other_value(rng: random.Random, old: Any) -> Any:
 # -- things that are no files --------------------------------------------------------------
 
 
-def replaced(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def replaced(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Replace a file by something that is none: a link, a folder, a pipe."""
     path = _pick(rng, folder)
-    if path is None:
-        return None
     name = _name(path, folder)
     match rng.randrange(6):
         case 0:
@@ -344,12 +278,12 @@ def replaced(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | 
             return f"{name}: nobody may read it"
 
 
-def stray(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | None:
+def stray(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str:
     """Add a file or folder that does not belong there."""
     places = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
     target = rng.choice(places) / rng.choice(_STRAY)
     if target.exists():
-        return None
+        raise LookupError
     match rng.randrange(3):
         case 0:
             target.mkdir()
@@ -363,8 +297,8 @@ def stray(rng: random.Random, folder: Path, donors: Sequence[Path]) -> str | Non
 
 
 DAMAGES: dict[str, Any] = {
-    "bit flipped": flip_bit,
-    "bits flipped": flip_many,
+    "bit flipped": flip,
+    "bits flipped": partial(flip, many=True),
     "cut": truncate,
     "lengthened": extend,
     "emptied": empty,
@@ -389,13 +323,13 @@ def damage(rng: random.Random, folder: Path, donors: Sequence[Path]) -> tuple[st
     for _ in range(100):
         kind = rng.choices(list(DAMAGES), [_WEIGHTS.get(kind, 1) for kind in DAMAGES])[0]
         try:
-            said = DAMAGES[kind](rng, folder, donors)
+            return kind, DAMAGES[kind](rng, folder, donors)
+        except (LookupError, ValueError):
+            continue  # there is nothing that this could be done to
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             continue  # an earlier damage made the file a link to itself, which nobody can write through
-        if said is not None:
-            return kind, said
     raise RuntimeError(f"{folder}: there is nothing to damage")
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
 from tablut.variants import load_variant
 from tests.faults import stores
-from tests.faults.running import LIMIT, Run, here, run
+from tests.faults.running import LIMIT, Run, Started, here, run
 from tests.faults.stores import ENOUGH, Question, Specimen
 from tests.faults.truth import Truth, TruthSpentError
 from tests.faults.verdict import Verdict, crash, judge, normal, tail
@@ -124,20 +121,7 @@ class KernelCache(Specimen):
 
     def put(self, question: Question, folder: Path) -> Run:
         """Start the command with the cache in a folder."""
-        began = time.monotonic()
-        try:
-            ended = subprocess.run(
-                [sys.executable, "-m", "tablut", *question.args],
-                cwd=folder.parent,
-                env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(_ROOT)},
-                capture_output=True,
-                text=True,
-                timeout=ENOUGH,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Run(-9, "", "", ENOUGH, hung=True)
-        return Run(ended.returncode, ended.stdout, ended.stderr, time.monotonic() - began)
+        return Started(question.args, folder.parent, folder.name).wait(ENOUGH)
 
     def judged(self, ended: Run, question: Question, folder: Path) -> tuple[Verdict, str]:
         """A damaged kernel is no reason to refuse: the answer must be there."""

@@ -1,6 +1,6 @@
 """Fuzzed inputs: mangled texts for every parser, hostile values for every option; in process, each with a time limit.
 
-A group of inputs is run one after the other in a fork; if one ends it, the next fork goes on with the one after it.
+A group of inputs is run one after the other in one folder, each in a fork.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.faults.mangle import HOSTILE_NUMBERS, HOSTILE_WORDS, mangled, sound_texts
-from tests.faults.running import Command, Run, here, served, spread
+from tests.faults.running import Run, here, run, spread
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 GROUP: Final = 200
-"""Inputs of a fork."""
+"""Inputs of a folder."""
 LIMIT: Final = 20.0
 """Seconds for an input."""
 _LONGEST: Final = 2000
@@ -295,12 +295,12 @@ def fuzz_trials(root: Path, numbers: Sequence[int], seed: int) -> list[Trial]:
     with tempfile.TemporaryDirectory(prefix="faults-") as top:
         folder = Path(top).resolve() / "a" / "b" / "run"
         shutil.copytree(root, folder)
-        left = list(numbers)
-        while left:
-            inputs = [_input(f"{seed}.{number}", proof) for number in left]
-            ended = served([Command(given.args, given.stdin, given.file) for given in inputs], folder, LIMIT)
-            found += [_trial(f"{seed}.{number}", *one) for number, *one in zip(left, inputs, ended, strict=False)]
-            left = left[len(ended) :]
+        (folder.parent / "tmp").mkdir()
+        for number in numbers:
+            given = _input(f"{seed}.{number}", proof)
+            (folder / "input.txt").write_bytes(given.file)
+            ended = run(given.args, folder, limit=LIMIT, stdin=given.stdin)
+            found.append(_trial(f"{seed}.{number}", given, ended))
     return found
 
 

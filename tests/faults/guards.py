@@ -100,7 +100,7 @@ def check() -> None:
 def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
     from counting.census import rows as memory
-    from retrograde.solver.slices import windows
+    from retrograde.solver.slices import plan as windows
     from retrograde.tablebase import batch as scratch
     from tablut.play.search import state, transposition
 

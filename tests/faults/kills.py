@@ -8,20 +8,17 @@ after SIGINT and SIGTERM the folder of temporary files must be empty.
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.faults.running import Forked, Run, here, run, spread
+from tests.faults.running import Forked, Started, here, run, spread
 from tests.faults.verdict import Trial, Verdict, crash, difference, normal, one_line, tail
 
 if TYPE_CHECKING:
@@ -71,41 +68,6 @@ class Job:
     seconds: float = 0.0
     start: Callable[[Sequence[str], Path], Any] = Forked
     rare: bool = False
-
-
-class Started:
-    """A command in a process of its own, with a kernel cache of its own; see `tests.faults.running.Forked`."""
-
-    def __init__(self, args: Sequence[str], folder: Path) -> None:
-        scratch = {"TMPDIR": str(folder.parent / "tmp"), "NUMBA_CACHE_DIR": str(folder / "out")}
-        self.began = time.monotonic()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tablut", *args],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), **scratch},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def poll(self) -> bool:
-        """Return whether the command runs still."""
-        return self.process.poll() is None
-
-    def send(self, number: int) -> None:
-        """Send a signal to the command."""
-        self.process.send_signal(number)
-
-    def wait(self, limit: float = _LIMIT) -> Run:
-        """Wait for the end, or end the command after so many seconds."""
-        hung = False
-        try:
-            out, err = self.process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, err = self.process.communicate()
-            hung = True
-        return Run(self.process.returncode, out, err, time.monotonic() - self.began, hung)
 
 
 def jobs_to_kill(root: Path, *, quick: bool = False) -> list[Job]:

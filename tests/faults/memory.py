@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
 
-from tests.faults import guards
+from tests.faults import guards, running
 from tests.faults.rule_sets import crowded_rule_set
-from tests.faults.running import Command, here, served, spread
+from tests.faults.running import here, spread
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 
 if TYPE_CHECKING:
@@ -283,14 +283,13 @@ def under_guard(text: str, seed: str, rng: random.Random, *, every: bool = False
         folder.mkdir()
         game = _game(folder, text, rng)
         asked = questions(game, rng, every=every)
-        while left := asked[len(found) :]:
-            commands = [Command(question.args, around=question.around) for question in left]
-            ended = served(commands, folder, _LIMIT, prepare=partial(guards.guard, before=before))
-            for question, run in zip(left, ended, strict=False):
-                verdict, detail = _judged(question, run)
-                kind = "guarded before" if before else "guarded after"
-                what = f"tablut {' '.join(question.args)}; {text!r}"
-                found.append(Trial("memory", _name(question.args), kind, seed, what, verdict, detail, run.seconds))
+        for question in asked:
+            with question.around():
+                run = running.run(question.args, folder, limit=_LIMIT, prepare=partial(guards.guard, before=before))
+            verdict, detail = _judged(question, run)
+            kind = "guarded before" if before else "guarded after"
+            what = f"tablut {' '.join(question.args)}; {text!r}"
+            found.append(Trial("memory", _name(question.args), kind, seed, what, verdict, detail, run.seconds))
     return found
 
 

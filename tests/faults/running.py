@@ -12,18 +12,17 @@ import atexit
 import json
 import os
 import resource
-import select
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
 import weakref
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tests.faults.verdict import Trial
 
@@ -104,9 +103,9 @@ class Forked:
         weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
         for number, file in enumerate(self._files):
             os.dup2(file.fileno(), number)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+        sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
@@ -170,6 +169,37 @@ class Forked:
         return Run(os.waitstatus_to_exitcode(status), texts[1], texts[2], seconds, hung)
 
 
+class Started:
+    """A command in a process of its own, with the kernel cache ``cache`` in its folder; see `Forked`."""
+
+    def __init__(self, args: Sequence[str], folder: Path, cache: str = "out") -> None:
+        scratch = {"TMPDIR": str(folder.parent / "tmp"), "NUMBA_CACHE_DIR": str(folder / cache)}
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tablut", *args],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), **scratch},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def send(self, number: int) -> None:
+        """Send a signal to the command."""
+        self.process.send_signal(number)
+
+    def wait(self, limit: float = LIMIT) -> Run:
+        """Wait for the end, or end the command after so many seconds."""
+        hung = False
+        try:
+            out, err = self.process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            hung = True
+        return Run(self.process.returncode, out, err, time.monotonic() - self.began, hung)
+
+
 def _starved(pid: int, limit: float) -> bool:
     """Return whether a process wants to compute and has got less than half of the time that it is allowed.
 
@@ -193,121 +223,6 @@ def run(
 ) -> Run:
     """Run a command to its end; see `Forked`."""
     return Forked(args, folder, stdin=stdin, prepare=prepare).wait(limit)
-
-
-class Command(NamedTuple):
-    """A command line of `tablut` and what it reads.
-
-    Attributes
-    ----------
-    args : list of str
-        The words.
-    stdin, file : bytes
-        Standard input, and the content of ``input.txt``.
-    around : callable
-        Returns what is entered before the command and left after it.
-    """
-
-    args: list[str]
-    stdin: bytes = b""
-    file: bytes = b""
-    around: Callable[[], AbstractContextManager[object]] = nullcontext
-
-
-def served(
-    commands: Sequence[Command], folder: Path, limit: float, prepare: Callable[[], None] | None = None
-) -> list[Run]:
-    """Run commands one after the other in a fork, until all are done or one ends it; return how they ended."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _serve(commands, folder, writing, prepare)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    found: list[Run] = []
-    try:
-        for number in range(len(commands)):
-            began, heard = time.monotonic(), False
-            while not heard and time.monotonic() - began < 6 * limit:
-                heard = bool(select.select([reading], [], [], limit)[0])
-                if not _starved(pid, limit):
-                    break
-            if not heard:
-                os.killpg(pid, signal.SIGKILL)
-            if not (heard and os.read(reading, 1)):
-                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                seconds = time.monotonic() - began
-                return [*found, Run(code or -1, "", f"the process ended with {code}", seconds, not heard)]
-            result = folder.parent / f"served-{number}.json"
-            found.append(Run(**json.loads(result.read_bytes())))
-            result.unlink()
-    finally:
-        os.close(reading)
-    os.waitpid(pid, 0)
-    return found
-
-
-def _serve(commands: Sequence[Command], folder: Path, writing: int, prepare: Callable[[], None] | None) -> None:
-    """Run commands, and write of each a file that says how it ended, then a byte."""
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.chdir(folder)
-    os.environ["TMPDIR"] = tempfile.tempdir = str(folder.parent)
-    files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - they live as long as the process
-    for number, file in enumerate(files):
-        os.dup2(file.fileno(), number)
-    if prepare is not None:
-        prepare()
-    for number, command in enumerate(commands):
-        for file, content in zip(files, (command.stdin, b"", b""), strict=True):
-            file.seek(0)
-            file.truncate()
-            file.write(content)
-            file.flush()
-            file.seek(0)
-        (folder / "input.txt").write_bytes(command.file)
-        began = time.monotonic()
-        with command.around():
-            code = _called(command.args)
-        seconds = time.monotonic() - began
-        out, err = (file.read(1 << 20).decode("utf-8", "replace") for file in map(_rewound, files[1:]))
-        content = {"code": code, "out": out, "err": _ends(err), "seconds": seconds}
-        (folder.parent / f"served-{number}.json").write_text(json.dumps(content), encoding="utf-8")
-        os.write(writing, b".")
-
-
-def _rewound(file: IO[bytes]) -> IO[bytes]:
-    file.seek(0)
-    return file
-
-
-def _ends(text: str, most: int = 10_000) -> str:
-    """Return a text, its middle left out if it is long."""
-    return text if len(text) <= 2 * most else text[:most] + text[-most:]
-
-
-def _called(args: Sequence[str]) -> int:
-    """Run a command with streams of its own; return its exit code. What nobody catches is printed, as Python does."""
-    from tablut.cli import main
-
-    sys.argv = ["tablut", *args]
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    code = 1
-    try:
-        main()
-        code = 0
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-    except BaseException:
-        traceback.print_exc()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
 
 
 def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int, title: str) -> list[Trial]:

@@ -97,54 +97,31 @@ def markdown(result: dict[str, Any]) -> str:
 
 def show(result: dict[str, Any], trials: Sequence[Trial]) -> None:
     """Print the table, the causes of what must not occur, and what took longest."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=160, markup=False, highlight=False)
-    table = Table(box=None, pad_edge=False)
-    for name in ("what", "trials", *_COLUMNS):
-        table.add_column(name, justify="left" if name == "what" else "right", no_wrap=True)
-    for row in [*result["rows"], {"part": "all", "subject": "", **result["all"]}]:
-        name = f"{row['part']}: {row['subject']}" if row["subject"] else row["part"]
-        table.add_row(name, f"{row['trials']:,}", *(f"{row[key]:,}" for key in _COLUMNS))
-    console.print(table)
-    if result["unnamed"]:
-        console.print(f"{result['unnamed']:,} refusals do not name the file, or are not one short line.")
-    for line in result["skipped"]:
-        console.print(f"not tried: {line}")
-    console.print(findings(trials), soft_wrap=True)
+    print(markdown(result), findings(trials), sep="\n")  # noqa: T201
     for part in PARTS:
         slow = max((trial for trial in trials if trial.part == part), key=lambda trial: trial.seconds, default=None)
         if slow is not None:
-            console.print(f"slowest of {part}: {slow.seconds:.1f} s, {slow.seed}: {slow.what[:200]}", soft_wrap=True)
+            print(f"slowest of {part}: {slow.seconds:.1f} s, {slow.seed}: {slow.what[:200]}")  # noqa: T201
 
 
 def findings(trials: Sequence[Trial], most: int = 60) -> str:
     """Return what must not occur and unnamed refusals, grouped by cause, with one seed of each."""
-    groups: dict[tuple[str, str, str], list[Trial]] = {}
+    groups: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         if trial.verdict in (*FAILURES, Verdict.UNNAMED):
-            groups.setdefault((trial.verdict, trial.part, cause(trial)), []).append(trial)
+            # Of a traceback, where it was raised; of anything else, the beginning of what was said.
+            why = (
+                trial.detail.rsplit("[", 1)[-1]
+                if trial.verdict is Verdict.TRACEBACK
+                else trial.detail.split(":")[0][:40]
+            )
+            groups.setdefault((trial.verdict, trial.part, trial.subject, trial.kind, why), []).append(trial)
     lines = []
-    for (verdict, part, why), found in sorted(groups.items(), key=lambda group: -len(group[1]))[:most]:
-        lines.append(f"{len(found):5} {verdict}, {part}: {why}")
-        lines.append(f"      --only {part}:{found[0].seed}  {found[0].what[:300]}")
+    for cause, found in sorted(groups.items(), key=lambda group: -len(group[1]))[:most]:
+        lines.append(f"{len(found):5} {', '.join(cause)}")
+        lines.append(f"      --only {found[0].part}:{found[0].seed}  {found[0].what[:300]}")
         lines.append(f"      {found[0].detail[:300]}")
-    if len(groups) > most:
-        lines.append(f"and {len(groups) - most} causes more")
     return "\n".join(lines)
-
-
-def cause(trial: Trial) -> str:
-    """Return in a few words why a trial failed, the same for trials of one cause."""
-    if trial.verdict is Verdict.TRACEBACK and trial.detail.endswith("]"):
-        error = trial.detail.split(":")[0].split(" ")[0]
-        return f"{error} at {trial.detail.rsplit('[', 1)[-1].rstrip(']')}"
-    if trial.verdict is Verdict.UNNAMED and trial.part == "inputs":
-        return f"{trial.kind}: " + ("a long line" if "characters" in trial.detail else "not one line")
-    if trial.part == "kills":
-        return f"{trial.subject}, {trial.detail.split(';')[0][:60]}"
-    return f"{trial.subject}, {trial.kind}" + (f", {trial.detail.split(':')[0][:40]}" if trial.detail else "")
 
 
 def store(result: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.analysis import Analyst, GameAnalysis, analyse
-from tablut.play.analysis.cli import annotated, draw_errors
+from tablut.play.analysis.cli import annotated
 from tablut.play.search.limits import SearchLimits, chance_of, said_score
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record
@@ -146,18 +146,6 @@ def test_an_annotated_record_is_the_same_game(analysed) -> None:
         assert [said.move for said in again.moves] == [said.move for said in record.moves]
         assert again.result == record.result
         assert text.count("{") == text.count("}") == len(found.plies)
-
-
-def test_pictures_show_every_error(analysed) -> None:
-    drawn = 0
-    for _, found in analysed:
-        errors = [ply for ply in found.plies if ply.grade or ply.missed_win]
-        picture = draw_errors(RULES, found)
-        assert (picture is None) == (not errors)
-        if picture is not None:
-            assert picture.count('class="king"') == len(errors)
-            drawn += 1
-    assert drawn > 5
 
 
 def test_a_score_promises_what_its_odds_say() -> None:

@@ -131,30 +131,6 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert play_match(whole, folder=tmp_path).played == report.played
 
 
-class SlowAtFirst:
-    """Takes long for its first move ever, as one does whose kernels are compiled then."""
-
-    used = False
-
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        CLOCK.now += 0 if SlowAtFirst.used else 0.3
-        SlowAtFirst.used = True
-        return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
-
-
-def test_what_is_slow_at_first_costs_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = contestants_module.make_player
-    monkeypatch.setattr(
-        contestants_module, "make_player", lambda name, *rest: SlowAtFirst() if name == "slow" else real(name, *rest)
-    )
-    monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
-    SlowAtFirst.used = False
-    whole = MatchPlan(RULES, contestant("slow@movetime=0.1", ONE), RANDOM, 2, openings=Openings(2, 1, 1), most_plies=20)
-    report = play_match(whole)
-    assert SlowAtFirst.used
-    assert not report.summary.faults
-
-
 def test_a_game_without_end_is_drawn_at_the_cap() -> None:
     report = play_match(MatchPlan(load_variant("ashton"), RANDOM, RANDOM, 2, most_plies=7))
     assert report.summary.termination == {"ply_cap": 2}

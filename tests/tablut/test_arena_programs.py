@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tablut import Board
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.arena.plan import close_player
-from tablut.play.arena.programs import IdlePrograms, Process
+from tablut.play.arena.programs import Process
 from tablut.play.search.limits import SearchLimits
 from tablut.variants import load_variant
 
@@ -148,16 +147,6 @@ def test_a_stubborn_program_is_ended(fake: Any, tmp_path: Path) -> None:
     assert not any(runs(pid) for pid in pids(tmp_path))
 
 
-def test_what_the_program_says_is_read(fake: Any) -> None:
-    one = contestant(f"{fake('illegal')}@nodes=1", ONE)
-    with IdlePrograms() as idle:
-        player = one.make(RULES, 1, idle)
-        choice = player.choose(Board(RULES), one.limits)
-        close_player(player)
-        assert (str(choice.move), choice.depth, choice.nodes, choice.mate, choice.score) == ("a1-a2", 3, 77, -4, -29996)
-        assert str(choice.pv[0]) == "a1-a2"
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -184,14 +173,6 @@ def test_rules_of_ones_own_need_a_name_that_the_program_knows(fake: Any, tmp_pat
         contestant(fake("good"), ONE).make(own, 1)
     close_player(contestant(f"{fake('good')}@option.variant=mine.toml", ONE).make(own, 1))
     assert "setoption name variant value mine.toml" in (tmp_path / "log").read_text().splitlines()
-
-
-def test_settings_follow_the_last_at_sign() -> None:
-    one = contestant("program:run --as me@home,x=1 @nodes=5", ONE)
-    assert (one.player, one.limits.nodes) == ("program:run --as me@home,x=1 ", 5)
-    plain = contestant("program:run me@home@", SearchLimits(nodes=3))
-    assert (plain.player, plain.limits.nodes) == ("program:run me@home", 3)
-    assert contestant("program:run", ONE).player == "program:run"
 
 
 @pytest.mark.parametrize("start", [None, "3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w"])

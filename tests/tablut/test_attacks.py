@@ -11,6 +11,7 @@ from tablut.engine.records import flat
 from tablut.rules import OUTCOMES, NaiveGame
 from tablut.testing import placement
 from tablut.variants import load_variant, variant_names
+from tests.support.placements import letters
 
 QUESTIONS = 12
 
@@ -44,11 +45,6 @@ def legal_among_all(tables, board_array, found):
 @kernel
 def winner(outcome):
     return attacks.winner_of(outcome)
-
-
-def letters(variant, position):
-    size = variant.size
-    return "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
 
 
 def king_can_escape(game, position) -> bool:
@@ -90,14 +86,6 @@ class Naive:
         return found
 
 
-def escapes_on(variant, king: int, row: int, column: int) -> bool:
-    size = variant.size
-    rank, file = divmod(king, size)
-    cells = [rank * size + place for place in range(size) if row >> place & 1]
-    cells += [place * size + file for place in range(size) if column >> place & 1]
-    return any(cell in variant.regions.escapes for cell in cells)
-
-
 @pytest.mark.parametrize("name", variant_names())
 def test_answers_are_those_of_the_naive_rules(name: str) -> None:
     variant, random = load_variant(name), Random(name)
@@ -105,7 +93,7 @@ def test_answers_are_those_of_the_naive_rules(name: str) -> None:
     asked = 0
     for _ in range(40):
         position = placement(variant, random)
-        text = letters(variant, position)
+        text = letters(variant.size, position)
         board = engine.board(text, position.side)
         naive = Naive(variant, position)
         king = text.index("K")
@@ -158,7 +146,7 @@ def test_every_code_is_legal_or_not_as_the_naive_rules_say(name: str) -> None:
     for _ in range(20):
         position = placement(variant, random)
         naive = Naive(variant, position)
-        legal_among_all(engine.tables, engine.board(letters(variant, position), position.side), found)
+        legal_among_all(engine.tables, engine.board(letters(variant.size, position), position.side), found)
         expected = {start | target << 7 for start, target in naive.moves(position.side)}
         assert set(np.flatnonzero(found).tolist()) == expected
 

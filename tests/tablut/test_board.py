@@ -77,18 +77,6 @@ def test_the_shape_that_users_of_python_chess_know() -> None:
     assert "legal" in repr(board.legal_moves).lower()
 
 
-def test_a_copy_keeps_the_history_and_goes_its_own_way() -> None:
-    board = Board("ashton-5-4v0")
-    board.push_text("c3-b3")
-    copy = board.copy()
-    copy.push_text("c1-b1")
-    copy.pop()
-    copy.pop()
-    assert copy == Board("ashton-5-4v0")
-    assert board.ply == 1
-    board.assert_ok()
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

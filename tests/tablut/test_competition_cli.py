@@ -22,7 +22,6 @@ from tests.support.waiting import PATIENCE, Clock
 from tests.support.wire import START, receive, state
 
 Captured = pytest.CaptureFixture[str]
-OURS = ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0"]
 
 
 def free_ports() -> list[int]:
@@ -107,15 +106,6 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
     assert "before the game began" in capsys.readouterr().err
 
 
-NO_KING = "9/9/9/9/9/9/9/w8/b8 w"
-
-
-def test_an_end_without_a_king_is_the_end(server: Any, capsys: Captured) -> None:
-    end = encode_frame(bologna.write_state(Position.parse(NO_KING, 9), "BLACKWIN"))
-    assert play(server(lambda connection: connection.sendall(state(START) + end)), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["result"] == "black"
-
-
 def test_an_interrupted_game_on_a_server_is_kept(
     server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,24 +117,6 @@ def test_an_interrupted_game_on_a_server_is_kept(
     assert play(port, "--save", str(tmp_path / "game.txt")) == 130
     assert "interrupted; above is what was done" in capsys.readouterr().err
     assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
-
-
-def test_a_whole_game_of_ours_and_its_log(capsys: Captured, tmp_path: Path) -> None:
-    assert run(["referee", *OURS, "--json", "--games", "2", "--logs", str(tmp_path), "--seed", "4"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    body = json.loads(captured.out)
-    assert body["variant"] == "bologna"
-    assert len(body["games"]) == 2
-    last = body["games"][-1]
-    assert (body["result"], body["moves"], body["termination"]) == (last["result"], last["moves"], last["termination"])
-    for game in body["games"]:
-        assert run(["replay", game["log"], "--json"]) == 0
-        replayed = json.loads(capsys.readouterr().out)
-        assert (replayed["result"], [ply["move"].split("x")[0] for ply in replayed["moves"]]) == (
-            game["result"],
-            game["moves"],
-        )
 
 
 def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(

@@ -15,7 +15,7 @@ from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Position
 from tests.support.waiting import PATIENCE
-from tests.support.wire import BOLOGNA, START, Server, against, in_thread, receive, state
+from tests.support.wire import BOLOGNA, START, against, in_thread, receive, state
 
 
 def test_the_client_reads_states_in_any_pieces() -> None:
@@ -76,22 +76,6 @@ def test_the_client_lives_with_rules_of_its_server() -> None:
     assert [str(move) for move in game.board.move_stack] == list(cycle)
 
 
-def test_a_side_without_moves_waits_for_the_server() -> None:
-    blocked = "9/9/9/9/9/9/1b7/bKb6/1b7 w"
-
-    def end(connection: socket.socket) -> None:
-        connection.sendall(state(blocked))
-        time.sleep(0.2)
-
-    told: list[str] = []
-    with Server(end) as server:
-        settings = ClientSettings("127.0.0.1", "w", port=server.port, timeout=1)
-        game = play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings, told.append)
-    assert game.result is None
-    assert game.problem is None
-    assert any("no legal move is left" in line for line in told)
-
-
 BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
     "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
     "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended within a message"),
@@ -115,15 +99,6 @@ def test_a_server_that_is_none_is_one_line(script: Callable[[socket.socket], obj
     assert problem is not None
     assert message in problem
     assert "\n" not in problem
-
-
-def test_a_server_that_ends_early_leaves_the_result_unknown() -> None:
-    def script(connection: socket.socket) -> None:
-        connection.sendall(state(START))
-        receive(connection)
-
-    game = against(script)
-    assert (game.result, game.problem) == (None, None)
 
 
 def test_a_server_that_starts_late_is_waited_for() -> None:

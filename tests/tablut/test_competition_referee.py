@@ -73,21 +73,6 @@ def test_two_of_our_clients_play_a_whole_game_and_all_agree(tmp_path: Path) -> N
     assert tuple(ply.move.move for ply in again.plies) == game.moves
 
 
-def test_several_games_one_after_the_other() -> None:
-    with served(3) as running:
-        for number in range(3):
-            white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
-            white.until_turn("w")
-            (white if number == 1 else black).socket.close()
-            assert (black if number == 1 else white).end() == ("BLACKWIN" if number == 1 else "WHITEWIN")
-        running.join()
-    assert [game.verdict for game in running.games] == [
-        ("disconnected", "white"),
-        ("disconnected", "black"),
-        ("disconnected", "white"),
-    ]
-
-
 # -- hostile clients ------------------------------------------------------------------------
 
 
@@ -180,18 +165,6 @@ def test_a_move_out_of_turn_is_an_error() -> None:
         game = running.join()
     assert game.verdict == ("illegal_move", "black")
     assert [str(move) for move in game.moves] == ["e4-f4"]
-
-
-def test_errors_are_counted_and_the_clock_goes_on() -> None:
-    with served(errors=2, timeout=5) as running:
-        white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
-        white.until_turn("w")
-        for _ in range(2):
-            white.move("e4-e9")
-            assert white.until_turn("w").position() == Position.parse(BOLOGNA.start_position, 9)
-            running.clock.now += 3
-        assert white.end() == black.end() == "BLACKWIN"
-        assert running.join().verdict == ("timeout", "black")
 
 
 def test_a_flood_ends_the_game_and_hurts_nobody_else() -> None:

@@ -11,6 +11,7 @@ from tablut.engine.perft import PerftCache
 from tablut.errors import InputError
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
+from tests.support.placements import letters
 
 FIGURES = {
     "ashton": [56, 4408, 248456, 19158688, 1074116528],
@@ -37,9 +38,7 @@ def read_corpus():
 def board_of(name, text):
     game, engine = NaiveGame(load_variant(name)), engine_for(load_variant(name))
     position = game.read(text)
-    size = game.size
-    cells = "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
-    return engine, engine.board(cells, position.side)
+    return engine, engine.board(letters(game.size, position), position.side)
 
 
 def assert_perft(name, text, depth, expected):

@@ -260,11 +260,6 @@ def test_no_line_is_a_crash(line: str) -> None:
 SHARED = Talk(variant="ashton-5-4v0", player="random")
 
 
-def test_a_line_that_is_too_long_is_refused() -> None:
-    (said,) = Talk()("position " + "x" * LONGEST_LINE)
-    assert "at most" in said
-
-
 def test_whoever_reads_the_answer_goes_on_at_once() -> None:
     """The next lines may come while the thread that answered still ends."""
     talk = Talk(variant="brandubh", player="random")
@@ -324,8 +319,3 @@ def test_the_client_of_the_docs_plays() -> None:
     for move in moves:
         board.push(move)
     assert len(moves) == 6
-
-
-def test_the_page_names_every_command_and_option() -> None:
-    assert all(f"| `{name}" in DOCS for name in COMMANDS if name != "quit")
-    assert all(f"| `{name}` |" in DOCS for name in OPTIONS)

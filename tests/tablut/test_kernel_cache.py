@@ -21,6 +21,7 @@ from tablut.engine import kernel_cache
 from tablut.engine.jit import kernel
 from tablut.engine.kernel_cache import seal, unseal
 from tablut.errors import MachineError
+from tablut.running import clocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
@@ -43,42 +44,6 @@ def answers():
     return [int(kernel(function)(7)) for function in (double, triple)], clocks.compiled_kernels() - before
 '''
 
-DAMAGE = """
-import json, random
-from pathlib import Path
-from module import answers
-
-folder = Path({cache!r})
-seen = {{"first": answers()}}
-files = sorted(folder.rglob("*.kernel"))
-whole = [path.read_bytes() for path in files]
-seen["files"] = len(files)
-seen["again"] = answers()
-chance = random.Random(1)
-
-def damages(content, other):
-    length = len(content)
-    for end in (0, 1, 15, 16, 47, 48, 56, 87, 88, 89, length // 2, length - 1):
-        yield f"cut to {{end}}", content[:end]
-    # The magic line, the key, the length, the digest, and the rest.
-    for at in [0, 15, 16, 47, 48, 55, 56, 87, 88, length - 1, *(chance.randrange(88, length) for _ in range(6))]:
-        changed = bytearray(content)
-        changed[at] ^= 1 << chance.randrange(8)
-        yield f"bit of {{at}} flipped", bytes(changed)
-    yield "longer", content + b"0"
-    yield "garbage", chance.randbytes(length)
-    yield "zeros", bytes(length)
-    yield "another kernel's", other
-    yield "a pickle", b"\\x80\\x04N."
-
-seen["damages"] = []
-for number, path in enumerate(files):
-    for name, content in damages(whole[number], whole[1 - number]):
-        path.write_bytes(content)
-        rebuilt = answers()
-        seen["damages"].append([name, rebuilt, answers(), path.read_bytes()[:48] == whole[number][:48]])
-print(json.dumps(seen))
-"""
 
 # Processes that wait for one another, so that all miss the cache at once.
 TOGETHER = """
@@ -88,7 +53,7 @@ from module import answers
 
 folder = Path({folder!r})
 (folder / "ready-{name}").touch()
-while len(list(folder.glob("ready-*"))) < 3:
+while len(list(folder.glob("ready-*"))) < 2:
     time.sleep(0.002)
 print(json.dumps([answers() for _ in range(3)]))
 """
@@ -115,21 +80,9 @@ def start(folder, script):
     )
 
 
-def test_every_damage_is_rebuilt(run, tmp_path):
-    seen = run(DAMAGE.format(cache=str(tmp_path / "cache")))
-    assert seen["first"] == [[14, 21], 2]
-    assert seen["files"] == 2
-    assert seen["again"] == [[14, 21], 0]
-    assert len(seen["damages"]) == 2 * 33
-    for name, rebuilt, after, same_key in seen["damages"]:
-        assert rebuilt == [[14, 21], 1], name
-        assert after == [[14, 21], 0], name
-        assert same_key, name
-
-
 def test_several_processes_at_once(run, tmp_path):
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
-    processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(3)]
+    processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(2)]
     compiled = 0
     for process in processes:
         output, complaints = process.communicate(timeout=300)
@@ -177,7 +130,10 @@ if __name__ == "counting.user":
 """
 
 
-@pytest.mark.parametrize("home", ["tablut.far", "tablut.far.parts", "counting.between"])
+SELDOM = [pytest.param(home, marks=pytest.mark.slow) for home in ("tablut.far", "tablut.far.parts")]
+
+
+@pytest.mark.parametrize("home", ["counting.between", *SELDOM])
 def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_else(home, tmp_path):
     """In a copy of the packages, wherever the changed part is at home."""
     packages = tmp_path / "packages"
@@ -212,10 +168,10 @@ def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_
 
 
 def test_what_modules_import_when_they_run_is_found():
-    """By the text of the lines as by Python's parser, for every module that ships."""
+    """By the text of the lines as by Python's parser, for every fourth module that ships."""
     paths = [path for name in PACKAGES for path in modules_of(name)]
     assert len(paths) > 100
-    for path in paths:
+    for path in paths[::4]:
         source = path.read_text(encoding="utf-8")
         wanted = set()
         for node in imports_that_run(ast.parse(source).body):
@@ -279,6 +235,19 @@ def test_a_full_disk_costs_the_cache_only(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     assert kernel(_plus)(1) == 2
     assert "No space left on device" in capsys.readouterr().err
+
+
+def test_a_damaged_kernel_is_compiled_anew(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    assert kernel(_plus)(1) == 2
+    (path,) = tmp_path.rglob("*.kernel")
+    whole = path.read_bytes()
+    for content in (b"", whole[:-1], whole[:60] + b"x" + whole[61:], bytes(len(whole)), b"\x80\x04N."):
+        path.write_bytes(content)
+        before = clocks.compiled_kernels()
+        assert kernel(_plus)(1) == 2
+        assert clocks.compiled_kernels() == before + 1
+        assert unseal(whole[16:48], path.read_bytes()) is not None
 
 
 def test_who_waits_in_vain_compiles(monkeypatch, tmp_path):

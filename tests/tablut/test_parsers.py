@@ -115,11 +115,6 @@ def test_no_parser_takes_more_than_linear_time(name: str) -> None:
                 assert spent < SECONDS, f"{name}: {spent:.1f} s for {beginning[-40:]!r} + {unit!r} * n + {end!r}"
 
 
-def test_the_exponential_move_of_old_is_refused_at_once() -> None:
-    """It would not end."""
-    refused_or_read(lambda text: MoveText.parse(text, 9), "e4-e7" + "xe8" * 40 + "!")
-
-
 SAMPLES = [path.read_bytes().decode("utf-8", errors="replace") for path in [*RECORDS, *VARIANTS[:4], *HOSTILE]]
 SAMPLES = [text for text in SAMPLES if len(text) < 6000] + [START, STATE, RULES, "e4-e7xe8", "d5-7", "1 1 1 2 0", TURN]
 
@@ -144,13 +139,6 @@ def mutated(draw: st.DrawFn) -> str:
 @example("bologna.read_state", '{"board":' + "[" * 900 + "]" * 900 + ',"turn":"WHITE"}')
 def test_only_the_toolkits_own_error_comes_of_any_text(name: str, text: str) -> None:
     refused_or_read(PARSERS[name][0], text)
-
-
-@settings(max_examples=150)
-@given(mutated())
-def test_a_mutated_text_is_read_or_refused_by_every_parser(text: str) -> None:
-    for parse, _ in PARSERS.values():
-        refused_or_read(parse, text)
 
 
 @given(st.binary(max_size=80) | st.sampled_from([path.read_bytes() for path in RECORDS]), st.binary(max_size=4))

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from tablut.board import Board
-from tablut.cli.people import Live
 from tablut.cli.shell import run
-from tablut.play.search import SearchLimits
-from tablut.play.terminal import COMMANDS, TerminalGame, TerminalSettings
 from tablut.records import read_record
 from tablut.records.native import replay
 
@@ -142,15 +139,6 @@ def test_lines_without_end_and_bytes_that_are_no_text(play, monkeypatch: pytest.
     assert "not a UTF-8 text" in capsys.readouterr().err
 
 
-def test_every_command_of_the_help_is_obeyed(play) -> None:
-    words = [name.split()[0] for name in COMMANDS]
-    for word in words:
-        _, out, _ = play(f"{word}|quit", "--side", "both", "--nodes", "100")
-        assert "no move and no command" not in out
-    _, out, _ = play("help|quit")
-    assert all(f"{name}" in out for name in COMMANDS)
-
-
 def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     lines = iter(["e4-f4"])
 
@@ -165,16 +153,3 @@ def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.Monkey
     assert run(["play", "--side", "both", "--save", str(file)]) == 130
     assert "interrupted; above is what was done" in capsys.readouterr().err
     assert len(read_record(file.read_text(encoding="utf-8")).moves) == 1
-
-
-def test_a_game_in_python() -> None:
-    lines = iter(["c3-b3", "c1-b1", "b3-b5"])
-
-    def nobody():
-        raise AssertionError("nobody asked")
-
-    settings = TerminalSettings(
-        {"white": None, "black": None}, "nobody", SearchLimits(nodes=1), SearchLimits(nodes=1), nobody, nobody
-    )
-    game = TerminalGame(Board("ashton-5-4v0"), settings, Live(), lambda _: next(lines, None))
-    assert game.run() == ("white", "king_escaped")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from itertools import product
@@ -12,12 +11,11 @@ from random import Random
 import pytest
 
 from tablut.board import Board
-from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.arena.plan import contestant
-from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_settings, player_names
+from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
 from tablut.play.players.kernels.scoring import FIRST, path_tables
 from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
 from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
@@ -57,12 +55,6 @@ def test_the_random_player_is_its_seed():
         player = make_player("random", board.variant, PlayerOptions(seed=seed))
         games.append([player.choose(board, SearchLimits(nodes=1)).move for _ in range(10)])
     assert games[0] == games[1] != games[2]
-
-
-def test_unknown_players_are_named_with_the_known_ones():
-    with pytest.raises(InputError, match="player 'alphago': unknown; the players are alphabeta, random, greedy, "):
-        make_player("alphago", load_variant("ashton"))
-    assert set(player_names()) == set(PLAYERS)
 
 
 def test_the_command_follows_the_game(capsys: Captured):
@@ -250,22 +242,6 @@ def test_winning_goes_before_the_table() -> None:
 # -- Monte Carlo, sections IV and V --------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "position"),
-    [
-        *((name, "2b6/9/9/9/9/9/9/9/1K3w3 w") for name in ("mcts", "mcts-heuristic")),
-        *((name, "9/9/9/9/9/9/3bK4/5b3/9 b") for name in ("mcts", "mcts-improved", "mcts-heuristic")),
-    ],
-)
-def test_monte_carlo_wins_in_one(name: str, position: str) -> None:
-    for move in chosen(name, position, seeds=4, limits=SearchLimits(playouts=3000)):
-        board = Board("mcgill", position)
-        turn = board.turn
-        board.push(move)
-        assert board.outcome() is not None, move
-        assert board.outcome().winner == turn
-
-
 def test_expanded_definitions_make_black_forget_to_capture() -> None:
     """Table IV: 'determining that being able to kill the king is a winning state, before actually killing the king'."""
     position = "9/8w/9/7b1/9/6w2/5bK2/b5w2/9 b"
@@ -285,17 +261,6 @@ def test_black_loses_with_expanded_definitions_as_in_table_iv() -> None:
             board.push((black if board.turn == "black" else white).choose(board, SearchLimits(playouts=400)).move)
         lost += board.outcome().winner == "white"
     assert lost >= 5
-
-
-def test_expanded_definitions_for_one_side_alone() -> None:
-    """Table V's player: as black it is the traditional one, as white the expanded one."""
-    board = Board("mcgill")
-    for ply, plain in enumerate(({}, {"expanded": "both", "turn": "blind"})):
-        limits = SearchLimits(playouts=400)
-        mixed = make_player("mcts-expanded", "mcgill", PlayerOptions(3, 1, settings=(("expanded", "white"),)))
-        other = make_player("mcts", "mcgill", PlayerOptions(3, 1, settings=tuple(plain.items())))
-        assert mixed.choose(board, limits) == other.choose(board, limits), ply
-        board.push(next(iter(board.legal_moves)))
 
 
 def test_the_filter_lets_only_the_best_moves_through() -> None:
@@ -339,14 +304,6 @@ def test_payoff_prefers_a_win_to_everything() -> None:
     assert (choice.mate, choice.depth) == (1, 1)
     board.push(choice.move)
     assert board.outcome().winner == "white"
-
-
-def test_payoff_tells_what_it_has_proved_only() -> None:
-    """With weights that drown the end, nothing is called proven."""
-    board = Board("mcgill", "9/9/9/9/2K6/9/9/7b1/9 w")
-    loud = PlayerOptions(settings=parse_settings(["own=1000000"]))
-    assert PayoffPlayer(board.variant, loud).choose(board, SearchLimits(depth=3)).mate is None
-    assert PayoffPlayer(board.variant, PlayerOptions()).choose(board, SearchLimits(depth=3)).mate == 3
 
 
 def test_minimax3_looks_three_plies_ahead_and_no_further() -> None:
@@ -413,14 +370,6 @@ def test_sources_beat_random_moves() -> None:
             mine = "black" if seed % 2 == 0 else "white"
             won += board.outcome() is not None and board.outcome().winner == mine
         assert won >= 3, name
-
-
-def test_the_command_passes_options_on(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["bestmove", "-v", "mcgill", "--player", "mcts", "--playouts", "200", "--option", "depth=3", "--json"]
-    assert run([*arguments, "--option", "from=root"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["playouts"] == 200
-    assert answer["nodes"] <= 600
 
 
 def test_a_match_names_their_budgets_and_options() -> None:

@@ -23,6 +23,7 @@ from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher
 from tablut.testing import placement, random_play
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.placements import letters
 from tests.twins.kernels import find_path, values_of
 from tests.twins.players import NaiveMinimax, NaiveMonteCarlo, NaivePaths
 
@@ -37,12 +38,8 @@ BARE = replace(
 KINDS = {"payoff": at.PAYOFF, "minimax3": at.BERKELEY}
 
 
-def letters(position, size: int) -> str:
-    return "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
-
-
 def array_of(variant, position):
-    return engine_for(variant).board(letters(position, variant.size), position.side)
+    return engine_for(variant).board(letters(variant.size, position), position.side)
 
 
 def code(move, size: int) -> int:

@@ -7,11 +7,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from random import Random
 
 import pytest
-from clusters import cluster
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -159,36 +157,3 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     assert str(caught.value).splitlines() == [
         "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
     ]
-
-
-def test_a_cluster_is_spoken_to(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    with cluster(tmp_path / "cluster", workers=2) as address:
-        told: list[dict] = []
-        with open_scheduler(1, address) as found:
-            assert found.workers == 2
-            assert found.run(lambda task: {"task": task}, [1, 2, 3], told.append) == [{"task": n} for n in (1, 2, 3)]
-        assert len(told) == 3
-
-
-@pytest.mark.parametrize("hangs", [0, 1, 2])
-def test_a_handshake_that_hangs_is_begun_anew_once(monkeypatch: pytest.MonkeyPatch, hangs: int) -> None:
-    monkeypatch.setattr(scheduling, "_PATIENCE", 0.1)
-    begun: list[int] = []
-    over = threading.Event()
-
-    def connect() -> str:
-        begun.append(len(begun))
-        if len(begun) <= hangs:
-            over.wait()
-        return "client"
-
-    try:
-        if hangs < 2:
-            assert scheduling._connected(connect) == "client"
-        else:
-            with pytest.raises(TimeoutError, match="nothing was said"):
-                scheduling._connected(connect)
-        assert begun == [0, 1][: hangs + 1]
-    finally:
-        over.set()

@@ -24,14 +24,10 @@ from tablut.play.search.weights import (
 from tablut.rules import NaiveGame
 from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants
+from tests.support.placements import letters
 from tests.twins.search import NaiveSearch
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def cells_of(variant, position):
-    size = variant.size
-    return "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size * size))
 
 
 def some_weights(random):
@@ -53,7 +49,7 @@ def some_patterns(variant, random):
 
 def scores_of(variant, positions, tables):
     engine = engine_for(variant)
-    boards = np.array([engine.board(cells_of(variant, position), position.side) for position in positions])
+    boards = np.array([engine.board(letters(variant.size, position), position.side) for position in positions])
     scores = np.zeros(len(boards), dtype=np.int64)
     evaluate_boards(engine.tables, tables, boards, scores)
     return scores.tolist()
@@ -94,7 +90,7 @@ def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)
     position, weights = placement(variant, random), some_weights(random)
-    cells = cells_of(variant, position)
+    cells = letters(variant.size, position)
     engine, images = engine_for(variant), []
     for element in variant.symmetries:
         image = [""] * len(cells)
@@ -153,7 +149,7 @@ def test_every_term_counts_something():
     variant, random = load_variant("ashton"), Random(4)
     engine = engine_for(variant)
     positions = [position for _ in range(12) for position in random_play(variant, random, 60)]
-    boards = np.array([engine.board(cells_of(variant, position), position.side) for position in positions])
+    boards = np.array([engine.board(letters(variant.size, position), position.side) for position in positions])
     values = term_values(variant, boards)
     assert (values.std(axis=0) > 0).all()
     # Terms by name are what the twin counts by name.

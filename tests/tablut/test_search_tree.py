@@ -11,7 +11,6 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
-from tablut.play.search.ordering import _HISTORY_LIMIT
 from tablut.play.search.searcher import PLAIN, Root, Searcher
 from tablut.play.search.weights import TERMS
 from tablut.position import Position
@@ -139,21 +138,6 @@ def test_nobody_goes_to_and_fro_unless_it_stands_worse(name):
         assert found.move not in again or found.score <= -50
         chances += bool(again)
     assert chances > 8
-
-
-@pytest.mark.parametrize(
-    ("rule", "expected"), [("none", (1, -50)), ("draw", (1, 0)), ("mover_loses", (2, 0))], ids=lambda value: str(value)
-)
-def test_what_a_recurrence_counts_as(rule, expected):
-    original = load_variant("brandubh-5-4v4")
-    variant = replace(original, rules=original.rules.model_copy(update={"repetition": rule}))
-    assert Searcher(variant, hash_mib=1)._repetition() == expected
-    # Plain alpha-beta is held to minimax by the rules alone.
-    assert Searcher(variant, hash_mib=1, flags=PLAIN)._repetition() == ((0, 0) if rule == "none" else expected)
-    # To and fro is worth less and less where nothing ends it: no rule, and no move limit.
-    assert Searcher(variant, hash_mib=1)._repetition(30) == ((1, -80) if rule == "none" else expected)
-    limited = replace(variant, rules=variant.rules.model_copy(update={"move_limit": 100}))
-    assert Searcher(limited, hash_mib=1)._repetition(30) == expected
 
 
 # -- the smallest boards, solved -------------------------------------------------------
@@ -286,16 +270,3 @@ def test_a_win_that_repeats_is_none():
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None
     assert refused > 5
-
-
-def test_the_history_of_moves_is_bounded_and_has_both_signs():
-    """What refuted goes up, what was tried in vain before it goes down, neither beyond the limit."""
-    board = Board("ashton")
-    searcher = Searcher(board.variant, hash_mib=1)
-    searcher.search(board, SearchLimits(nodes=300_000))
-    history = searcher._state.history
-    assert history.max() > 0 > history.min()
-    assert np.abs(history.astype(np.int64)).max() <= _HISTORY_LIMIT
-    # Moves of the other side are another half; none of white's first moves stands in black's.
-    assert np.count_nonzero(history[: len(history) // 2]) > 0
-    assert np.count_nonzero(history[len(history) // 2 :]) > 0

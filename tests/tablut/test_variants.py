@@ -64,24 +64,7 @@ def test_ashton_cell_by_cell() -> None:
     assert variant.start_position == "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
     assert names["castle"] == ["e5"]
     assert names["camp D"] == ["d1", "e1", "f1", "e2"]
-    assert names["escapes"] == [
-        "b1",
-        "c1",
-        "g1",
-        "h1",
-        "a2",
-        "i2",
-        "a3",
-        "i3",
-        "a7",
-        "i7",
-        "a8",
-        "i8",
-        "b9",
-        "c9",
-        "g9",
-        "h9",
-    ]
+    assert " ".join(names["escapes"]) == "b1 c1 g1 h1 a2 i2 a3 i3 a7 i7 a8 i8 b9 c9 g9 h9"
     assert not {"a1", "b2"} <= set(names["king"])
     assert "b2" in names["king"]
 
@@ -95,29 +78,6 @@ def test_a_king_comes_to_an_escape_over_one_neighbour_or_two() -> None:
     assert ways("ashton", "b1") == [["b2"]]
     assert ways("mcgill", "a1") == [["a2"], ["b1"]]
     assert ways("leiden", "e1") == [["e2"]]
-
-
-def test_rule_fields_have_the_documented_names() -> None:
-    names = [field.name for field in rule_fields(load_variant("mcgill").rules)]
-    assert names == [
-        "first",
-        "castle.pass",
-        "castle.stop",
-        "castle.hostile_to_white",
-        "castle.hostile_to_black",
-        "camps.hostile",
-        "camps.shelter",
-        "camps.inert",
-        "corners.hostile",
-        "king.armed",
-        "king.on_castle",
-        "king.beside_castle",
-        "king.elsewhere",
-        "no_moves",
-        "repetition",
-        "move_limit",
-    ]
-    assert all(field.meaning for field in rule_fields(load_variant("mcgill").rules))
 
 
 def test_what_sets_bologna_apart_from_ashton() -> None:
@@ -152,17 +112,6 @@ def test_a_users_file_works_by_path(tmp_path: Path) -> None:
     variant = load_variant(user_file(tmp_path))
     assert variant.name == "mine"
     assert variant.same_game(load_variant("ashton"))
-
-
-def test_diagrams_may_be_lists_of_rows(tmp_path: Path) -> None:
-    path = tmp_path / "rows.toml"
-    text = (SOURCE / "brandubh-5-4v0.toml").read_text(encoding="utf-8")
-    for field in ("terrain", "start"):
-        head, _body, tail = text.partition(f'{field} = """')
-        diagram, _, rest = tail.partition('"""')
-        text = head + f"{field} = {diagram.split()!r}" + rest
-    path.write_text(text, encoding="utf-8")
-    assert load_variant(str(path)).same_game(load_variant("brandubh-5-4v0"))
 
 
 def test_a_moved_camp_cell_leaves_the_symmetries_that_are_left(tmp_path: Path) -> None:
@@ -252,8 +201,3 @@ def test_a_users_file_never_has_the_name_of_another_game(tmp_path: Path) -> None
     assert load_variant(path).name == "Ashton.toml"
     named = user_file(tmp_path, ("format = 1", 'format = 1\nname = "ashton"'))
     assert load_variant(named).same_game(load_variant("ashton"))
-
-
-def test_squares_of_a_file_are_read_in_any_case(tmp_path: Path) -> None:
-    upper, lower = (user_file(tmp_path, ("inert = []", f'inert = ["{name}"]')) for name in ("E1", "e1"))
-    assert load_variant(upper).digest == load_variant(lower).digest
