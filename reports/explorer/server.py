@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 import socket
 import sys
 import webbrowser
@@ -106,6 +107,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
 
     told = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(told)
+    # The server ends by itself after Ctrl-C, in a second or two; who watches interrupts would end the process sooner.
+    watched = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
     # Answers come in time although other threads compute in Python.
     sys.setswitchinterval(0.002)
@@ -114,6 +117,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     except KeyboardInterrupt:
         return True
     finally:
+        signal.set_wakeup_fd(watched, warn_on_full_buffer=False)
         sys.setswitchinterval(switching)
         logging.getLogger("tablut.explorer").removeHandler(told)
         listener.close()
