@@ -25,6 +25,7 @@ from counting.spaces import spaces
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
+from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def census(
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
-        _temporary_folder() if store is None else nullcontext(Path(store)) as folder,
+        _temporary_folder() if store is None else nullcontext(store_path(store)) as folder,
         open_scheduler(threads, scheduler) as workers,
     ):
         words = toolbox(variant, False).tables.words

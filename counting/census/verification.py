@@ -16,7 +16,6 @@ import json
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,12 +31,13 @@ from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.running.progress import Observer
-from tablut.store.files import lock_folder
+from tablut.store.files import lock_folder, store_path
 from tablut.variants import as_variant, shipped_variants
 from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -127,7 +127,7 @@ def verify_census(
     watcher = Observer() if observer is None else observer
     found: dict[str, _Verification] = {}
     with ExitStack() as stack:
-        for name, (folder, about) in stored_folders(Path(store)).items():
+        for name, (folder, about) in stored_folders(store_path(store)).items():
             rules = _rules_of(str(store), about, None if variant is None else as_variant(variant))
             # A folder without write permission needs no lock.
             with suppress(MachineError):

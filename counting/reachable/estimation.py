@@ -40,6 +40,7 @@ from tablut.errors import InputError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.running.clocks import thread_clock
 from tablut.running.scheduling import open_scheduler
+from tablut.store.files import store_path
 from tablut.store.folders import claim
 from tablut.variants import as_variant
 
@@ -394,7 +395,7 @@ def estimate(
         raise InputError("--lemma-samples: final placements have one stage; leave it out, or --space decided")
     if wanted < samples:
         raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")
-    folder = None if store is None else Path(store)
+    folder = None if store is None else store_path(store)
     plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
     with open_scheduler(threads, scheduler) as workers:
         run = _Run(plan, workers, progress, None if certificates is None else Path(certificates), checks, partial)

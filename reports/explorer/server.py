@@ -114,6 +114,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     told = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(told)
+    # The server ends by itself after Ctrl-C, in a second or two; who watches interrupts would end the process sooner.
+    watched = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
     # Answers come in time although other threads compute in Python.
     sys.setswitchinterval(0.002)
@@ -124,6 +126,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+        signal.set_wakeup_fd(watched, warn_on_full_buffer=False)
         sys.setswitchinterval(switching)
         logging.getLogger("tablut.explorer").removeHandler(told)
         listener.close()

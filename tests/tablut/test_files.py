@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import (
     child,
@@ -107,3 +108,21 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         pass
     with lock_folder(tmp_path, "store"):
         pass
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["census", "-v", "ashton-5-4v0", "--plies", "1", "--store"],
+        ["census", "verify"],
+        ["reachable", "estimate", "-v", "ashton-5-4v0", "--samples", "1", "--store"],
+        ["tablebase", "build", "-v", "ashton-5-4v0", "--men", "2", "--store"],
+        ["tablebase", "verify"],
+        ["match", "random", "random", "-n", "2", "--nodes", "1", "--store"],
+    ],
+)
+def test_a_store_under_a_url_is_refused(command, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert run([*command, "s3://tables/six"]) == 2
+    assert "is a URL" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

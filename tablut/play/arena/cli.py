@@ -19,7 +19,7 @@ from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import TournamentReport, measure, play_tournament, write_games
 from tablut.play.options import Budget, HashOption
 from tablut.play.players import PlayerOptions
-from tablut.store.files import check_output
+from tablut.store.files import check_output, store_path
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class GameOptions(Budget):
             task = display.add_task("games", total=games)
             report = play(
                 threads=self.threads,
-                folder=None if self.store is None else Path(self.store),
+                folder=None if self.store is None else store_path(self.store),
                 watch=lambda _: display.update(task, advance=1),
                 on_interrupt=lambda so_far: Interrupted(reply(so_far), go_on),
             )
