@@ -27,6 +27,7 @@ from tablut.rules import NaiveGame
 from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
+from tests.support.effort import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(sorted(PARSERS)), st.text(max_size=60) | mutated())
 @example("parse_square", "e" + "9" * 5000)
 @example("MoveText.parse", "e4-e²")
