@@ -113,7 +113,7 @@ def play_game(
         else:
             root = Root(board, moves, past[len(past) - since_capture :], ply)
             thought = searchers[side].think(root, limits)
-            move, score = thought.move, thought.score
+            move, score = thought.move.code, thought.score or 0
         past.append(key)
         before = board.copy()
         undo, code = engine.make(board, move)

@@ -20,10 +20,8 @@ from counting.reachable.lemmas import (
     LAST_MOVE,
     LOCKED,
     LemmaTables,
-    PeelTables,
     is_locked,
     lemmas_for,
-    peeling_for,
     placement_lemma,
 )
 from counting.reachable.plain import LEMMAS, reach_for
@@ -141,7 +139,6 @@ def _tally_lemmas(
     tables: Tables,
     origins: OriginTables,
     more: LemmaTables,
-    peeling: PeelTables,
     family: FamilyTables,
     seed: np.uint64,
     first: int,
@@ -152,7 +149,7 @@ def _tally_lemmas(
 
     After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
     """
-    x, t, r, m, p, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling), flat(family)
+    x, t, r, m, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(family)
     stride = board_items(t.size)
     boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
     batch = pointer(room)
@@ -166,7 +163,7 @@ def _tally_lemmas(
         place_soldiers(x, batch, many)
         for entry in range(many):
             position = placed(x, batch, entry)
-            found = placement_lemma(t, r, m, p, position, board, left)
+            found = placement_lemma(t, r, m, position, board, left)
             counts[found] += 1
             if found == LOCKED and holds_counted_set(f, position):
                 counts[_OUTSIDE] += 1
@@ -185,7 +182,6 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
         lemmas.tables,
         lemmas.origins,
         lemmas.more,
-        peeling_for(variant),
         family_tables(variant),
         np.uint64(seed),
         first,

@@ -43,8 +43,8 @@ _NICE: Final = 10
 """By how much a worker stands behind; where two want one processor, the worker gets a tenth of it."""
 _GRACE: Final = 3.0
 """Seconds that a job has to end after it was told to."""
-_START: Final = 300.0
-"""Seconds that a process has to start and to load what it needs: on a new machine, kernels are compiled."""
+_START: Final = 180.0
+"""Seconds that a new process has to load what it needs: on a new machine, kernels are compiled."""
 _LOOK: Final = 0.1
 """Seconds between two looks at messages, at the time, and whether a visitor is still there."""
 _MOST_MESSAGES: Final = 1000
@@ -145,6 +145,7 @@ class _Worker:
         self._pipe, self._theirs = context.Pipe()
         self._pool = ProcessPoolExecutor(1, context, _begin, (self._theirs, prepare))
         self._number = 0
+        self.ready = False
 
     def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
         self._number += 1
@@ -167,6 +168,7 @@ class _Worker:
         with suppress(EOFError, OSError):
             while self._pipe.poll():
                 number, name, content = self._pipe.recv()
+                self.ready = True
                 if number == self._number:
                     yield name, content
 
@@ -242,18 +244,21 @@ class Job:
 
     async def _run(self) -> Any:
         worker = self._worker = self._workers.take()
+        self._take_messages(worker)  # of an earlier job: then it is ready
         sound = False
         try:
             future = asyncio.wrap_future(worker.start(self._function, self._arguments))
             future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # of a job that was left
-            self._until = time.monotonic() + (_GRACE if self._stopping else _START)
+            limit = self._seconds if worker.ready else _START
+            self._until = time.monotonic() + (_GRACE if self._stopping else limit)
             if self._stopping:
                 worker.stop()
             while not future.done():
                 await asyncio.wait({future}, timeout=_LOOK)
-                self._take_messages(worker)
+                if self._take_messages(worker):
+                    limit = self._seconds
                 if not future.done() and time.monotonic() > self._until:
-                    raise MachineError(f"this took longer than {self._seconds:g} seconds, and was ended")
+                    raise MachineError(f"this took longer than {limit:g} seconds, and was ended")
             sound = not isinstance(future.exception(), BrokenProcessPool)
             if not sound:
                 raise MachineError("the process that searched has ended; try again")
@@ -262,12 +267,16 @@ class Job:
             self._worker = None
             self._workers.give_back(worker, sound=sound)
 
-    def _take_messages(self, worker: _Worker) -> None:
+    def _take_messages(self, worker: _Worker) -> bool:
+        """Queue what the job has sent; return whether it has begun just now, so that its own time counts."""
+        begun = False
         for name, content in worker.messages():
             if name == "begun":
+                begun = True
                 self._until = min(self._until, time.monotonic() + self._seconds)
             elif self.messages.qsize() < _MOST_MESSAGES:
                 self.messages.put_nowait((name, content))
+        return begun
 
 
 def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:

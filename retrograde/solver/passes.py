@@ -1,14 +1,14 @@
 """The passes over a tier, or over a slice of one: every position a win, a loss or neither, with its distance.
 
-==========  =======================================  ==================================
-step        white's positions                        black's positions
-==========  =======================================  ==================================
-`START`     wins in one ply, no move                 no move: their parents win
-`LOSSES`                                             losses in two plies
-`WINS`      wins in three                            all moves, where nothing is known
-`MOVES`     all moves, where nothing is known
-from then   values propagated to their parents, distance by distance
-==========  =======================================  ==================================
+==============  ==================================  ==================================
+step            white's positions                   black's positions
+==============  ==================================  ==================================
+`START`         wins in one ply, no move            no move: their parents win
+`QUICK_LOSSES`                                      losses in two plies
+`QUICK_WINS`    wins in three                       all moves, where nothing is known
+`MOVES`         all moves, where nothing is known
+then            what black's new values lead to     what white's new values lead to
+==============  ==================================  ==================================
 
 The first pass looks at moves that escape or capture alone. The search for a loss ends at the first move that does not
 lose, that for a win at the first that wins; all moves of the rest are looked at once. Then what is new is propagated
@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.solver.kernels import workspace
 from retrograde.solver.kernels.backward import backward_pass
 from retrograde.solver.kernels.forward import forward_pass, immediate_pass
-from retrograde.solver.kernels.workspace import Pass, new_messages
+from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, Pass, new_messages
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
 
@@ -50,7 +49,7 @@ WHITE, BLACK = 0, 1
 """Sides to move, as the arrays of a tier are numbered."""
 SEEN: Final = 3
 """White's wins in so many plies are known when all moves of black are looked at."""
-START, LOSSES, WINS, MOVES = 0, 1, 2, 3
+START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
 """The first steps; each one after them is a round: what is new is propagated."""
 _TASKS: Final = 32
 """Parts into which rows are divided, for each thread."""
@@ -121,13 +120,13 @@ class TierPasses:
         if step == START:
             self.immediate(WHITE)
             self.immediate(BLACK)
-        elif step == LOSSES:
-            self.forward(workspace.LOSSES, BLACK, 1, by_rows=True)
-        elif step == WINS:
-            self.forward(workspace.WINS, WHITE, 1)
-            self.forward(workspace.FULL, BLACK, SEEN, by_rows=True)
+        elif step == QUICK_LOSSES:
+            self.forward(LOSSES, BLACK, 1, by_rows=True)
+        elif step == QUICK_WINS:
+            self.forward(WINS, WHITE, 1)
+            self.forward(FULL, BLACK, SEEN, by_rows=True)
         elif step == MOVES:
-            self.forward(workspace.FULL, WHITE, 1)
+            self.forward(FULL, WHITE, 1)
         for item in values_of(step, self.stride, WHITE):
             self.propagate(WHITE, item)
         for item in values_of(step, self.stride, BLACK):
@@ -148,7 +147,7 @@ class TierPasses:
         self,
         side: int,
         report: NDArray[np.int64] | None = None,
-        mode: int = workspace.FULL,
+        mode: int = FULL,
         limit: int = 0,
         *,
         by_rows: bool = False,
@@ -194,7 +193,7 @@ class TierPasses:
         limit = distance - lost
         # What has been seen of the other side's wins must not be forgotten.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
-            self.forward(workspace.FULL, 1 - side, limit)
+            self.forward(FULL, 1 - side, limit)
         else:
             self._backward(side, item)
 

@@ -17,10 +17,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
 
 import typer
 
@@ -74,20 +74,42 @@ class Interrupted(Exception):  # noqa: N818
         self.cause = cause
 
 
+@dataclass_transform(frozen_default=True)
+def option_group(group: type[Answer]) -> type[Answer]:
+    """Make a frozen dataclass of options that several commands share; see `command`."""
+    return dataclass(frozen=True)(group)
+
+
 def command(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Make a sub-command of a function that returns a `Reply`."""
+    """Make a sub-command of a function that returns a `Reply`.
+
+    A parameter whose type is an `option_group` stands for the options that the group declares.
+    """
     hints = get_type_hints(function, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[name]) for name, parameter in inspect.signature(function).parameters.items()
-    ]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    groups: dict[str, Any] = {}
+    own: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            inner = get_type_hints(hints[name], include_extras=True)
+            own += [
+                inspect.Parameter(field.name, keyword, default=field.default, annotation=inner[field.name])
+                for field in fields(hints[name])
+            ]
+        else:
+            own.append(parameter.replace(annotation=hints[name], kind=keyword))
 
     @wraps(function)
     def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
         stopped, token = None, AS_JSON.set(as_json)
+        asked = dict(parameters)
+        for name, group in groups.items():
+            asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:
-            reply = function(**parameters)
+            reply = function(**asked)
         except Interrupted as interrupted:
             stopped, reply = interrupted, interrupted.reply
         finally:
@@ -111,7 +133,6 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
             complain(f"interrupted; above is what was done{go_on}")
         raise typer.Exit(code)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     as_json = inspect.Parameter(
         "as_json",
@@ -119,7 +140,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
         default=typer.Option(False, "--json", help="Print one JSON object and nothing else."),
         annotation=bool,
     )
-    parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), as_json]
+    parameters = [context, *own, as_json]
     _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return _wrapper

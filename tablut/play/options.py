@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from tablut.cli.options import threads_option
+from tablut.cli.runtime import option_group
+from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.search.limits import SearchLimits
+from tablut.running.machine import check_memory
 
 
 def player_names_from(incomplete: str) -> list[str]:
     """Return the players whose names begin so, for ``autocompletion=``."""
-    from tablut.play.players import player_names
-
     return [name for name in player_names() if name.startswith(incomplete)]
 
 
@@ -26,27 +28,59 @@ PlayerOption = Annotated[
         autocompletion=player_names_from,
     ),
 ]
-MovetimeOption = Annotated[
-    float | None,
-    typer.Option("--movetime", metavar="SECONDS", help="Time for a move; 2 if nothing else limits it."),
-]
 NodesOption = Annotated[int | None, typer.Option("--nodes", help="Moves to make in search for a move; repeatable.")]
-PlayoutsOption = Annotated[
-    int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
-]
 DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")]
 HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")]
 TablebaseOption = Annotated[
     str | None,
     typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
 ]
-TableMemoryOption = Annotated[
-    int,
-    typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
-]
-ThreadsOption = Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
-]
+
+
+@option_group
+class Budget:
+    """How long a player may think about a move."""
+
+    movetime: Annotated[
+        float | None,
+        typer.Option("--movetime", metavar="SECONDS", help="Time for a move; 2 if nothing else limits it."),
+    ] = None
+    nodes: NodesOption = None
+    playouts: Annotated[
+        int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
+    ] = None
+    depth: DepthOption = None
+
+    @property
+    def given(self) -> SearchLimits | None:
+        """The limits that were given, checked; None if there are none."""
+        limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
+        return None if limits == SearchLimits() else limits.checked()
+
+    def limits(self, movetime: float = 2.0) -> SearchLimits:
+        """Return the limits, by default a time alone."""
+        return self.given or SearchLimits(movetime)
+
+
+@option_group
+class PlayerSettings:
+    """What a player is made with."""
+
+    hash_mib: HashOption = 64
+    tablebase: TablebaseOption = None
+    table_mib: Annotated[
+        int,
+        typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
+    ] = 512
+    threads: Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")] = 1
+    seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
+    ] = None
+
+    def options(self) -> PlayerOptions:
+        """Return the options of the player, checked as far as they concern every player."""
+        check_memory("--hash", self.hash_mib)
+        settings = parse_settings(self.option or ())
+        return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)

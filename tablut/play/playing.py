@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -11,25 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from tablut.board import Board
-from tablut.cli.options import PositionOption, read_position, variant_names_from
+from tablut.cli.options import PositionOption, read_position, variant_option
 from tablut.cli.people import Live
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command
 from tablut.errors import InputError, MachineError
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
-from tablut.play.options import (
-    DepthOption,
-    HashOption,
-    MovetimeOption,
-    NodesOption,
-    PlayerOption,
-    PlayoutsOption,
-    SeedOption,
-    SettingsOption,
-    TablebaseOption,
-    TableMemoryOption,
-    ThreadsOption,
-)
-from tablut.play.players import PlayerOptions, make_player, parse_settings
+from tablut.play.options import Budget, PlayerOption, PlayerSettings
+from tablut.play.players import PlayerOptions, make_player
 from tablut.play.players.registry import ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
@@ -37,7 +26,6 @@ from tablut.prober import find_prober
 from tablut.records import write_record
 from tablut.records.native import record_of
 from tablut.results import Result
-from tablut.running.machine import check_memory
 from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant, variant_names
 
@@ -47,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["play_command"]
 
-_MOVETIME: Final = 2.0
 _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
@@ -72,25 +59,16 @@ class _Played(Result):
 
 @command
 def play_command(
+    *,
     variant: Annotated[
-        str | None,
-        typer.Option(
-            "--variant",
-            "-v",
-            metavar="NAME|FILE",
-            help="A shipped rule set, or a TOML file. [default: ashton; bologna on a server]",
-            autocompletion=variant_names_from,
-        ),
+        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
     ] = None,
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
         Side, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
     ] = Side.WHITE,
-    movetime: MovetimeOption = None,
-    nodes: NodesOption = None,
-    playouts: PlayoutsOption = None,
-    depth: DepthOption = None,
+    budget: Budget,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
     ] = None,
@@ -116,31 +94,23 @@ def play_command(
         Path | None,
         typer.Option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh there, and end."),
     ] = None,
-    hash_mib: HashOption = 64,
-    tablebase: TablebaseOption = None,
-    table_mib: TableMemoryOption = 512,
-    threads: ThreadsOption = 1,
-    seed: SeedOption = 0,
-    option: SettingsOption = None,
+    settings: PlayerSettings,
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
     In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
     is read line by line. On a server the exit code is 3 if it ends without a result.
     """
-    check_memory("--hash", hash_mib)
+    options = settings.options()
     rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
-    options = PlayerOptions(seed, hash_mib, tablebase, table_mib, parse_settings(option or ()), threads)
-    limits = SearchLimits(movetime, nodes, depth, playouts)
-    if limits != SearchLimits():
-        limits = limits.checked()
+    given = budget.given
     if save is not None:
         check_output(save)
     if server is None and write_script is None:
         for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
                 raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
-        return _in_terminal(rules, variant or rules.name, position, player, options, limits, side, save)
+        return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
     if server is not None and write_script is not None:
         raise InputError("--write-script: writes the script and ends; leave out --server, which the script is told")
     if position is not None:
@@ -153,8 +123,8 @@ def play_command(
         raise InputError(f"--role {role or '(none)'}: expected white or black, the side to play on the server")
     if timeout is None:
         raise InputError("--timeout: a server needs it; give its seconds for a move, such as --timeout 60")
-    settings = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, limits)
-    return _on_server(rules, player, options, settings.checked(), save)
+    seat = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, given or SearchLimits())
+    return _on_server(rules, player, options, seat.checked(), save)
 
 
 # -- in the terminal ----------------------------------------------------------------------------
@@ -166,7 +136,7 @@ def _in_terminal(
     position: str | None,
     player: str,
     options: PlayerOptions,
-    limits: SearchLimits,
+    budget: Budget,
     side: Side,
     save: Path | None,
 ) -> Reply:
@@ -174,8 +144,7 @@ def _in_terminal(
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
     board.outcome()  # a position that cannot be played on is refused here
-    if limits == SearchLimits():
-        limits = SearchLimits(movetime=_MOVETIME)
+    limits = budget.limits()
     seats = {
         "white": ready_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
         "black": ready_player(player, rules, options._replace(seed=options.seed + 1))
@@ -187,7 +156,7 @@ def _in_terminal(
         players={"white": seats["white"], "black": seats["black"]},
         name=player,
         limits=limits,
-        advice=limits if limits._replace(playouts=None) != SearchLimits() else SearchLimits(movetime=_MOVETIME),
+        advice=replace(budget, playouts=None).limits(),
         adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
         prober=lambda: find_prober(rules, options.tablebase),
     )

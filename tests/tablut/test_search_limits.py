@@ -15,7 +15,6 @@ from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import empty_table
-from tablut.position import Move
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.support.waiting import PATIENCE, stopping
@@ -51,7 +50,7 @@ def test_a_machine_that_begins_late_still_moves_on_thought():
             thought = searcher.think(searcher.root(board), SearchLimits(movetime=0.1))
         assert thought.nodes >= FIRST_LOOK
         played = board.copy()
-        played.push(Move.from_code(thought.move, 9))
+        played.push(thought.move)
         assert searcher.search(played, SearchLimits(nodes=20_000)).score < 5000
 
 
@@ -62,10 +61,10 @@ def test_nothing_is_worked_out_after_the_time():
     board.push_text("c3-b3")
     thought = searcher.think(searcher.root(board), SearchLimits(nodes=5000))
     assert thought.score == 2 - MATE
-    cut = thought._replace(line=[])
+    cut = thought._replace(pv=())
     assert len(searcher._line_to_the_end(board, cut)) == 2
     searcher._ends = monotonic_ns() - 1
-    assert searcher._line_to_the_end(board, cut) == []
+    assert searcher._line_to_the_end(board, cut) == ()
 
 
 def test_no_entry_outlives_its_generation():
@@ -103,7 +102,7 @@ def test_the_only_move_takes_no_time(ashton):
     moves = list(board.legal_moves)
     ashton.forget()
     alone = ashton.think(replace_moves(ashton.root(board), moves[:1]), limits)
-    assert (alone.move, alone.depth) == (moves[0].code, 1)
+    assert (alone.move, alone.depth) == (moves[0], 1)
     assert alone.nodes < 1000
     ashton.forget()
     two = ashton.think(replace_moves(ashton.root(board), moves[:2]), limits)

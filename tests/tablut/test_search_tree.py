@@ -220,7 +220,7 @@ def test_what_search_calls_proven_is_true(name, nodes):
         assert value != 0, text
         assert (mate > 0) == (value > 0), text
         assert abs(mate) >= (value if value > 0 else -value - 1), text
-        assert thought.move in moves
+        assert thought.move.code in moves
     assert proven > len(rows) // 2
 
 
@@ -265,7 +265,7 @@ def test_a_win_that_repeats_is_none():
         assert mate_in(free.score) == 3
         # As if all that the winning move leads to had been there before.
         after = board.copy()
-        engine.make(after, free.move)
+        engine.make(after, free.move.code)
         again = chooser.think(Root(board, moves, [engine.key(after), 0, 0, 0], 8), SearchLimits(depth=4))
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None

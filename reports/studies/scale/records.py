@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from retrograde.solver.passes import MOVES, WINS
+from retrograde.solver.passes import MOVES, QUICK_WINS
 from retrograde.solver.trace import PASS, PLAN, STORE, Trace
 from tablut.results import Result
 
@@ -122,7 +122,7 @@ def tier_costs(trace: Trace, store: Store) -> list[TierCost]:
         mine = [task for task in trace.tasks if task.tier == tier]
         passes = [task for task in mine if task.kind == PASS]
         record = store.tier(*passes[0].material).record
-        near = sum(task.read for task in passes if task.step in (WINS, MOVES))
+        near = sum(task.read for task in passes if task.step in (QUICK_WINS, MOVES))
         found.append(
             TierCost(
                 tier=tier,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from retrograde.solver.passes import BLACK, MOVES, START, WHITE, WINS, describe_step, is_last, values_of
+from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
     WAY_OUT,
     Counts,
@@ -324,7 +324,7 @@ class SliceBuild:
         own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
-            if step in (WINS, MOVES):
+            if step in (QUICK_WINS, MOVES):
                 near = [(other, self.folder.source(before, other)) for other in self.near[number]]
             received = [
                 self.folder.source(before, other)

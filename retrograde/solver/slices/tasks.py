@@ -17,7 +17,7 @@ import numpy as np
 
 from retrograde.solver.kernels.backward import backward_pass, receive
 from retrograde.solver.kernels.workspace import new_messages
-from retrograde.solver.passes import BLACK, MOVES, WHITE, WINS, SolverError, TierPasses, values_of
+from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, WHITE, SolverError, TierPasses, values_of
 from retrograde.solver.slices.files import (
     BLOCK,
     DamagedSliceError,
@@ -202,7 +202,7 @@ class _Slice(TierPasses):
             return
         file = open_slice(self.task.own)
         self._read(file, "white", self._white)
-        if self.step not in (WINS, MOVES):
+        if self.step not in (QUICK_WINS, MOVES):
             self._read(file, "black", self._black[self.own])
         for side, counts in ((WHITE, file.stats.white), (BLACK, file.stats.black)):
             for code, count in counts.items():

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablut import svg
-from tablut.cli.options import read_bytes, warn
+from tablut.cli.options import read_bytes, variant_option, warn
 from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.play.analysis.game import Analyst, analyse
+from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.position import Move, Position
 from tablut.records import read_record, write_record
@@ -89,26 +90,18 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 @command
 def analyse_command(
     record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
-    variant: Annotated[
-        str | None,
-        typer.Option("--variant", "-v", metavar="NAME|FILE", help="The rule set. [default: the one the record names]"),
-    ] = None,
+    variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
     movetime: Annotated[
         float | None,
         typer.Option("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it."),
     ] = None,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Moves to make in search for each ply; repeatable.")
-    ] = None,
-    depth: Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")] = None,
+    nodes: NodesOption = None,
+    depth: DepthOption = None,
     proof_nodes: Annotated[
         int, typer.Option("--proof-nodes", min=0, help="Moves of the proof search for each ply; 0 for none.")
     ] = 100_000,
-    tablebase: Annotated[
-        str | None,
-        typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
-    ] = None,
-    hash_mib: Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")] = 64,
+    tablebase: TablebaseOption = None,
+    hash_mib: HashOption = 64,
     annotate: Annotated[
         str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
     ] = None,

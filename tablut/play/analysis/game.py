@@ -138,7 +138,7 @@ class Analyst:
         elif found.mate is not None:
             # The search's distance may be longer than the shortest, so it is no dtm.
             wdl = "win" if found.mate > 0 else "loss"
-        return Insight(found.score, wdl, dtm, best, found.pv, source)
+        return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
         """Return what a tablebase says, the plies that are left allowed for; None if it does not know."""

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
 from tablut.cli.options import PositionOption, VariantOption, read_position, seed_option, threads_option
 from tablut.cli.people import Table, label, number, prose
-from tablut.cli.runtime import Interrupted, Reply, command, progress
+from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress
 from tablut.errors import InputError
-from tablut.play.arena.match import MatchReport, Played, play_match
-from tablut.play.arena.plan import MatchPlan, Openings, check_contestants, contestant
+from tablut.play.arena.match import MatchReport, play_match
+from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import TournamentReport, measure, play_tournament, write_games
-from tablut.play.options import DepthOption, HashOption, NodesOption, PlayoutsOption
+from tablut.play.options import Budget, HashOption
 from tablut.play.players import PlayerOptions
-from tablut.play.search.limits import SearchLimits
 from tablut.store.files import check_output
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.progress import Progress
+    from collections.abc import Callable, Sequence
 
     from tablut.cli.people import PeopleConsole
     from tablut.play.arena.match import MatchSummary
     from tablut.play.arena.tournament import GameMeasures, TournamentSummary
+    from tablut.variants import Variant
+
+Played = TypeVar("Played")
 
 _ERRORS: Final = (0.05, 0.05)
 
@@ -46,58 +47,105 @@ PLAYER_HELP = (
 GamesOption = Annotated[
     int, typer.Option("--games", "-n", min=1, max=10**6, help="Games; each opening is played with both colours.")
 ]
-MovetimeOption = Annotated[
-    float | None,
-    typer.Option("--movetime", metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it."),
-]
-OpeningOption = Annotated[
-    int, typer.Option("--opening", min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
-]
-CandidatesOption = Annotated[
-    int,
-    typer.Option(
-        "--candidates",
-        min=1,
-        max=100,
-        help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
-    ),
-]
-SeedOption = Annotated[int, seed_option("Of openings and of what is random in players.")]
-ThreadsOption = Annotated[int, threads_option("Games at once.")]
-CapOption = Annotated[
-    int,
-    typer.Option("--most-plies", min=1, max=20_000, help="A game so long counts as drawn (ply_cap)."),
-]
-GraceOption = Annotated[
-    float, typer.Option("--grace", metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
-]
-StoreOption = Annotated[
-    str | None,
-    typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
-]
-TableOption = Annotated[
-    str | None, typer.Option("--parquet", metavar="FILE", help="Write the games to a table, a row a game.")
-]
+
+
+@option_group
+class GameOptions(Budget):
+    """What the games of every command are played by."""
+
+    movetime: Annotated[
+        float | None,
+        typer.Option("--movetime", metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it."),
+    ] = None
+    variant: VariantOption = "ashton"
+    opening: Annotated[
+        int, typer.Option("--opening", min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
+    ] = 4
+    seed: Annotated[int, seed_option("Of openings and of what is random in players.")] = 1
+    threads: Annotated[int, threads_option("Games at once.")] = 1
+    hash_mib: HashOption = 16
+    most_plies: Annotated[
+        int, typer.Option("--most-plies", min=1, max=20_000, help="A game so long counts as drawn (ply_cap).")
+    ] = 500
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
+    ] = None
+
+    def contestants(self, players: list[str]) -> tuple[Variant, list[Contestant]]:
+        """Return the rules and the players, which can play by them."""
+        rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
+        everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
+        check_contestants(everyone, rules)
+        if self.store is not None and Path(self.store).exists() and not Path(self.store).is_dir():
+            raise InputError(f"--store {self.store}: is no folder")
+        return rules, everyone
+
+    def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
+        """Play so many games, showing progress, and reply; an interrupt replies with those that were played."""
+        go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
+        with progress(name) as display:
+            task = display.add_task("games", total=games)
+            report = play(
+                threads=self.threads,
+                folder=None if self.store is None else Path(self.store),
+                watch=lambda _: display.update(task, advance=1),
+                on_interrupt=lambda so_far: Interrupted(reply(so_far), go_on),
+            )
+        return reply(report)
+
+
+@option_group
+class PairedOptions(GameOptions):
+    """What games between different players are played by besides."""
+
+    position: PositionOption = None
+    candidates: Annotated[
+        int,
+        typer.Option(
+            "--candidates",
+            min=1,
+            max=100,
+            help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
+        ),
+    ] = 4
+    grace: Annotated[
+        float, typer.Option("--grace", metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
+    ] = 0.1
+    parquet: Annotated[
+        str | None, typer.Option("--parquet", metavar="FILE", help="Write the games to a table, a row a game.")
+    ] = None
+
+    def plan(self, players: list[str], games: int) -> tuple[list[Contestant], MatchPlan]:
+        """Return the players, and the match between the first two of them."""
+        rules, everyone = self.contestants(players)
+        if self.parquet is not None:
+            check_output(Path(self.parquet))
+        return everyone, MatchPlan(
+            rules,
+            everyone[0],
+            everyone[1],
+            games,
+            self.seed,
+            Openings(self.opening, self.candidates, self.seed),
+            read_position(self.position, rules),
+            self.most_plies,
+            self.grace,
+        )
+
+    def save(self, reports: Sequence[MatchReport]) -> None:
+        """Write the games to the table, if there is to be one."""
+        if self.parquet is not None:
+            write_games(Path(self.parquet), reports)
 
 
 @command
 def match_command(
+    *,
     first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
     second: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
     games: GamesOption = 100,
-    movetime: MovetimeOption = None,
-    nodes: NodesOption = None,
-    playouts: PlayoutsOption = None,
-    depth: DepthOption = None,
-    opening: OpeningOption = 4,
-    candidates: CandidatesOption = 4,
-    seed: SeedOption = 1,
-    threads: ThreadsOption = 1,
-    hash_mib: HashOption = 16,
-    most_plies: CapOption = 500,
-    grace: GraceOption = 0.1,
+    options: PairedOptions,
     sprt: Annotated[
         tuple[float, float] | None,
         typer.Option("--sprt", metavar="ELO0 ELO1", help="End when one difference is likelier than the other."),
@@ -105,60 +153,30 @@ def match_command(
     errors: Annotated[
         tuple[float, float], typer.Option("--errors", metavar="ALPHA BETA", help="Chances of error of that test.")
     ] = _ERRORS,
-    store: StoreOption = None,
-    parquet: TableOption = None,
 ) -> Reply:
     """Play a match between two players, and say who is better by how much.
 
     Each opening is played twice, with colours changed; intervals of 95 % come from the spread of these pairs.
     Under --nodes the same seed gives the same games, whatever the number of threads.
     """
-    limits = _limits(movetime, nodes, depth, playouts)
-    plan = _plan(variant, position, [first, second], limits, hash_mib, seed)._replace(
-        games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
-    )
     if sprt is None and errors != _ERRORS:
         raise InputError("--errors: is for --sprt ELO0 ELO1; leave it out, or name the two differences")
     test = None if sprt is None else Sprt(*sprt, *errors).checked()
-    folder = _folder(store)
-    _check_table(parquet)
+    _, plan = options.plan([first, second], games)
 
     def _reply(report: MatchReport) -> Reply:
-        if parquet is not None:
-            write_games(Path(parquet), [report])
-        return Reply(report.summary, lambda console: show_match(console, report.summary), seed=seed)
+        options.save([report])
+        return Reply(report.summary, lambda console: show_match(console, report.summary), seed=options.seed)
 
-    with progress("match") as display:
-        report = play_match(
-            plan,
-            threads=threads,
-            folder=folder,
-            sprt=test,
-            watch=_bar(display, games),
-            on_interrupt=lambda so_far: Interrupted(_reply(so_far), _go_on(store)),
-        )
-    return _reply(report)
+    return options.play("match", games, partial(play_match, plan, sprt=test), _reply)
 
 
 @command
 def tournament_command(
+    *,
     players: Annotated[list[str], typer.Argument(metavar="NAMES", help=PLAYER_HELP)],
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
     games: GamesOption = 20,
-    movetime: MovetimeOption = None,
-    nodes: NodesOption = None,
-    playouts: PlayoutsOption = None,
-    depth: DepthOption = None,
-    opening: OpeningOption = 4,
-    candidates: CandidatesOption = 4,
-    seed: SeedOption = 1,
-    threads: ThreadsOption = 1,
-    hash_mib: HashOption = 16,
-    most_plies: CapOption = 500,
-    grace: GraceOption = 0.1,
-    store: StoreOption = None,
-    parquet: TableOption = None,
+    options: PairedOptions,
 ) -> Reply:
     """Play a match between every two players, and rate them.
 
@@ -166,45 +184,22 @@ def tournament_command(
     """
     if len(players) < 2:
         raise InputError("tournament: expected at least two players")
-    limits = _limits(movetime, nodes, depth, playouts)
-    _check_table(parquet)
-    everyone = [contestant(text, limits, PlayerOptions(hash_mib=hash_mib)) for text in players]
-    plan = _plan(variant, position, players, limits, hash_mib, seed)._replace(
-        games=games, openings=Openings(opening, candidates, seed), most_plies=most_plies, grace=grace
-    )
+    everyone, plan = options.plan(players, games)
 
     def _reply(report: TournamentReport) -> Reply:
-        if parquet is not None:
-            write_games(Path(parquet), report.matches)
-        return Reply(report.summary, lambda console: show_tournament(console, report.summary), seed=seed)
+        options.save(report.matches)
+        return Reply(report.summary, lambda console: show_tournament(console, report.summary), seed=options.seed)
 
-    with progress("tournament") as display:
-        report = play_tournament(
-            everyone,
-            plan,
-            threads=threads,
-            folder=_folder(store),
-            watch=_bar(display, games * len(players) * (len(players) - 1) // 2),
-            on_interrupt=lambda so_far: Interrupted(_reply(so_far), _go_on(store)),
-        )
-    return _reply(report)
+    matches = len(players) * (len(players) - 1) // 2
+    return options.play("tournament", games * matches, partial(play_tournament, everyone, plan), _reply)
 
 
 @command
 def measure_command(
+    *,
     player: Annotated[str, typer.Argument(metavar="PLAYER", help=PLAYER_HELP)] = "random",
-    variant: VariantOption = "ashton",
     games: GamesOption = 100,
-    movetime: MovetimeOption = None,
-    nodes: NodesOption = None,
-    playouts: PlayoutsOption = None,
-    depth: DepthOption = None,
-    opening: OpeningOption = 4,
-    seed: SeedOption = 1,
-    threads: ThreadsOption = 1,
-    hash_mib: HashOption = 16,
-    most_plies: CapOption = 500,
-    store: StoreOption = None,
+    options: GameOptions,
 ) -> Reply:
     """Let a player play itself, and say how large the game is: branching factor, length, tree, balance.
 
@@ -212,71 +207,19 @@ def measure_command(
     """
     if games < 2:
         raise InputError(f"--games {games}: expected at least 2")
-    limits = _limits(movetime, nodes, depth, playouts)
-    plan = _plan(variant, None, [player, player], limits, hash_mib, seed)._replace(
-        games=games, openings=Openings(opening, 1, seed), most_plies=most_plies, grace=math.inf, paired=False
+    rules, (first, second) = options.contestants([player, player])
+    openings = Openings(options.opening, 1, options.seed)
+    plan = MatchPlan(
+        rules, first, second, games, options.seed, openings, None, options.most_plies, math.inf, paired=False
     )
 
     def _reply(report: MatchReport) -> Reply:
-        found = measure(plan.variant, report)
-        return Reply(found, lambda console: show_measures(console, found), seed=seed)
+        if len(report.played) < 2:
+            raise KeyboardInterrupt
+        found = measure(rules, report)
+        return Reply(found, lambda console: show_measures(console, found), seed=options.seed)
 
-    def _interrupted(so_far: MatchReport) -> BaseException:
-        return Interrupted(_reply(so_far), _go_on(store)) if len(so_far.played) > 1 else KeyboardInterrupt()
-
-    with progress("measure") as display:
-        report = play_match(
-            plan,
-            threads=threads,
-            folder=_folder(store),
-            watch=_bar(display, games),
-            on_interrupt=_interrupted,
-        )
-    return _reply(report)
-
-
-def _limits(movetime: float | None, nodes: int | None, depth: int | None, playouts: int | None) -> SearchLimits:
-    if movetime is None and nodes is None and depth is None and playouts is None:
-        movetime = 0.1
-    return SearchLimits(movetime, nodes, depth, playouts).checked()
-
-
-def _plan(
-    variant: str, position: str | None, players: list[str], limits: SearchLimits, hash_mib: int, seed: int
-) -> MatchPlan:
-    rules = load_variant(variant)
-    options = PlayerOptions(hash_mib=hash_mib)
-    everyone = [contestant(text, limits, options) for text in players]
-    check_contestants(everyone, rules)
-    first, second = everyone[:2]
-    return MatchPlan(rules, first, second, games=1, seed=seed, start=read_position(position, rules))
-
-
-def _check_table(parquet: str | None) -> None:
-    if parquet is not None:
-        check_output(Path(parquet))
-
-
-def _folder(store: str | None) -> Path | None:
-    if store is None:
-        return None
-    folder = Path(store)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--store {store}: is no folder")
-    return folder
-
-
-def _go_on(store: str | None) -> str:
-    return "" if store is None else f"the same command; {store} has the games so far"
-
-
-def _bar(display: Progress, games: int) -> Callable[[Played], None]:
-    task = display.add_task("games", total=games)
-
-    def watch(_played: Played) -> None:
-        display.update(task, advance=1)
-
-    return watch
+    return options.play("measure", games, partial(play_match, plan), _reply)
 
 
 # -- what ``tablut match``, ``tournament`` and ``measure`` print ---------------------------

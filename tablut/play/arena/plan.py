@@ -252,7 +252,7 @@ def _weight(variant: Variant, line: tuple[Move, ...], start: Position | None) ->
         board.push(move)
     searcher = _searcher(variant)
     searcher.forget()
-    return searcher.search(board, SearchLimits(nodes=_NODES)).score
+    return searcher.search(board, SearchLimits(nodes=_NODES)).score or 0
 
 
 @cache

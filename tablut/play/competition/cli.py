@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from tablut.board import Board
-from tablut.cli.options import variant_names_from, warn
+from tablut.cli.options import VariantOption, warn
 from tablut.cli.people import Live
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
@@ -62,16 +62,7 @@ class _Refereed(Result):
 @command
 def referee_command(
     timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
-    variant: Annotated[
-        str,
-        typer.Option(
-            "--variant",
-            "-v",
-            metavar="NAME|FILE",
-            help="A shipped rule set, or a TOML file.",
-            autocompletion=variant_names_from,
-        ),
-    ] = "bologna",
+    variant: VariantOption = "bologna",
     games: Annotated[int, typer.Option("--games", metavar="N", min=1, help="Games, one after the other.")] = 1,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", min=0, help="How often a position may recur before a draw.")

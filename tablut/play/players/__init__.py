@@ -5,7 +5,6 @@ Importing this package loads no player and no numba.
 
 from tablut.play.players.registry import (
     PLAYERS,
-    Choice,
     Player,
     PlayerOptions,
     Setting,
@@ -14,6 +13,7 @@ from tablut.play.players.registry import (
     player_names,
     read_settings,
 )
+from tablut.play.search.limits import Choice
 
 __all__ = [
     "PLAYERS",

@@ -10,8 +10,8 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.play.players.kernels import minimax as at
 from tablut.play.players.kernels.budget import NODES, STOPPED, UNLIMITED, spending
-from tablut.play.players.registry import Choice, Setting, moves_asked_about, read_settings
-from tablut.play.search.limits import SearchLimits
+from tablut.play.players.registry import Setting, moves_asked_about, read_settings
+from tablut.play.search.limits import Choice, SearchLimits
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import Choice, SearchLimits
 from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import as_variant
@@ -18,40 +18,6 @@ if TYPE_CHECKING:
     from tablut.play.search.limits import LimitKind
     from tablut.position import Move
     from tablut.variants import Variant, VariantLike
-
-
-class Choice(NamedTuple):
-    """A move and what its player has to say for it.
-
-    Attributes
-    ----------
-    move : Move
-        Legal in the position asked about.
-    score : int or None
-        What the player expects, for the side to move, in centi-logits (see
-        `tablut.play.search.limits`); None if it has no opinion.
-    mate : int or None
-        Plies to a proven end: positive if the side to move wins, negative if it loses.
-    depth : int
-        Plies searched; 0 if nothing was.
-    nodes : int
-        Moves made in search.
-    pv : tuple of Move
-        The line expected; begins with the move.
-    tbhits : int
-        Positions that a tablebase valued.
-    playouts : int
-        Games played out.
-    """
-
-    move: Move
-    score: int | None
-    mate: int | None
-    depth: int
-    nodes: int
-    pv: tuple[Move, ...]
-    tbhits: int = 0
-    playouts: int = 0
 
 
 class BestMoveResult(Result):
@@ -72,7 +38,8 @@ class BestMoveResult(Result):
 
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
     """Return a player's choice as a command answers it."""
-    said = choice._asdict() | {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
+    said = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
+    said |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
     return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **said)
 
 

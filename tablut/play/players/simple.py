@@ -9,10 +9,9 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.play.players.kernels.scoring import FIRST, mark_captures, new_scheme, score_moves
-from tablut.play.players.registry import SHIPPED_TABLE_MIB, Choice, Setting, moves_asked_about, read_settings
-from tablut.play.search.limits import mate_in
+from tablut.play.players.registry import SHIPPED_TABLE_MIB, Setting, moves_asked_about, read_settings
+from tablut.play.search.limits import Choice
 from tablut.play.search.searcher import Searcher
-from tablut.position import Move
 from tablut.prober import find_prober
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.play.players.registry import PlayerOptions
     from tablut.play.search.limits import SearchLimits
-    from tablut.play.search.searcher import Thought
+    from tablut.position import Move
     from tablut.variants import Variant
 
 
@@ -171,17 +170,8 @@ class AlphaBetaPlayer:
 
     def observe(self, observer: Callable[[Choice], None] | None) -> None:
         """Have somebody told what is known after each iteration."""
-        size = self._searcher.variant.size
-
-        def _told(thought: Thought) -> None:
-            assert observer is not None
-            line = tuple(Move.from_code(code, size) for code in thought.line)
-            mate = mate_in(thought.score)
-            observer(Choice(line[0], thought.score, mate, thought.depth, thought.nodes, line, thought.tbhits))
-
-        self._searcher.observer = None if observer is None else _told
+        self._searcher.observer = observer
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits."""
-        found = self._searcher.search(board, limits)
-        return Choice(found.move, found.score, found.mate, found.depth, found.nodes, found.pv, found.tbhits)
+        return self._searcher.search(board, limits)

@@ -11,15 +11,7 @@ from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command
 from tablut.cli.streams import AS_JSON, write_output
 from tablut.errors import InputError, input_failure
-from tablut.play.options import (
-    HashOption,
-    PlayerOption,
-    SeedOption,
-    SettingsOption,
-    TablebaseOption,
-    TableMemoryOption,
-    ThreadsOption,
-)
+from tablut.play.options import PlayerOption, PlayerSettings
 from tablut.play.players import player_names
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
 from tablut.results import Result
@@ -42,14 +34,10 @@ class _Engine(Result):
 
 @command
 def engine_command(
+    *,
     variant: VariantOption = "ashton",
     player: PlayerOption = "alphabeta",
-    hash_mib: HashOption = 64,
-    tablebase: TablebaseOption = None,
-    table_mib: TableMemoryOption = 512,
-    threads: ThreadsOption = 1,
-    seed: SeedOption = 0,
-    option: SettingsOption = None,
+    settings: PlayerSettings,
     line: Annotated[
         list[str] | None,
         typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
@@ -61,7 +49,14 @@ def engine_command(
     --json nothing is read: it tells the commands, options and players that there are.
     """
     options = EngineOptions(
-        variant, player, hash_mib, tablebase or "", table_mib, threads, seed, " ".join(option or ())
+        variant,
+        player,
+        settings.hash_mib,
+        settings.tablebase or "",
+        settings.table_mib,
+        settings.threads,
+        settings.seed,
+        " ".join(settings.option or ()),
     )
     engine = Engine(lambda text: write_output(text + "\n"), options)
     result = _Engine(
@@ -70,7 +65,7 @@ def engine_command(
         options=[_Option(name=name, default=getattr(options, name)) for name in OPTIONS],
         players=list(player_names()),
     )
-    reply = Reply(result, lambda _: None, seed=seed)
+    reply = Reply(result, lambda _: None, seed=settings.seed)
     if not AS_JSON.get():
         _obey(engine, line if line else _lines())
     return reply

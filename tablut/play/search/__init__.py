@@ -6,11 +6,11 @@ Importing this package imports no numba; `Searcher` does when it is first asked 
 from typing import TYPE_CHECKING
 
 from tablut.lazy import lazy_exports
-from tablut.play.search.limits import MATE, PROVEN, SearchLimits, SearchResult, mate_in
+from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
 
 if TYPE_CHECKING:
     from tablut.play.search.searcher import Searcher
 else:
     __getattr__, __dir__ = lazy_exports(__name__, {"Searcher": "tablut.play.search.searcher"})
 
-__all__ = ["MATE", "PROVEN", "SearchLimits", "SearchResult", "Searcher", "mate_in"]
+__all__ = ["MATE", "PROVEN", "SearchLimits", "Searcher", "mate_in"]

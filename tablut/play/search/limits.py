@@ -93,45 +93,46 @@ class SearchLimits(NamedTuple):
         return self
 
 
-class SearchResult(NamedTuple):
-    """What a search found out.
+class Choice(NamedTuple):
+    """A move, and what the search or the player that chose it has to say for it.
 
     Attributes
     ----------
     move : Move
-        Legal in the position.
-    score : int
-        For the side to move, see `tablut.play.search.limits`.
+        Legal in the position asked about.
+    score : int or None
+        What is expected, for the side to move, see `tablut.play.search.limits`; None if there is no opinion.
+    mate : int or None
+        Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven.
     depth : int
-        Plies of the last completed iteration; 0 if none was completed.
-    selective_depth : int
-        Plies of the longest line looked at.
+        Plies of the last completed iteration; 0 if nothing was searched.
     nodes : int
-        Moves made in the search.
+        Moves made in search.
     pv : tuple of Move
-        The principal variation; begins with the move.
-    seconds : float
-        Wall time.
-    source : str
-        ``search`` or ``tablebase``.
+        The line expected; begins with the move.
     tbhits : int
         Positions that a tablebase valued, at the root and in the tree.
+    playouts : int
+        Games played out.
+    selective_depth : int
+        Plies of the longest line looked at.
+    seconds : float
+        Wall time of a search.
+    source : str
+        ``search`` or ``tablebase``.
     """
 
     move: Move
-    score: int
+    score: int | None
+    mate: int | None
     depth: int
-    selective_depth: int
     nodes: int
     pv: tuple[Move, ...]
-    seconds: float
-    source: str
-    tbhits: int
-
-    @property
-    def mate(self) -> int | None:
-        """Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven."""
-        return mate_in(self.score)
+    tbhits: int = 0
+    playouts: int = 0
+    selective_depth: int = 0
+    seconds: float = 0.0
+    source: str = "search"
 
 
 # -- what a score means: plain integers, shared by the compiled search and its users -------

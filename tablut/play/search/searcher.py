@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,7 +22,16 @@ from tablut.errors import InputError, MachineError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
-from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, SearchLimits, SearchResult, check_threads
+from tablut.play.search.limits import (
+    EVALUATION_LIMIT,
+    MATE,
+    MAX_PLY,
+    PROVEN,
+    Choice,
+    SearchLimits,
+    check_threads,
+    mate_in,
+)
 from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table
@@ -72,18 +81,6 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     if measured is not None:
         margin = min(0.04 + movetime / 40, 0.15, 0.012 + movetime / 100 + 12 * measured)
     return min(margin, movetime / 2)
-
-
-class Thought(NamedTuple):
-    """What a search found out, in the engine's terms; see `tablut.play.search.limits.SearchResult`."""
-
-    move: int
-    score: int
-    depth: int
-    selective_depth: int
-    nodes: int
-    line: list[int]
-    tbhits: int
 
 
 class Searcher:
@@ -177,7 +174,7 @@ class Searcher:
         self._state.history[:] = 0
         self._generation = 0
 
-    observer: Callable[[Thought], None] | None = None
+    observer: Callable[[Choice], None] | None = None
     """Told what is known after each iteration of a search, by the thread that searches."""
 
     def stop(self) -> None:
@@ -186,7 +183,7 @@ class Searcher:
 
     # -- one search --------------------------------------------------------------------
 
-    def search(self, board: Board, limits: SearchLimits) -> SearchResult:
+    def search(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits.
 
         Parameters
@@ -199,7 +196,7 @@ class Searcher:
 
         Returns
         -------
-        SearchResult
+        Choice
             With a legal move.
 
         Raises
@@ -220,23 +217,15 @@ class Searcher:
             if probed is not None and self._prober is not None:
                 best = probed[0]
                 if best.score != 0:
-                    told = tuple(line_from(board.copy(), self._prober, best, self._is_over))
-                    spent = wall_clock() - began
-                    return SearchResult(best.move, best.score, 0, 0, 0, told, spent, "tablebase", tbhits)
+                    line = tuple(line_from(board.copy(), self._prober, best, self._is_over))
+                    score, seconds = best.score, wall_clock() - began
+                    return Choice(
+                        best.move, score, mate_in(score), 0, 0, line, tbhits, seconds=seconds, source="tablebase"
+                    )
                 moves = [found.move for found in probed if found.score == 0]
             thought = self.think(self.root(board, moves), limits, started)
             line = self._line_to_the_end(board, thought)
-        return SearchResult(
-            move=line[0],
-            score=thought.score,
-            depth=thought.depth,
-            selective_depth=thought.selective_depth,
-            nodes=thought.nodes,
-            pv=tuple(line),
-            seconds=wall_clock() - began,
-            source="search",
-            tbhits=tbhits + thought.tbhits,
-        )
+        return thought._replace(pv=line, tbhits=tbhits + thought.tbhits, seconds=wall_clock() - began)
 
     def value(self, board: Board, depth: int) -> int:
         """Return the value of a position at a fixed depth with the full window, for comparison with the twin.
@@ -266,15 +255,15 @@ class Searcher:
         """Return whether a search has to end, because its answer is due or somebody said so."""
         return self._is_due() or bool(self._state.stop[0])
 
-    def _line_to_the_end(self, board: Board, thought: Thought) -> list[Move]:
+    def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
-        line = [Move.from_code(code, self.variant.size) for code in thought.line]
-        if abs(thought.score) < PROVEN or len(line) + 2 != MATE - abs(thought.score):
+        line = thought.pv
+        if thought.mate is None or len(line) + 2 != abs(thought.mate):
             return line
         walk = board.copy()
         for move in line:
             walk.push(move)
-        if (walk.turn == board.turn) == (thought.score > 0):
+        if (walk.turn == board.turn) == (thought.mate > 0):
             return line  # a tablebase ended it, where the winner is to move
         for reply in list(walk.legal_moves):
             if self._is_due():
@@ -286,7 +275,7 @@ class Searcher:
                 outcome = walk.outcome()
                 walk.pop()
                 if outcome is not None and outcome.winner == winner:
-                    return [*line, reply, move]
+                    return (*line, reply, move)
             walk.pop()
         return line
 
@@ -314,8 +303,8 @@ class Searcher:
         finally:
             timer.cancel()
 
-    def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Thought:
-        """Return the best move found within limits, in the engine's terms; `search` is this for a `Board`.
+    def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
+        """Return the best move found within limits, no tablebase asked about the root; `search` is this for a `Board`.
 
         Parameters
         ----------
@@ -328,7 +317,7 @@ class Searcher:
 
         Returns
         -------
-        Thought
+        Choice
             With a move of the root.
         """
         started = time.perf_counter() if started is None else started
@@ -341,7 +330,7 @@ class Searcher:
         finally:
             self._crew.dismiss()
 
-    def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Thought:
+    def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Choice:
         """Search by iterations of the first thread, as `think` says."""
         first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
@@ -361,7 +350,7 @@ class Searcher:
                 break
             depth, score = wanted, value
             if self.observer is not None:
-                self.observer(self._thought(best, score, depth, line))
+                self.observer(self._thought(score, depth, line))
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
                 break  # nothing shorter is left to find
             if limits.movetime is not None:
@@ -370,14 +359,15 @@ class Searcher:
                     break
         if best == 0:
             # Not even the first move was searched to its end.
-            best, score, line = root.moves[0], self._estimate(root.array), [root.moves[0]]
-        return self._thought(best, score, depth, line)
+            score, line = self._estimate(root.array), [root.moves[0]]
+        return self._thought(score, depth, line)
 
-    def _thought(self, move: int, score: int, depth: int, line: list[int]) -> Thought:
+    def _thought(self, score: int, depth: int, line: list[int]) -> Choice:
         counters, crew = self._state.counters, self._crew
         selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
         nodes, hits = (int(counters[which]) + crew.count(which) for which in (at.NODES, at.TABLE_HITS))
-        return Thought(move, score, depth, selective, nodes, line, hits)
+        pv = tuple(Move.from_code(code, self.variant.size) for code in line)
+        return Choice(pv[0], score, mate_in(score), depth, nodes, pv, hits, selective_depth=selective)
 
     # -- the state ---------------------------------------------------------------------
 

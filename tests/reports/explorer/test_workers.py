@@ -138,6 +138,9 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
     for function in (deaf, freeze):
         with pytest.raises(MachineError, match=r"longer than 0\.1 seconds"):
             done(own, function, seconds=0.1)
+    os.kill(done(own, niceness)[0], signal.SIGSTOP)  # before its next job
+    with pytest.raises(MachineError, match=r"longer than 0\.1 seconds"):
+        done(own, niceness, seconds=0.1)
     own.close()
     with pytest.raises(MachineError, match="the explorer ends"):
         done(own, niceness)
