@@ -13,7 +13,7 @@ collect_ignore = ["typing/user_code.py"]
 
 # A test asks whether something is right, not whether the machine is quick today; and it asks the same in each run.
 _STEADY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fixed", derandomize=True, database=None, **_STEADY)
+settings.register_profile("fixed", max_examples=40, derandomize=True, database=None, **_STEADY)
 settings.register_profile("fuzz", max_examples=100 * MORE, print_blob=True, **_STEADY)
 
 

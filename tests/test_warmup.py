@@ -65,6 +65,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_after_it_no_command_needs_another_kernel():
     answer = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=1800)
     assert answer.returncode == 0, answer.stderr

@@ -189,8 +189,6 @@ def questions(game: Game, rng: random.Random, *, every: bool = False) -> list[Qu
         asked.append(
             Question(["solve", *own, *threads], lambda answer: game.value(game.variant.start_position, answer["start"]))
         )
-        if drawn(0.3) and game.variant.rules.move_limit is None:
-            asked.append(Question(["reachable", "explain", *own]))
     for name, share, most, change in (("table", 1.0, 6, nullcontext), ("sliced", 0.3, 4, _in_slices)):
         if drawn(share):
             build = ["tablebase", "build", *own, "--men", str(min(men, most)), "--store", name]

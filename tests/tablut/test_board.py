@@ -16,9 +16,10 @@ from tablut.rules import NaiveGame
 from tablut.rules.outcome import Outcome
 from tablut.status import MEANINGS, UNPLAYABLE, Status, position_status
 from tablut.variants import load_variant, variant_names
+from tests.support.effort import examples
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.sampled_from(variant_names()), st.integers(0, 10**6))
 def test_random_games_agree_with_the_plain_rules(name: str, seed: int) -> None:
     chance = random.Random(seed)

@@ -11,6 +11,7 @@ from tablut.rules import NaiveGame, NaivePosition
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import anvils_against_attackers, king_patterns
+from tests.support.effort import examples
 
 CASES = [
     ("ashton", "e5", {"d5 e4 e6 f5"}),
@@ -81,7 +82,7 @@ def naive_cell(cell: int, size: int) -> tuple[int, int]:
     return cell % size, cell // size
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25))
 @given(small_variants(), st.data())
 def test_patterns_are_what_the_plain_rules_capture(variant: Variant, data: st.DataObject) -> None:
     """Attackers in any way around a king: it has fallen to one of them exactly when a pattern is complete."""

@@ -206,10 +206,10 @@ def test_every_answer_about_an_impossible_position_comes_with_a_warning(capsys: 
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("command", [*ANSWERS[:6], ["rank"]], ids=lambda command: "-".join(command[:2]))
-@pytest.mark.parametrize("text", ["9/9/9/9/9/9/9/9/b8 w", "9/9/9/9/3KK4/9/9/9/b8 w", "9/9/9/9/2K1b4/9/9/9/b8 w"])
-def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: list[str], text: str) -> None:
-    assert "cannot be played on" in refusal(capsys, *command, "-p", text)
+@pytest.mark.parametrize("command", [*ANSWERS[:3], ["rank"]], ids=lambda command: "-".join(command[:2]))
+def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: list[str]) -> None:
+    for text in ("9/9/9/9/9/9/9/9/b8 w", "9/9/9/9/3KK4/9/9/9/b8 w", "9/9/9/9/2K1b4/9/9/9/b8 w"):
+        assert "cannot be played on" in refusal(capsys, *command, "-p", text)
 
 
 def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:

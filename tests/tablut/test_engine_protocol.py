@@ -20,6 +20,7 @@ from tablut.play.protocol import Engine, EngineOptions
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS
 from tablut.position import Move
 from tablut.variants import variant_names
+from tests.support.effort import examples
 from tests.support.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,7 +170,7 @@ def test_every_go_has_its_best_move(line: str) -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_a_game_that_goes_on_is_not_played_again(random: Random) -> None:
     """Longer, shorter, other, illegal games in any order: the board is a new engine's; only new moves are made."""
     talk, made = Talk(variant="brandubh"), 0
@@ -231,7 +232,7 @@ def test_options_are_used() -> None:
         Engine(print, EngineOptions(player="nobody"))
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 @given(
     st.one_of(
         st.text(max_size=60),

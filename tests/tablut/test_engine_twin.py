@@ -13,6 +13,7 @@ from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame
 from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants, variant_names
+from tests.support.effort import examples
 from tests.support.placements import letters
 
 # The tables of a board of eleven take a second to make: there are fewer of these.
@@ -70,7 +71,7 @@ def as_integer(words):
 
 @pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
 @given(seed=SEEDS)
-@settings(relaxed, max_examples=15)
+@settings(relaxed, max_examples=examples(4))
 def test_random_play(variant, seed):
     for position in random_play(variant, Random(seed), 40)[::8]:
         assert_twins_agree(variant, position)
@@ -78,13 +79,13 @@ def test_random_play(variant, seed):
 
 @pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
 @given(seed=SEEDS)
-@settings(relaxed, max_examples=40)
+@settings(relaxed, max_examples=examples(10))
 def test_random_placements(variant, seed):
     assert_twins_agree(variant, placement(variant, Random(seed)))
 
 
 @given(variant=random_variants(), seed=SEEDS)
-@settings(relaxed, max_examples=60)
+@settings(relaxed, max_examples=examples(30))
 def test_random_rules(variant, seed):
     random = Random(seed)
     for _ in range(5):
@@ -92,7 +93,7 @@ def test_random_rules(variant, seed):
 
 
 @given(variant=random_terrains(sizes=SIZES), seed=SEEDS)
-@settings(relaxed, max_examples=30)
+@settings(relaxed, max_examples=examples(15))
 def test_random_terrain(variant, seed):
     # Making the tables of a terrain takes longer than asking them.
     random = Random(seed)
@@ -100,17 +101,8 @@ def test_random_terrain(variant, seed):
         assert_twins_agree(variant, placement(variant, random))
 
 
-@pytest.mark.slow
-@given(variant=random_terrains(), seed=SEEDS)
-@settings(relaxed, max_examples=500)
-def test_more_random_terrain(variant, seed):
-    random = Random(seed)
-    for _ in range(10):
-        assert_twins_agree(variant, placement(variant, random))
-
-
 @given(variant=random_terrains(sizes=(3, 5)), seed=SEEDS)
-@settings(relaxed, max_examples=150)
+@settings(relaxed, max_examples=examples(40))
 def test_crowded_small_boards(variant, seed):
     # Where sides are left without a move, castles are besieged and kings are surrounded.
     random = Random(seed)
@@ -120,7 +112,7 @@ def test_crowded_small_boards(variant, seed):
 
 @pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
 @given(data=st.data(), seed=SEEDS)
-@settings(relaxed, max_examples=2)
+@settings(relaxed, max_examples=examples(2))
 def test_packing_is_the_documented_integer(size, data, seed):
     # Of a variant, only the size and the cells that pieces may stand on matter: few tables, many placements.
     variant, random = data.draw(random_terrains(sizes=(size,))), Random(seed)
@@ -134,7 +126,7 @@ def test_packing_is_the_documented_integer(size, data, seed):
 
 @pytest.mark.parametrize("name", [None, *variant_names()])
 @given(data=st.data(), seed=SEEDS)
-@settings(relaxed, max_examples=8)
+@settings(relaxed, max_examples=examples(4))
 def test_canonical_is_the_least_of_all_images(name, data, seed):
     # Shipped games have groups of their own; random terrain has hardly any, and sizes that no game has.
     variant = data.draw(random_terrains(sizes=(3, 3, 3, 11))) if name is None else load_variant(name)
@@ -155,7 +147,7 @@ def test_canonical_is_the_least_of_all_images(name, data, seed):
 
 
 @given(variant=random_variants(), seed=SEEDS)
-@settings(relaxed, max_examples=25)
+@settings(relaxed, max_examples=examples(12))
 def test_perft_is_invariant_under_symmetry(variant, seed):
     engine, size = engine_for(variant), variant.size
     position = placement(variant, Random(seed))
@@ -180,7 +172,7 @@ def test_perft_is_invariant_under_symmetry(variant, seed):
 
 
 @given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=SEEDS)
-@settings(relaxed, max_examples=40)
+@settings(relaxed, max_examples=examples(10))
 def test_applied_perft_is_the_naive_walk(variant, seed):
     """Nodes, captures, outcomes and the sum of keys, two plies deep."""
     game, engine = NaiveGame(variant), engine_for(variant)

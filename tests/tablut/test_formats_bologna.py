@@ -72,22 +72,6 @@ def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
         state.position()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"^state '': not JSON \(Expecting value\)"),
-        ("[" * 100_000, r"not JSON \(too large or too deep\)|not JSON"),
-        ("[1]", "expected a JSON object"),
-        ('{"turn": "W"}', "turn 'W': expected one of"),
-        ('{"turn": "WHITE", "board": [[], []]}', "board: expected a list of 9 rows .*, not 2 rows"),
-    ],
-)
-def test_what_is_no_state(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        bologna.read_state(text)
-    assert len(str(caught.value)) < 200
-
-
 def test_what_is_wrong_with_a_board_is_named() -> None:
     def refused(rows: object, message: str) -> None:
         with pytest.raises(InputError, match=message):
@@ -105,20 +89,6 @@ def test_a_clients_move() -> None:
     assert (str(move), side) == ("e4-f4", "b")
     assert bologna.read_move('{"from":"a1","to":"a2"}')[1] is None
     assert bologna.read_move('{"from":"a1","to":"a2","turn":null}')[1] is None
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("e4-e5", "^move 'e4-e5': not JSON"),
-        ('{"to": "a2"}', "^move: from None: expected a square such as e4"),
-        ('{"from": "a1", "to": "j1"}', "^move: to: square 'j1': expected a1 to i9"),
-        ('{"from": "a1", "to": "a2", "turn": "W"}', "^move: turn 'W': expected WHITE or BLACK"),
-    ],
-)
-def test_what_is_no_clients_move(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        bologna.read_move(text)
 
 
 def test_a_log_in_english() -> None:

@@ -78,42 +78,7 @@ def test_two_digit_ranks_of_the_largest_board() -> None:
     assert str(mcgill.read_move("0 10 10 10 1", 11)[0]) == "k11-k1"
 
 
-@pytest.mark.parametrize("text", ["", "d5", "d5-", "d5d7", "d5-d7", "d5-77x", "5d-7", "d5-7 ", "d5–7", "d٥-7"])
-def test_what_is_no_short_move(text: str) -> None:
-    with pytest.raises(InputError, match=r"^move '.*': expected a square, a dash and the new rank or file"):
-        berkeley.read_move(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "square"), [("j5-7", "j5"), ("d0-7", "d0"), ("d5-0", "d0"), ("d5-10", "d10"), ("d5-z", "z5")]
-)
-def test_short_moves_off_the_board(text: str, square: str) -> None:
-    with pytest.raises(InputError, match=f"^move '{text}': square '{square}': expected a1 to i9"):
-        berkeley.read_move(text)
-
-
-@pytest.mark.parametrize("text", ["d5-5", "d5-d"])
-def test_a_short_move_that_stays(text: str) -> None:
-    with pytest.raises(InputError, match="stays on d5"):
-        berkeley.read_move(text)
-
-
 @pytest.mark.parametrize("squares", [(0, 10), (5, 5)])
 def test_a_move_that_the_short_notation_cannot_say(squares: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="along one rank or one file"):
         berkeley.write_move(Move(*squares, 9))
-
-
-@pytest.mark.parametrize(
-    "text", ["", "4 0 2 0", "4 0 2 0 0 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 x 0", "4 0 2 ² 0", "4 0 2 00009 0"]
-)
-def test_what_are_no_five_numbers(text: str) -> None:
-    with pytest.raises(InputError, match=r"^move '.*': expected five numbers"):
-        mcgill.read_move(text)
-
-
-def test_five_numbers_off_the_board_or_without_a_player() -> None:
-    with pytest.raises(InputError, match="there is no row or column 9; they go from 0 to 8"):
-        mcgill.read_move("4 0 9 0 0")
-    with pytest.raises(InputError, match=r"player 2; expected five numbers.*0 \(black\) or 1 \(white\)"):
-        mcgill.read_move("4 0 2 0 2")

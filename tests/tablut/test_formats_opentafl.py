@@ -61,25 +61,6 @@ def test_runs_of_two_digits() -> None:
     assert position.rows()[-2] == "." * 10 + "b"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected an OpenTafl string"),
-        ("/4/4/4/4/", "has 4 rows; boards have an odd side from 3 to 11"),
-        ("/3/4/3/", r"row '4' \(rank 2\) has 4 cells; the board has 3"),
-        ("/3/99999999999999999999/3/", r"\(rank 2\) has 4 cells"),
-        ("/3/b2/3/", r"row 'b2' \(rank 2\) has 'b'; expected t T K and numbers"),
-        ("/3/03/3/", "has '03'; expected"),
-        ("/3/n2/3/", r"row 'n2' \(rank 2\) has knights, 'n'; known: t T K"),
-    ],
-)
-def test_what_is_no_position(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        opentafl.read_position(text, "w")
-    assert repr(text) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_a_position_for_another_board() -> None:
     with pytest.raises(InputError, match="has 3 rows; the board has 9"):
         opentafl.read_position("/3/3/3/", "w", 9)
@@ -103,23 +84,6 @@ def test_moves(text: str, read: str) -> None:
     move = opentafl.read_move(text, 9)
     assert str(move) == read
     assert (move.captures is None) == ("x" not in text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected two squares such as d4-d6"),
-        ("e4-e7x", "expected two squares"),
-        ("e4-z7", "square 'z7': expected a1 to i9"),
-        ("ce6^e8", r"'\^' is a jump or a berserk move"),
-        ("Ne6^=e8", r"'\^=' is a jump"),
-        ("e6-e8xce7", "commanders, 'c'"),
-    ],
-)
-def test_what_is_no_move(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        opentafl.read_move(text, 9)
-    assert str(caught.value).startswith(f"move {text!r}: ")
 
 
 # -- openTafl's rules strings: what they become, and what no rule field can say ----------

@@ -121,25 +121,6 @@ def test_a_log_may_be_in_latin_1_and_nothing_else() -> None:
         read_record(NATIVE.replace("Anna", "Ann\u00e9").encode("latin-1"))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"^record '': expected tags such as \[Variant"),
-        ('[White "Anna"] 1. e4-f4', r"expected a tag such as \[Variant \"ashton\"\]"),
-        ('[Variant "asthon"]', "did you mean 'ashton'"),
-        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White comes twice"),
-        ('[Variant "ashton"] 1. e4-j4', "ply 1: move 'e4-j4': square 'j4': expected a1 to i9"),
-        ('[Variant "ashton"] 1. e4-f4 hello', "ply 2: move 'hello': expected two squares"),
-        ('[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', r"3\. follows 2 moves"),
-        ('[Variant "ashton"] [Result "white"] black', "ends with 'black', and its tag Result says 'white'"),
-    ],
-)
-def test_what_is_no_record_of_ours(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read_record(text)
-    assert "\n" not in str(caught.value)
-
-
 def test_an_opentafl_record() -> None:
     record = read_record(OTG)
     assert isinstance(record.variant, Variant)
@@ -186,23 +167,6 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
     assert '[Variant "brandubh"]' in write_record(record)
     moved = read_record(otg("", rules=rules.replace("/3t3/3t3/3T3/", "/3t3/4t2/3T3/")), load_variant("brandubh"))
     assert str(moved.start) == "3b3/3b3/3w3/bbwKwbb/3w3/4b2/3b3 b"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[date:2020.01.01]\n", r"has no tag \[rules:dim:… start:…\]"),
-        (otg("", "[result:white]\n"), r"tag result 'white': expected 1 \(attackers\), 0, -1"),
-        (otg("d1-e1 c4-c5"), "line 'd1-e1 c4-c5': expected a turn such as 1. d1-e1 c4-c5"),
-        (otg("2. d1-e1"), "turn 2 follows 0 moves"),
-        (otg("1. d1-e1 c4-z5"), "turn 1: move 'c4-z5': square 'z5': expected a1 to g7"),
-        (otg("", "[position:/7/]\n"), "has 1 rows; the board has 7"),
-    ],
-)
-def test_what_is_no_opentafl_record(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read_record(text)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_log_becomes_a_record_of_ours() -> None:

@@ -15,6 +15,7 @@ from tablut.status import position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
+from tests.support.effort import examples
 
 
 @pytest.mark.parametrize(("cells", "length"), [(7, 0), (7, 1), (7, 3), (7, 7), (9, 4)])
@@ -48,7 +49,7 @@ def test_ranks_of_a_small_board(name: str, step: int) -> None:
         assert index.rank(position) == rank
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(20))
 @given(small_variants(size=3, most_attackers=3, most_defenders=2))
 def test_all_ranks_of_any_rules(variant: Variant) -> None:
     index = PlacementIndex(variant)

@@ -27,6 +27,7 @@ from tablut.rules import NaiveGame
 from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
+from tests.support.effort import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,6 +116,57 @@ def test_no_parser_takes_more_than_linear_time(name: str) -> None:
                 assert spent < SECONDS, f"{name}: {spent:.1f} s for {beginning[-40:]!r} + {unit!r} * n + {end!r}"
 
 
+# A parser, a text that it refuses, and the part of the text, or what is missing, that the one line names.
+REFUSED = [
+    *(("Position.parse", text, words) for text, words in (
+        ("", "is empty"), ("3bbb3/4b4", "add ' w' or ' b'"), (START.replace("/4w4", "", 1), "has 8 rows"),
+        (START.replace("3bbb3", "4bbb3", 1), "row '4bbb3' has 10 cells"), (START.replace("K", "Q"), "'Q'"),
+        (START.replace("3bbb3", "03bbb3", 1), "a run of 03"), (f"{START} note", "name=value"),
+        ("...\n.K.\n...\nw", "3 rows"),
+    )),
+    *(("MoveText.parse", text, "move") for text in ("", "e4-", "e4-e10", "e4-j4", "e0-e1", "Ke4-e5", "e4-e5x")),
+    *(("berkeley.read_move", text, "the new rank or file") for text in ("", "d5-", "d5d7", "d5-77x", "d5–7", "d٥-7")),
+    ("berkeley.read_move", "j5-7", "square 'j5'"), ("berkeley.read_move", "d5-10", "square 'd10'"),
+    ("berkeley.read_move", "d5-d", "stays on d5"),
+    *(("mcgill.read_move", text, "five numbers") for text in ("", "4 0 2 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 ² 0")),
+    ("mcgill.read_move", "4 0 9 0 0", "row or column 9"), ("mcgill.read_move", "4 0 2 0 2", "player 2"),
+    *(("opentafl.read_position", text, words) for text, words in (
+        ("", "''"), ("/4/4/4/4/", "has 4 rows"), ("/3/4/3/", "row '4' (rank 2) has 4 cells; the board has 3"),
+        ("/3/99999999999999999999/3/", "(rank 2) has 4 cells"), ("/3/03/3/", "'03'"), ("/3/n2/3/", "knights, 'n'"),
+    )),
+    *(("opentafl.read_move", text, words) for text, words in (
+        ("", "''"), ("e4-e7x", "two squares"), ("e4-z7", "'z7'"), ("ce6^e8", "'^'"), ("e6-e8xce7", "commanders, 'c'"),
+    )),
+    *(("bologna.read_state", text, words) for text, words in (
+        ("", "not JSON"), ("[" * 100_000, "not JSON"), ("[1]", "JSON object"), ('{"turn": "W"}', "turn 'W'"),
+        ('{"turn": "WHITE", "board": [[], []]}', "not 2 rows"),
+    )),
+    *(("bologna.read_move", text, words) for text, words in (
+        ("e4-e5", "not JSON"), ('{"to": "a2"}', "from None"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
+        ('{"from": "a1", "to": "a2", "turn": "W"}', "turn 'W'"),
+    )),
+    *(("read_record", text, words) for text, words in (
+        ("", "''"), ('[White "Anna"] 1. e4-f4', '[Variant "ashton"]'), ('[Variant "asthon"]', "'ashton'"),
+        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White comes twice"),
+        ('[Variant "ashton"] 1. e4-j4', "ply 1: move 'e4-j4': square 'j4'"),
+        ('[Variant "ashton"] 1. e4-f4 hello', "ply 2: move 'hello'"),
+        ('[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', "3. follows 2 moves"),
+        ('[Variant "ashton"] [Result "white"] black', "'black'"),
+        ("[date:2020.01.01]\n", "[rules:dim:… start:…]"), (f"[result:white]\n[rules:{RULES}]\n", "'white'"),
+        (f"[rules:{RULES}]\n\nd1-e1 c4-c5", "'d1-e1 c4-c5'"), (f"[rules:{RULES}]\n\n2. d1-e1", "turn 2 follows 0"),
+        (f"[rules:{RULES}]\n\n1. d1-e1 c4-z5", "'z5'"), (f"[position:/7/]\n[rules:{RULES}]\n", "has 1 rows"),
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "named"), REFUSED, ids=lambda value: value[:40])
+def test_what_a_parser_refuses_is_named(name: str, text: str, named: str) -> None:
+    with pytest.raises(TablutError) as caught:
+        PARSERS[name][0](text)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 SAMPLES = [path.read_bytes().decode("utf-8", errors="replace") for path in [*RECORDS, *VARIANTS[:4], *HOSTILE]]
 SAMPLES = [text for text in SAMPLES if len(text) < 6000] + [START, STATE, RULES, "e4-e7xe8", "d5-7", "1 1 1 2 0", TURN]
 
@@ -131,7 +183,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(sorted(PARSERS)), st.text(max_size=60) | mutated())
 @example("parse_square", "e" + "9" * 5000)
 @example("MoveText.parse", "e4-e²")

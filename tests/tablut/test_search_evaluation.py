@@ -24,6 +24,7 @@ from tablut.play.search.weights import (
 from tablut.rules import NaiveGame
 from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants
+from tests.support.effort import examples
 from tests.support.placements import letters
 from tests.twins.search import NaiveSearch
 
@@ -72,7 +73,7 @@ def test_the_evaluation_is_the_sum_of_its_terms(variant):
 
 
 @given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))
-@settings(relaxed, max_examples=15)
+@settings(relaxed, max_examples=examples(8))
 def test_the_evaluation_of_a_users_rules(variant, seed):
     random = Random(seed)
     assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
@@ -86,7 +87,7 @@ def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
 
 
 @given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))
-@settings(relaxed, max_examples=12)
+@settings(relaxed, max_examples=examples(6))
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)
     position, weights = placement(variant, random), some_weights(random)
