@@ -434,11 +434,9 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
         raise InputError(f"says that it is game {tags.get('Game')}")
     try:
         seconds, longest = (_pair(tags[name], float) for name in ("Seconds", "Slowest"))
-        moves = tuple(said.move for said in record.moves)
-        winner = record.result or "draw"
-        game = PlayedGame(
-            moves, winner, tags["Termination"], tags.get("Fault"), seconds, _pair(tags["Nodes"], int), longest
-        )
+        nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
+        end, fault = tags["Termination"], tags.get("Fault")
+        game = PlayedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest)
         whole = record_text(plan, number, game) == text
     except (KeyError, ValueError):
         whole = False
@@ -450,8 +448,8 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
     if moves[: len(opening)] != tuple(opening):
         raise InputError("does not begin with the opening of its pair")
     outcome = replayed.board.outcome()
-    if game.termination != (outcome.termination if outcome else game.termination if game.termination in ENDS else ""):
-        raise InputError(f"says that it ended by {excerpt(game.termination)}, and it did not")
+    if end not in (ENDS if outcome is None else (outcome.termination,)):
+        raise InputError(f"says that it ended by {excerpt(end)}, and it did not")
     return game
 
 

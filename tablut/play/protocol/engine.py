@@ -19,8 +19,8 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player
-from tablut.play.search.limits import MAX_PLY, MOST_THREADS, SearchLimits
-from tablut.running.machine import check_memory
+from tablut.play.search.limits import MAX_PLY, SearchLimits
+from tablut.running.machine import MOST_THREADS, check_memory
 from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
