@@ -11,6 +11,7 @@ import typer
 
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
+from tablut.running.machine import MOST_THREADS
 from tablut.status import check_playable, position_status, reasons
 from tablut.store import files
 from tablut.store.files import excerpt
@@ -44,7 +45,7 @@ def seed_option(text: str) -> Any:
 
 def threads_option(text: str) -> Any:
     """Return the option ``--threads``."""
-    return typer.Option("--threads", min=1, max=1024, help=text)
+    return typer.Option("--threads", min=1, max=MOST_THREADS, help=text)
 
 
 def material_option(text: str) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
 import re
 import shlex
 import subprocess
@@ -153,8 +152,6 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
         for given in numbers:
             if isinstance(given, int) and abs(given) > _LARGEST:
                 raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
-            if name == "threads" and isinstance(given, int) and given > (most := max(64, 4 * (os.cpu_count() or 1))):
-                raise InputError(f"--threads {given}: at most {most} here; more would only wait for one another")
             if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
                 raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LONGEST:,.0f}")
             if isinstance(given, float) and not math.isfinite(given):

@@ -6,12 +6,23 @@ import ctypes
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+MOST_THREADS: Final = 256
+"""That any work is shared out to; more would only wait for one another."""
+
+
+def check_threads(threads: int) -> int:
+    """Return a number of threads, having checked it."""
+    if not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
+    return threads
 
 
 def physical_memory() -> int | None:

@@ -19,10 +19,10 @@ from tablut.errors import InputError, MachineError
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
-from tablut.play.search.limits import MOST_THREADS
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import Entry, empty_table
 from tablut.prober import find_prober
+from tablut.running.machine import MOST_THREADS
 from tablut.variants import load_variant, variant_names
 from tests.support.waiting import PATIENCE, eventually, stopping
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from tablut.cli.options import PositionOption, VariantOption, read_position, seed_option, threads_option
+from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position, seed_option, threads_option
 from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress
 from tablut.errors import InputError
@@ -77,8 +77,8 @@ class GameOptions(Budget):
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
         check_contestants(everyone, rules)
-        if self.store is not None and Path(self.store).exists() and not Path(self.store).is_dir():
-            raise InputError(f"--store {self.store}: is no folder")
+        if self.store is not None:
+            check_folder(Path(self.store), "--store")
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:

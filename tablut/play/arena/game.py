@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tablut.position import Move, Position
     from tablut.variants import Variant
 
-BLAMED: Final = ("crash", "illegal", "time")
-"""Terminations that the loser alone is to blame for."""
+ENDS: Final = ("crash", "illegal", "time", "ply_cap")
+"""Terminations that are not by the rules: the first three are a fault of the loser."""
 
 Winner = Literal["white", "black", "draw"]
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.game import BLAMED, PlayedGame, Seat, play_game
+from tablut.play.arena.game import ENDS, PlayedGame, Seat, play_game
 from tablut.play.arena.plan import close_player
 from tablut.play.arena.programs import IdlePrograms
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record, write_record
+from tablut.records.native import replay
 from tablut.results import Result
 from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import child, lock_folder, read_text, remove_temporaries, write_text
+from tablut.store.files import child, excerpt, lock_folder, read_text, remove_temporaries, write_text
+from tablut.store.records import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tablut.play.arena.plan import MatchPlan
     from tablut.position import Move
+
+Number = TypeVar("Number", int, float)
 
 
 class Played(NamedTuple):
@@ -260,7 +262,8 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
     """Return a game of a match, from the folder or played and kept."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
-    game = None if folder is None else read_game(folder, plan, number, opening)
+    path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
+    game = None if path is None else read_game(path, plan, number, opening)
     if game is None:
         with ExitStack() as stack:
             seats = []
@@ -271,8 +274,8 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
             game = play_game(
                 plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
             )
-        if folder is not None:
-            save_game(folder, plan, number, game)
+        if path is not None:
+            write_text(path, record_text(plan, number, game))
     return Played(number, pairing.first_is_white, game)
 
 
@@ -379,27 +382,25 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     )
 
 
-# ------------------------------------------------------------------------------------------
-# Games of a match as records on a disk: written when a game has ended, checked when they are read
+# -- games of a match as records on a disk: written when a game has ended, checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags say
-# which game of which match it is. What is read is replayed, move by move, and compared
-# with its plan: a record of another match, or an edited one, is named and not counted.
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags say which game of which
+# match it is, and hold the digest of all that it says. What is read must be, letter for letter, what this match writes
+# of such a game, and every claim must hold by the rules: a record of another match, or an edited one, is not counted.
 
 
 _BYTES: Final = 1 << 20
 """Most bytes of a record of one game."""
-_NUMBERS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 
 
-def record_of(plan: MatchPlan, number: int, game: PlayedGame) -> GameRecord:
+def record_text(plan: MatchPlan, number: int, game: PlayedGame) -> str:
     """Return the record of a game."""
-    pairing = plan.pairing(number)
-    white, black = (plan.first, plan.second) if pairing.first_is_white else (plan.second, plan.first)
+    first, second = plan.first.text, plan.second.text
+    white_first = plan.pairing(number).first_is_white
     tags = {
-        "White": white.text,
-        "Black": black.text,
+        "White": first if white_first else second,
+        "Black": second if white_first else first,
         "Match": plan.digest,
         "Game": str(number),
         "Termination": game.termination,
@@ -409,89 +410,49 @@ def record_of(plan: MatchPlan, number: int, game: PlayedGame) -> GameRecord:
     }
     if game.fault is not None:
         tags["Fault"] = game.fault
+    tags["Digest"] = digest_of([tags, [str(move) for move in game.moves], game.winner])
     moves = tuple(MoveText(move, None) for move in game.moves)
-    tags["Digest"] = _digest(tags, game.moves, game.winner)
-    return GameRecord(tags, plan.variant, plan.start, moves, game.winner)
+    return write_record(GameRecord(tags, plan.variant, plan.start, moves, game.winner))
 
 
-def _digest(tags: dict[str, str], moves: Sequence[Move], winner: str) -> str:
-    body = [f"{name} {value}" for name, value in sorted(tags.items()) if name != "Digest"]
-    return hashlib.sha256("\n".join([*body, *map(str, moves), winner]).encode()).hexdigest()
-
-
-def save_game(folder: Path, plan: MatchPlan, number: int, game: PlayedGame) -> None:
-    """Write the record of a game into the folder of its match."""
-    write_text(child(folder, _name(number), "match"), write_record(record_of(plan, number, game)))
-
-
-def _name(number: int) -> str:
-    return f"game-{number:06d}.txt"
-
-
-def read_game(folder: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame | None:
+def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame | None:
     """Return a game that was played already, or None if it was not."""
-    path = child(folder, _name(number), "match")
     if not path.exists():
         return None
-    shown = f"game record '{path}'"
     try:
-        record = read_record(read_text(path, "game record", _BYTES), plan.variant)
-        game = _held_to_plan(record, plan, number, opening)
+        return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening)
     except InputError as error:
-        raise InputError(f"{shown}: {error}; remove the file and the game is played again") from error
-    return game
+        raise InputError(f"game record '{path}': {error}; remove the file and the game is played again") from error
 
 
-def _held_to_plan(record: GameRecord, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame:
-    tags = dict(record.tags)
+def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame:
+    record = read_record(text, plan.variant)
+    tags = record.tags
     if tags.get("Match") != plan.digest:
         raise InputError("is of another match")
     if tags.get("Game") != str(number):
         raise InputError(f"says that it is game {tags.get('Game')}")
-    moves = tuple(said.move for said in record.moves)
-    termination, winner = tags.get("Termination", ""), record.result or "none"
-    # A record spells its rules out where they do not ship; the tags below are those of a match.
-    own = {name: value for name, value in tags.items() if name not in ("Rules", "Digest")}
-    if tags.get("Digest") != _digest(own, moves, winner):
+    try:
+        seconds, longest = (_pair(tags[name], float) for name in ("Seconds", "Slowest"))
+        nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
+        end, fault = tags["Termination"], tags.get("Fault")
+        game = PlayedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest)
+        whole = record_text(plan, number, game) == text
+    except (KeyError, ValueError):
+        whole = False
+    if not whole:
         raise InputError("was changed after it was written")
-    board = Board(plan.variant, plan.start)
-    for move in moves:
-        if board.outcome() is not None:
-            raise InputError("goes on after the end of the game")
-        board.push(move)
+    replayed = replay(record)
+    if replayed.problems:
+        raise InputError(replayed.problems[0])
     if moves[: len(opening)] != tuple(opening):
         raise InputError("does not begin with the opening of its pair")
-    _check_end(board, plan, termination, winner)
-    pairs = {name: _pair(tags, name) for name in ("Seconds", "Slowest", "Nodes")}
-    return PlayedGame(
-        moves,
-        winner,  # type: ignore[arg-type]
-        termination,
-        tags.get("Fault"),
-        pairs["Seconds"],
-        (int(pairs["Nodes"][0]), int(pairs["Nodes"][1])),
-        pairs["Slowest"],
-    )
+    outcome = replayed.board.outcome()
+    if end not in (ENDS if outcome is None else (outcome.termination,)):
+        raise InputError(f"says that it ended by {excerpt(end)}, and it did not")
+    return game
 
 
-def _check_end(board: Board, plan: MatchPlan, termination: str, winner: str) -> None:
-    """Compare the claimed end of a game with what the rules, or a fault of the side to move, make of it."""
-    outcome = board.outcome()
-    found: tuple[str, str]
-    if outcome is not None:
-        found = (outcome.termination, outcome.winner or "draw")
-    elif termination in BLAMED:
-        found = (termination, "black" if board.turn == "white" else "white")
-    elif plan.most_plies is not None and board.ply >= plan.most_plies:
-        found = ("ply_cap", "draw")
-    else:
-        raise InputError(f"has no end: {termination!r} is none here")
-    if (termination, winner) != found:
-        raise InputError(f"says {winner} by {termination}, and it is {found[1]} by {found[0]}")
-
-
-def _pair(tags: dict[str, str], name: str) -> tuple[float, float]:
-    found = tags.get(name, "").split(" ")
-    if len(found) != 2 or not all(_NUMBERS.fullmatch(part) for part in found):
-        raise InputError(f"tag {name}: expected two numbers")
-    return float(found[0]), float(found[1])
+def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
+    first, second = text.split()
+    return read(first), read(second)

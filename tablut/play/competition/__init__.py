@@ -1,7 +1,7 @@
 """The Bologna competition: a client that plays on its server, and a server that speaks the same protocol.
 
-`frames` is the layer of bytes, `thinking` keeps the clock, `client` plays a game,
-`match` knows what a message means for a game, `referee` serves games to two clients.
+`wire` is the layer of bytes, `client` plays a game and keeps its clock, `referee` serves games to two clients and
+knows what a message means for a game.
 """
 
 from tablut.play.competition.cli import write_player_script

@@ -1,4 +1,4 @@
-"""A server of the competition's protocol: two seats, one game after the other, one thread that never blocks.
+"""A server of the competition's protocol: two seats, one game after the other, on the streams of asyncio.
 
 White connects to one port, black to another; each says its name and then gets the state
 after every ply. Whatever a player sends or does not send, the game goes on or ends, and
@@ -11,28 +11,28 @@ system's queue, and is turned away where no game is left.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import re
-import selectors
 import socket
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import IllegalMoveError, InputError, MachineError, TablutError
 from tablut.formats import bologna
 from tablut.notation import square_name
-from tablut.play.competition.wire import MOST_BYTES, PORTS, Connection, say_goodbye
+from tablut.play.competition.wire import PORTS, Connection, FrameError
 from tablut.records.bologna import LogWriter
 from tablut.store.files import check_output, child, write_text
 from tablut.variants import shipped_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
     from tablut.formats.bologna import Turn
@@ -45,6 +45,10 @@ _GOODBYE: Final = 1.0
 _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
+_LAST_LOOK: Final = 0.05
+"""Seconds for a move that is there when the time is up to be read: it is in time."""
+
+Seats: TypeAlias = "dict[Side, Connection]"
 
 
 class NoPlayersError(TablutError):
@@ -161,9 +165,8 @@ class Referee:
         self._variant = variant
         self._settings = settings = (settings or RefereeSettings()).checked()
         self._tell = tell
-        self._selector = selectors.DefaultSelector()
+        self._runner = asyncio.Runner()
         self._listeners: dict[Side, socket.socket] = {}
-        self._more = False
         self.match: Match | None = None
         try:
             self._listeners["w"] = _listen(settings.host, settings.port_white)
@@ -180,7 +183,7 @@ class Referee:
 
     def close(self) -> None:
         """Stop listening."""
-        self._selector.close()
+        self._runner.close()
         for listener in self._listeners.values():
             listener.close()
 
@@ -220,19 +223,21 @@ class Referee:
         OutputError
             If the log cannot be written.
         """
+        return self._runner.run(self._play(last))
+
+    async def _play(self, last: bool) -> PlayedGame:
         self.match = None
-        seats = self._gather()
-        self._more = not last
+        seats = await self._gather()
         try:
             names = {side: seats[side].name or _NOBODY[side] for side in _SIDES}
             self.match = match = Match(
                 self._variant, names, repeats=self._settings.repeats, errors=self._settings.errors
             )
             self._tell(f"{names['w']} (white) against {names['b']} (black)")
-            self._run(match, seats)
+            await self._run(match, seats, last)
             return self.game()
         finally:
-            self._settle(seats)
+            await asyncio.gather(*(connection.leave(_GOODBYE) for connection in seats.values()))
 
     def game(self) -> PlayedGame:
         """Return the game that is played, or was played last.
@@ -253,163 +258,111 @@ class Referee:
 
     # -- the players come --------------------------------------------------------------
 
-    def _gather(self) -> dict[Side, Connection]:
+    async def _accept(self, side: Side) -> Connection:
+        """Return the next player in the system's queue."""
+        sock, _ = await asyncio.get_running_loop().sock_accept(self._listeners[side])
+        return Connection(*await asyncio.open_connection(sock=sock), time.monotonic())
+
+    async def _gather(self) -> Seats:
         """Return both players, their names known."""
-        seats: dict[Side, Connection] = {}
+        seats: Seats = {}
         until = time.monotonic() + self._settings.wait
-        for side, listener in self._listeners.items():
-            self._selector.register(listener, selectors.EVENT_READ, side)
         try:
-            while any(side not in seats or seats[side].name is None for side in _SIDES):
-                now = time.monotonic()
-                if now >= until:
-                    missing = " and ".join(SIDE_NAMES[side] for side in _SIDES if side not in seats)
-                    raise NoPlayersError(f"{missing or 'a player'} did not come within {self._settings.wait:g} s")
-                for connection in list(seats.values()):
-                    if connection.name is None and now > connection.since + self._settings.timeout:
-                        self._turn_away(seats, connection, "did not say its name in time")
-                for key, _ in self._selector.select(min(until - now, _LONGEST_WAIT)):
-                    if isinstance(key.data, Connection):
-                        self._introduce(seats, key.data)
-                    else:
-                        self._seat(seats, key.data)
+            async with _beside(*(self._seat(seats, side) for side in _SIDES)):
+                while any(side not in seats or seats[side].name is None for side in _SIDES):
+                    now = time.monotonic()
+                    if now >= until:
+                        missing = " and ".join(SIDE_NAMES[side] for side in _SIDES if side not in seats)
+                        raise NoPlayersError(f"{missing or 'a player'} did not come within {self._settings.wait:g} s")
+                    for side, connection in list(seats.items()):
+                        if connection.name is None and now > connection.since + self._settings.timeout:
+                            self._turn_away(seats, side, "did not say its name in time")
+                    await asyncio.sleep(_LAST_LOOK)
         except BaseException:
             for connection in seats.values():
                 connection.close()
             raise
-        finally:
-            self._forget_all()
         return seats
 
-    def _seat(self, seats: dict[Side, Connection], side: Side) -> None:
-        try:
-            sock, _ = self._listeners[side].accept()
-        except OSError:
-            return  # it left before it was let in
-        connection = seats[side] = Connection(sock, side, time.monotonic())
-        # The next one in the queue waits until this one has left.
-        self._selector.unregister(self._listeners[side])
-        self._selector.register(sock, selectors.EVENT_READ, connection)
+    async def _seat(self, seats: Seats, side: Side) -> None:
+        """Have one player after the other take a seat; the next one in the queue waits until this one has left."""
+        while True:
+            connection = seats[side] = await self._accept(side)
+            try:
+                if (text := await connection.receive()) is not None:
+                    connection.name = bologna.read_name(text) or _NOBODY[side]
+                    self._tell(f"{SIDE_NAMES[side]} is {connection.name}")
+                early = text is not None and await connection.overhear()
+                reason = "talks before the game begins" if early else "left before the game began"
+            except InputError as error:
+                reason = str(error)
+            if seats.get(side) is connection:
+                self._turn_away(seats, side, reason)
 
-    def _introduce(self, seats: dict[Side, Connection], connection: Connection) -> None:
-        connection.read()
-        if connection.gone:
-            self._turn_away(seats, connection, "left before the game began")
-            return
-        if connection.talks_early():
-            self._turn_away(seats, connection, "talks before the game begins")
-            return
-        if connection.name is not None:
-            return  # what it says before the game is looked at then
-        try:
-            text = next(connection.messages(), None)
-            if text is None:
-                return
-            connection.name = bologna.read_name(text) or _NOBODY[connection.side]
-        except InputError as error:
-            self._turn_away(seats, connection, str(error))
-            return
-        self._tell(f"{SIDE_NAMES[connection.side]} is {connection.name}")
-
-    def _turn_away(self, seats: dict[Side, Connection], connection: Connection, reason: str) -> None:
+    def _turn_away(self, seats: Seats, side: Side, reason: str) -> None:
         """Close a connection before the game, and open its seat again."""
-        self._tell(f"{SIDE_NAMES[connection.side]}: turned away: {reason}")
-        self._selector.unregister(connection.socket)
-        connection.close()
-        del seats[connection.side]
-        self._selector.register(self._listeners[connection.side], selectors.EVENT_READ, connection.side)
+        self._tell(f"{SIDE_NAMES[side]}: turned away: {reason}")
+        seats.pop(side).close()
+
+    async def _refuse(self, side: Side) -> None:
+        """Turn away whoever else comes."""
+        while True:
+            connection = await self._accept(side)
+            self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+            await connection.leave(_GOODBYE)
 
     # -- the game ----------------------------------------------------------------------
 
-    def _run(self, match: Match, seats: dict[Side, Connection]) -> None:
-        for connection in seats.values():
-            self._selector.register(connection.socket, connection.events, connection)
-        if not self._more:
-            for side, listener in self._listeners.items():
-                self._selector.register(listener, selectors.EVENT_READ, side)
-        try:
+    async def _run(self, match: Match, seats: Seats, last: bool) -> None:
+        # One message waits; a player that sends more waits itself.
+        inbox: asyncio.Queue[tuple[Side, str | FrameError | None]] = asyncio.Queue(1)
+        tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
+        async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
             self._send(match, seats)
             deadline = time.monotonic() + self._settings.timeout
             while match.verdict is None:
-                ply = match.board.ply
-                # What a player sent before the game began, or behind another message, is there already.
-                for connection in seats.values():
-                    self._hear(match, seats, connection)
-                if match.verdict is None and match.board.ply == ply:
+                ply, left = match.board.ply, deadline - time.monotonic()
+                try:
                     # What has come in is looked at before the clock: a move that is there is in time.
-                    late = time.monotonic() >= deadline
-                    self._wait(match, seats, 0.0 if late else deadline - time.monotonic())
-                    if late and match.verdict is None and match.board.ply == ply:
-                        match.expire()
+                    async with asyncio.timeout(min(max(left, _LAST_LOOK), _LONGEST_WAIT)):
+                        side, message = await inbox.get()
+                except TimeoutError:
+                    pass
+                else:
+                    self._take(match, seats, side, message)
                 if match.board.ply != ply:
                     deadline = time.monotonic() + self._settings.timeout
+                elif left <= 0:
+                    match.expire()
             self._send(match, seats)
             self._tell_end(match)
-        finally:
-            self._forget_all()
 
-    def _wait(self, match: Match, seats: dict[Side, Connection], seconds: float) -> None:
-        """Wait for something to happen, and let it."""
+    def _take(self, match: Match, seats: Seats, side: Side, message: str | FrameError | None) -> None:
+        """Take a message of a player, or its end, and send what follows from it."""
+        to_move, ply = match.to_move, match.board.ply
+        if message is None:
+            match.leave(side)
+        elif isinstance(message, FrameError):
+            match.malformed(side, str(message))
+        else:
+            match.receive(side, message)
+        if match.board.ply != ply:
+            self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
+        if match.verdict is None:  # the last state is sent by who sees the game end
+            if match.board.ply != ply:
+                self._send(match, seats)
+            elif side == to_move:
+                seats[side].send(match.state)  # its move was refused, and it may choose again
+
+    def _send(self, match: Match, seats: Seats) -> None:
         for connection in seats.values():
-            self._selector.modify(connection.socket, connection.events, connection)
-        for key, events in self._selector.select(min(seconds, _LONGEST_WAIT)):
-            if not isinstance(key.data, Connection):
-                self._refuse(key.data)
-                continue
-            if events & selectors.EVENT_WRITE:
-                key.data.flush()
-            if events & selectors.EVENT_READ:
-                key.data.read()
-            self._hear(match, seats, key.data)
-
-    def _hear(self, match: Match, seats: dict[Side, Connection], connection: Connection) -> None:
-        """Hand the messages of a player on, and send what follows from them."""
-        try:
-            for text in connection.messages():
-                to_move, ply = match.to_move, match.board.ply
-                match.receive(connection.side, text)
-                if match.board.ply != ply:
-                    self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
-                if match.verdict is not None:
-                    return  # the last state is sent by who sees the game end
-                if match.board.ply != ply:
-                    self._send(match, seats)
-                elif connection.side == to_move:
-                    connection.send(match.state)  # its move was refused, and it may choose again
-        except InputError as error:
-            match.malformed(connection.side, str(error))
-        if connection.gone:
-            match.leave(connection.side)
-
-    def _send(self, match: Match, seats: dict[Side, Connection]) -> None:
-        state = match.state
-        for connection in seats.values():
-            connection.send(state)
-
-    def _refuse(self, side: Side) -> None:
-        with suppress(OSError):
-            sock, _ = self._listeners[side].accept()
-            with sock:
-                sock.setblocking(False)
-                self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
-                sock.shutdown(socket.SHUT_WR)
-                sock.recv(MOST_BYTES)  # what is left unread would reset the connection
+            connection.send(match.state)
 
     def _tell_end(self, match: Match) -> None:
         assert match.verdict is not None
         for note in match.notes:
             self._tell(note)
         self._tell(f"{match.turn} ({match.verdict.termination.replace('_', ' ')}) after {match.board.ply} plies")
-
-    def _forget_all(self) -> None:
-        for key in list(self._selector.get_map().values()):
-            self._selector.unregister(key.fileobj)
-
-    # -- after the game ----------------------------------------------------------------
-
-    def _settle(self, seats: dict[Side, Connection]) -> None:
-        """Send the players away."""
-        say_goodbye(list(seats.values()), _GOODBYE)
 
     def _write_log(self, match: Match) -> Path | None:
         folder = self._settings.logs
@@ -422,6 +375,32 @@ class Referee:
             number += 1
         write_text(path, text)
         return path
+
+
+@asynccontextmanager
+async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Have work done beside the context, and end it with that."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _listen_to(
+    connection: Connection, side: Side, inbox: asyncio.Queue[tuple[Side, str | FrameError | None]]
+) -> None:
+    """Hand on the messages of a player, what is none, and its end."""
+    text: str | None = ""
+    while text is not None:
+        try:
+            text = await connection.receive()
+        except FrameError as error:
+            await inbox.put((side, error))
+            return
+        await inbox.put((side, text))
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -6,17 +6,11 @@ the length claims is never believed beyond a bound, so nobody makes a reader hol
 
 from __future__ import annotations
 
-import selectors
-import socket
-import time
-from typing import TYPE_CHECKING, Final
+import asyncio
+from contextlib import suppress
+from typing import Final
 
 from tablut.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tablut.position import Side
 
 MOST_BYTES: Final = 16 << 10
 """Most bytes of a message; the state of a board of side 11 has about 2,000."""
@@ -76,8 +70,7 @@ class FrameReader:
             raise FrameError(f"message of {length:,} bytes: is not UTF-8") from error
 
 
-# ------------------------------------------------------------------------------------------
-# A player's connection as the referee holds it: nothing blocks, and nothing grows beyond a bound
+# -- a player's connection as the referee holds it: nothing grows beyond a bound -----------
 
 
 _PIECE: Final = 1 << 14
@@ -88,125 +81,57 @@ _MOST_UNSENT: Final = 1 << 16
 class Connection:
     """A player that is connected, since a time by its referee's clock."""
 
-    def __init__(self, sock: socket.socket, side: Side, since: float) -> None:
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket = sock
-        self.side = side
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
         self.name: str | None = None
         self.since = since
-        self.gone = False
-        self._broken = False
+        self._reader, self._writer = reader, writer  # the connection ends with its writer
         self._frames = FrameReader()
-        self._unsent = bytearray()
 
-    @property
-    def events(self) -> int:
-        """What to wait for, in the terms of `selectors`."""
-        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+    async def receive(self) -> str | None:
+        """Return the next message; None if the player has gone."""
+        while (text := self._frames.take()) is None:
+            if not await self._read():
+                return None
+        return text
 
-    def read(self) -> None:
-        """Take in what has arrived, a bounded piece of it; ``gone`` tells if that was the end."""
+    async def overhear(self) -> bool:
+        """Take in what comes before the game; return True when it is too much, False when the player has gone."""
+        while self._frames.held <= _PIECE:
+            if not await self._read():
+                return False
+        return True
+
+    async def _read(self) -> bool:
         try:
-            data = self.socket.recv(_PIECE)
-        except (BlockingIOError, InterruptedError):
-            return
+            data = await self._reader.read(_PIECE)
         except OSError:
-            data = b""
-        if data:
-            self._frames.feed(data)
-        else:
-            self.gone = True
-
-    def messages(self) -> Iterator[str]:
-        """Yield the messages that are whole."""
-        while (text := self._frames.take()) is not None:
-            yield text
+            return False
+        self._frames.feed(data)
+        return bool(data)
 
     def send(self, text: str) -> None:
         """Send a message; what the player does not take yet waits."""
-        if not self._broken:
-            self._unsent += encode_frame(text)
-            self.flush()
-
-    def flush(self) -> None:
-        """Send what waits, as far as the player takes it."""
-        try:
-            while self._unsent:
-                del self._unsent[: self.socket.send(self._unsent)]
-        except (BlockingIOError, InterruptedError):
-            if len(self._unsent) <= _MOST_UNSENT:
-                return
-            self._give_up()
-        except OSError:
-            self._give_up()
-
-    def _give_up(self) -> None:
-        self.gone = self._broken = True
-        self._unsent.clear()
-
-    def talks_early(self) -> bool:
-        """Return whether more has come in than a player has to say before the game."""
-        return self._frames.held > _PIECE
-
-    def flushed(self) -> bool:
-        """Return whether nothing waits to be sent."""
-        return not self._unsent
+        if not self._writer.is_closing():
+            self._writer.write(encode_frame(text))
+            if self._writer.transport.get_write_buffer_size() > _MOST_UNSENT:
+                self.close()
 
     def close(self) -> None:
-        """Close the connection."""
-        self.gone = True
-        self.socket.close()
+        """Close the connection at once."""
+        self._writer.transport.abort()
 
-    def discard(self) -> bool:
-        """Throw away what has arrived; return whether the other end has closed."""
+    async def leave(self, seconds: float) -> None:
+        """Have the last messages arrive, then close.
+
+        A connection that is closed while something that came in is unread is reset, and the
+        other end may lose what it has not read yet: the result of the game. So our side is
+        closed first, and what still comes is thrown away until the other side closes, too.
+        """
         try:
-            return not self.socket.recv(_PIECE)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            return True
-
-
-def say_goodbye(connections: list[Connection], seconds: float) -> None:
-    """Have the last messages arrive, then close.
-
-    A connection that is closed while something that came in is unread is reset, and the
-    other end may lose what it has not read yet: the result of the game. So our side is
-    closed first, and what still comes is thrown away until the other side closes, too.
-    """
-    left = list(connections)
-    until = time.monotonic() + seconds
-    with selectors.DefaultSelector() as waiting:
-        for connection in left:
-            waiting.register(connection.socket, connection.events, connection)
-        shut: set[Connection] = set()
-        ended: set[Connection] = set()
-        while left and (rest := until - time.monotonic()) > 0:
-            for connection in [one for one in left if one.flushed()]:
-                if connection not in shut and not _shut(connection):
-                    ended.add(connection)
-                shut.add(connection)
-                if connection in ended:
-                    waiting.unregister(connection.socket)
-                    left.remove(connection)
-            for key, events in waiting.select(min(rest, 0.2)) if left else ():
-                connection = key.data
-                if events & selectors.EVENT_WRITE:
-                    connection.flush()
-                if events & selectors.EVENT_READ and connection.discard():
-                    ended.add(connection)
-                wanted = connection.events & (selectors.EVENT_WRITE if connection in ended else ~0)
-                if wanted:
-                    waiting.modify(connection.socket, wanted, connection)
-    for connection in connections:
-        connection.close()
-
-
-def _shut(connection: Connection) -> bool:
-    """Say that nothing more comes from us; return whether the other end is still there."""
-    try:
-        connection.socket.shutdown(socket.SHUT_WR)
-    except OSError:
-        return False
-    return True
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    self._writer.write_eof()
+                    while await self._reader.read(_PIECE):
+                        pass
+        finally:
+            self.close()

@@ -1,4 +1,4 @@
-"""The line protocol for programs: `engine` understands the lines, `session` searches, `cli` is the command.
+"""The line protocol for programs: `engine` understands the lines and searches, `cli` is the command.
 
 docs/engine-protocol.md describes it for those who write the other side.
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,9 +19,8 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player
-from tablut.play.protocol.session import Search, Wanted
-from tablut.play.search.limits import MOST_THREADS, SearchLimits
-from tablut.running.machine import check_memory
+from tablut.play.search.limits import MAX_PLY, SearchLimits
+from tablut.running.machine import MOST_THREADS, check_memory
 from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.play.players import Choice, Player
-
-__all__ = ["COMMANDS", "LONGEST_LINE", "OPTIONS", "Engine", "EngineOptions"]
 
 LONGEST_LINE: Final = 1 << 20
 """Most characters of a line; a position with 20,000 moves has 120,000."""
@@ -338,7 +336,7 @@ class Engine:
             self._info("go: a search runs; stop it first")
             return
         try:
-            wanted = _wanted(words)
+            limits = _limits(words)
             outcome = self._board.outcome()
             if outcome is not None:
                 raise InputError(f"go: the game is over ({outcome.termination.replace('_', ' ')})")
@@ -347,7 +345,7 @@ class Engine:
             self._info(str(error))
             self._write("bestmove none")
             return
-        self._search = Search(player, self._board, wanted, self._tell, self._answer)
+        self._search = Search(player, self._board, limits, self._tell, self._answer)
         self._search.start()
 
     def _tell(self, choice: Choice, seconds: float) -> None:
@@ -366,7 +364,7 @@ class Engine:
         with self._lock:
             # Whoever reads the answer may go on at once, and must not find this search still running.
             if self._search is not None:
-                self._search.close()
+                self._search.running = False
             self._written(f"bestmove {'none' if choice is None else choice.move}")
 
 
@@ -376,7 +374,7 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _wanted(words: list[str]) -> Wanted:
+def _limits(words: list[str]) -> SearchLimits:
     """Return what the words after ``go`` ask for; no words ask for a search without end."""
     found: dict[str, int] = {}
     rest = iter(words)
@@ -390,7 +388,87 @@ def _wanted(words: list[str]) -> Wanted:
             raise InputError(f"go: {word} needs a number")
         found[word] = _number(word, value)
     if not found:
-        return Wanted(SearchLimits())
+        return SearchLimits()
     movetime = None if "movetime" not in found else found["movetime"] / 1000
-    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
-    return Wanted(limits.checked())
+    return SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts")).checked()
+
+
+# -- one search at a time, in a thread of its own, that can be told to stop ----------------
+
+
+# A player that can be stopped has a method ``stop``; one that tells what it finds while it searches has a method
+# ``observe`` (see `tablut.play.players.simple`). Others are given a time instead of no limit, and tell what they found
+# at the end.
+
+
+_UNSTOPPABLE_SECONDS: Final = 2.0
+"""What a player gets for an endless search that it cannot be stopped in."""
+_AGAIN: Final = 0.005
+_DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
+
+
+class Search:
+    """A search that runs; without limits only `stop` ends it."""
+
+    def __init__(
+        self,
+        player: Player,
+        board: Board,
+        limits: SearchLimits,
+        tell: Callable[[Choice, float], None],
+        answer: Callable[[Choice | None, str], None],
+    ) -> None:
+        self._player, self._tell, self._answer = player, tell, answer
+        self._stop: Callable[[], None] | None = getattr(player, "stop", None)
+        self._stopped, self._done = threading.Event(), threading.Event()
+        self.running = True
+        """Whether the answer is still to come; whoever gives it says so just before, since the next may follow."""
+        self.endless = limits == SearchLimits()
+        if self.endless:
+            limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
+        self._thread = threading.Thread(target=self._run, args=(board.copy(), limits), daemon=True, name="search")
+        self._told = False
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stopped.is_set()
+
+    def stop(self) -> None:
+        """Have the search end at once; the answer comes from its own thread."""
+        self._stopped.set()
+        # A search that is about to begin would forget a word that comes too early.
+        while self._stop is not None and not self._done.is_set():
+            self._stop()
+            self._done.wait(_AGAIN)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for the answer."""
+        self._thread.join(seconds)
+
+    def _run(self, board: Board, limits: SearchLimits) -> None:
+        began = time.perf_counter()
+
+        def observe(choice: Choice) -> None:
+            self._told = True
+            self._tell(choice, time.perf_counter() - began)
+
+        if (watch := getattr(self._player, "observe", None)) is not None:
+            watch(observe)
+        choice, trouble = None, ""
+        try:
+            choice = self._player.choose(board, limits)
+        except Exception as error:
+            # A player that fails ends its search, not the program that speaks for it.
+            trouble = str(error) or type(error).__name__
+        finally:
+            self._done.set()
+        if choice is not None and not self._told:
+            observe(choice)
+        if self.endless and choice is not None:
+            self._stopped.wait()
+        self._answer(choice, trouble)

@@ -20,17 +20,6 @@ _SAID: Final[dict[str, str]] = {
 }
 
 
-MOST_THREADS: Final = 256
-"""Of one search."""
-
-
-def check_threads(threads: int) -> int:
-    """Return a number of threads for one search, having checked it."""
-    if not 1 <= threads <= MOST_THREADS:
-        raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
-    return threads
-
-
 class SearchLimits(NamedTuple):
     """When to stop; what is None does not limit.
 

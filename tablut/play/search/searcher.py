@@ -29,7 +29,6 @@ from tablut.play.search.limits import (
     PROVEN,
     Choice,
     SearchLimits,
-    check_threads,
     mate_in,
 )
 from tablut.play.search.node import FIRST_LOOK, WAITS
@@ -38,6 +37,7 @@ from tablut.play.search.transposition import empty_table
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
 from tablut.running.clocks import wall_clock
+from tablut.running.machine import check_threads
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
