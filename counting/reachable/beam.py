@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.lemmas import LemmaTables, is_start, lemma
+from counting.reachable.lemmas import LemmaTables, PeelTables, board_lemma, is_start
 from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import key_change, position_key, unmake
@@ -182,6 +182,7 @@ class BeamTables(NamedTuple):
     origins: OriginTables
     lemmas: LemmaTables
     homes: HomeTables
+    peeling: PeelTables
 
 
 class Room(NamedTuple):
@@ -498,7 +499,7 @@ def _add_child(
     for place in range(stride):
         child[place] = board[place]
     unmake(t, child, record)
-    if lemma(t, x.origins, x.lemmas, child, left) != 0:
+    if board_lemma(t, x.origins, x.lemmas, x.peeling, child, left) != 0:
         return True, False
     room.keys[there], room.nodes[there] = key, np.int32(total)
     room.parents[total], room.records[total] = room.nodes[source], np.int32(record)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
-from counting.reachable.lemmas import lemmas_for
+from counting.reachable.lemmas import lemmas_for, peeling_for
 from tablut.engine import engine_for
 from tablut.engine.layout import cells_of_moves
 from tablut.engine.unmoves import predecessors
@@ -118,7 +118,7 @@ class GameFinder:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         lemmas = lemmas_for(variant)
-        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant))
+        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant), peeling_for(variant))
 
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS

@@ -1,13 +1,19 @@
-"""Lemmas of unreachability, compiled: less than a microsecond a placement. The proofs are in ``docs/reachable.md``.
+"""Lemmas of unreachability, compiled: about a microsecond a placement. The proofs are in ``docs/reachable.md``.
 
 `lemma` gives the lemma by which a counted placement is out of reach, as a number: its place in
-`counting.reachable.plain.LEMMAS`, from 1, or 0 where none applies.
+`counting.reachable.plain.LEMMAS`, from 1, or 0 where none applies. It takes piece after piece away.
+
+`placement_lemma` and `board_lemma` give the same from sets of cells. In rounds, every piece goes at once that an empty
+cell beside it lets come and that surely captures nothing where it arrives. Whoever can have arrived last of a set can
+have arrived last of any part of it that holds it, so the order plays no part, and what a round takes away is what
+`lemma` would take away. Where a round cannot say, it leaves a piece alone; the few that are left at the end are taken
+one by one, exactly. A test holds both equal.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,6 +37,7 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
+from tablut.notation import diagram_cells
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -173,11 +180,17 @@ def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], ki
 
 
 @inlined
+def is_left_locked(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
+    """Return whether the pieces that are left of a placement are locked."""
+    return not _stands_as_at_start(t, r, left, _peel(t, r, left, king))
+
+
+@inlined
 def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
     """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
     for place in range(board_items(t.size)):
         left[place] = board[place]
-    return not _stands_as_at_start(t, r, left, _peel(t, r, left, king_of(t, left)))
+    return is_left_locked(t, r, left, king_of(t, left))
 
 
 @inlined
@@ -251,6 +264,219 @@ def lemmas_for(variant: Variant) -> Lemmas:
     return Lemmas(variant)
 
 
+# -- all pieces at once ------------------------------------------------------------------
+
+
+_WORD: Final = (1 << 64) - 1
+
+
+class PeelTables(NamedTuple):
+    """A variant as sets of cells, two words each; directions are west, south, east, north.
+
+    Attributes
+    ----------
+    overfull : int
+        0 or 1: whether some camp can hold more attackers than started in it.
+    comes : ndarray of uint64, shape (3 * 4 * 2,)
+        By kind (attacker, defender, king) and direction, the cells to which it can slide from the cell beside.
+    goes : ndarray of uint64, shape (2 * 4 * 2,)
+        By kind of soldier and direction, the cells from which it can slide to the cell beside.
+    anvils : ndarray of uint64, shape (2 * 2,)
+        Terrain that may be hostile to attackers, and to defenders.
+    exposed : ndarray of uint64, shape (2,)
+        Where a soldier can be captured.
+    inner : ndarray of uint64, shape (2,)
+        The cells of all files but the first and the last.
+    doubtful : ndarray of uint64, shape (2,)
+        Where a round may be wrong about a soldier without the king: near a castle that is not hostile in any case.
+    start : ndarray of uint64, shape (2 * 2,)
+        The attackers of the start, and its defenders.
+    """
+
+    overfull: int
+    comes: NDArray[np.uint64]
+    goes: NDArray[np.uint64]
+    anvils: NDArray[np.uint64]
+    exposed: NDArray[np.uint64]
+    inner: NDArray[np.uint64]
+    doubtful: NDArray[np.uint64]
+    start: NDArray[np.uint64]
+
+
+@lru_cache(maxsize=16)
+def peeling_for(variant: Variant) -> PeelTables:
+    """Return the tables of a variant; the same object for equal variants."""
+    lemmas = lemmas_for(variant)
+    tables, origins = lemmas.tables, lemmas.origins
+    size, cells, rules = variant.size, variant.size**2, variant.rules
+    lines = [origins.attacker_origins, origins.defender_origins, origins.king_origins]
+    comes = [_steps(size, origins.origins, at, reverse=False) for at in lines]
+    goes = [_steps(size, origins.origins, at, reverse=True) for at in lines[:2]]
+    camps = {cell for camp in variant.regions.camps for cell in camp.cells}
+    to_white = camps if rules.camps.hostile else set()
+    if rules.corners.hostile:
+        to_white = to_white | set(variant.regions.royal_corners)
+    if rules.castle.hostile_to_white != "never":
+        to_white = to_white | {variant.regions.castle}
+    exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
+    inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
+    return PeelTables(
+        overfull=int(lemmas.more.camps > 0),
+        comes=_sets([cells for ways in comes for cells in ways]),
+        goes=_sets([cells for ways in goes for cells in ways]),
+        anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
+        exposed=_sets([exposed]),
+        inner=_sets([inner]),
+        doubtful=_sets([_doubtful(variant, origins)]),
+        start=_sets([{cell for cell, letter in enumerate(diagram_cells(variant.start)) if letter == x} for x in "bw"]),
+    )
+
+
+def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
+    """Return the cells to which a soldier slides across one beside them, and those near a castle hostile at times."""
+    castle, size = variant.rules.castle, variant.size
+    found: set[int] = set()
+    for lines in (origins.attacker_origins, origins.defender_origins):
+        beside = _steps(size, origins.origins, lines, reverse=False)
+        for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
+            found |= cells - beside[way]
+    if not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
+        rank, file = divmod(variant.regions.castle, size)
+        found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
+    return found
+
+
+def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
+    """Return sets of cells as words."""
+    masks = [sum(1 << cell for cell in cells) for cells in sets]
+    return np.array([[mask & _WORD, mask >> 64] for mask in masks], dtype=np.uint64).ravel()
+
+
+def _steps(
+    size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
+) -> list[set[int]]:
+    """Return by direction the cells to which a kind can step from beside, or from which it can step there.
+
+    On an empty line: the cells to which it can slide from that side at all.
+    """
+    found: list[set[int]] = [set() for _ in range(4)]
+    for cell in range(size * size):
+        for direction, (ranks, files) in enumerate(((0, -1), (-1, 0), (0, 1), (1, 0))):
+            rank, file = cell // size + ranks, cell % size + files
+            if not (0 <= rank < size and 0 <= file < size):
+                continue
+            other = rank * size + file
+            start, target = (cell, other) if reverse else (other, cell)
+            line, place, origin = (
+                (rank, target % size, start % size) if files else (size + file, target // size, start // size)
+            )
+            # On a line that is full but for the origin, only that one can be where the slide began.
+            full = 0 if empty else ((1 << size) - 1) & ~(1 << origin)
+            began = int(origins[int(lines[line]) + (place << size) + full])
+            beyond = (1 << place) - 1 if origin < place else -1 << place
+            if began & (beyond if empty else 1 << origin):
+                found[direction].add(cell)
+    return found
+
+
+@inlined
+def _up(low: Any, high: Any, count: int) -> Bits:
+    """Return a set moved on by some cells."""
+    return low << U64(count), (high << U64(count)) | (low >> U64(64 - count))
+
+
+@inlined
+def _down(low: Any, high: Any, count: int) -> Bits:
+    """Return a set moved back by some cells."""
+    return (low >> U64(count)) | (high << U64(64 - count)), high >> U64(count)
+
+
+@inlined
+def _captors(size: int, p: PeelTables, victims: Bits, anvils: Bits) -> Bits:
+    """Return the cells beside a victim with an anvil behind it."""
+    low, high = U64(0), U64(0)
+    inner_low, inner_high = victims[0] & p.inner[0], victims[1] & p.inner[1]
+    for step in (1, size):
+        if step == size:
+            inner_low, inner_high = victims[0], victims[1]
+        behind = _down(anvils[0], anvils[1], step)
+        at = _down(behind[0] & inner_low, behind[1] & inner_high, step)
+        low |= at[0]
+        high |= at[1]
+        behind = _up(anvils[0], anvils[1], step)
+        at = _up(behind[0] & inner_low, behind[1] & inner_high, step)
+        low |= at[0]
+        high |= at[1]
+    return low, high
+
+
+@inlined
+def _active(size: int, armed: int, p: PeelTables, black: Bits, white: Bits, king: Bits) -> Bits:
+    """Return the cells of all pieces that may capture another where they arrive, and perhaps of more."""
+    low, high = _captors(
+        size,
+        p,
+        (white[0] & p.exposed[0], white[1] & p.exposed[1]),
+        (black[0] | p.anvils[2], black[1] | p.anvils[3]),
+    )
+    # Beside the king any attacker may have been the last of those that take it.
+    beside = _up(king[0], king[1], 1)
+    low, high = low | beside[0], high | beside[1]
+    beside = _down(king[0], king[1], 1)
+    low, high = low | beside[0], high | beside[1]
+    beside = _up(king[0], king[1], size)
+    low, high = low | beside[0], high | beside[1]
+    beside = _down(king[0], king[1], size)
+    low, high = (low | beside[0]) & black[0], (high | beside[1]) & black[1]
+    if armed != 0:
+        white = (white[0] | king[0], white[1] | king[1])
+    others = _captors(
+        size,
+        p,
+        (black[0] & p.exposed[0], black[1] & p.exposed[1]),
+        (white[0] | p.anvils[0], white[1] | p.anvils[1]),
+    )
+    return low | (others[0] & white[0]), high | (others[1] & white[1])
+
+
+@inlined
+def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
+    """Return the cells of four sets, one for each direction, whose neighbour there is not taken."""
+    near = _up(~taken[0], ~taken[1], 1)
+    low, high = west[0] & near[0], west[1] & near[1]
+    near = _up(~taken[0], ~taken[1], size)
+    low, high = low | (south[0] & near[0]), high | (south[1] & near[1])
+    near = _down(~taken[0], ~taken[1], 1)
+    low, high = low | (east[0] & near[0]), high | (east[1] & near[1])
+    near = _down(~taken[0], ~taken[1], size)
+    return low | (north[0] & near[0]), high | (north[1] & near[1])
+
+
+@inlined
+def _of_kinds(p: PeelTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
+    """Return the pieces that can come to their cells from one side."""
+    at = 2 * way
+    return (
+        (black[0] & p.comes[at]) | (white[0] & p.comes[8 + at]) | (king[0] & p.comes[16 + at]),
+        (black[1] & p.comes[at + 1]) | (white[1] & p.comes[8 + at + 1]) | (king[1] & p.comes[16 + at + 1]),
+    )
+
+
+@inlined
+def _can_step(p: PeelTables, size: int, kind: int, own: Bits, taken: Bits) -> bool:
+    """Return whether a soldier of a kind can surely move."""
+    at = 8 * kind
+    low, high = _stepping(
+        size,
+        (own[0] & p.goes[at], own[1] & p.goes[at + 1]),
+        (own[0] & p.goes[at + 2], own[1] & p.goes[at + 3]),
+        (own[0] & p.goes[at + 4], own[1] & p.goes[at + 5]),
+        (own[0] & p.goes[at + 6], own[1] & p.goes[at + 7]),
+        taken,
+    )
+    return bool((low | high) != U64(0))
+
+
 @inlined
 def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
     """Write a board of soldiers, and a king among the white ones; its head is not written."""
@@ -268,15 +494,72 @@ def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None
 
 
 @inlined
+def _quick_lemma(
+    t: Tables,
+    r: OriginTables,
+    m: LemmaTables,
+    p: PeelTables,
+    position: Placed,
+    left: NDArray[np.uint32],
+) -> int:
+    """Return the lemma that excludes a counted position, or 0, or -1 where sets do not decide it."""
+    black, white, king, side, attackers, defenders = position
+    size, at_king = t.size, bit_of(king)
+    if p.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
+        return I64(-1)
+    taken = (black[0] | white[0] | at_king[0], black[1] | white[1] | at_king[1])
+    if t.either_after_ply != 0 and not (_can_step(p, size, 0, black, taken) and _can_step(p, size, 1, white, taken)):
+        return I64(-1)
+    west = _of_kinds(p, 0, black, white, at_king)
+    south = _of_kinds(p, 1, black, white, at_king)
+    east = _of_kinds(p, 2, black, white, at_king)
+    north = _of_kinds(p, 3, black, white, at_king)
+    # Who is to move was not the last to move.
+    movers = black if side == 0 else (white[0] | at_king[0], white[1] | at_king[1])
+    moved, first = False, True
+    while True:
+        free = _stepping(size, west, south, east, north, taken)
+        active = _active(size, t.king_armed, p, black, white, at_king)
+        low, high = free[0] & ~active[0] & taken[0], free[1] & ~active[1] & taken[1]
+        if first:
+            first = False
+            moved = ((low & movers[0]) | (high & movers[1])) != U64(0)
+        if (low | high) == U64(0):
+            break
+        taken = (taken[0] & ~low, taken[1] & ~high)
+        black = (black[0] & ~low, black[1] & ~high)
+        white = (white[0] & ~low, white[1] & ~high)
+        at_king = (at_king[0] & ~low, at_king[1] & ~high)
+    if (taken[0] | taken[1]) != U64(0):
+        from_start = (
+            (black[0] & ~p.start[0]) | (black[1] & ~p.start[1]) | (white[0] & ~p.start[2]) | (white[1] & ~p.start[3])
+        ) == U64(0)
+        doubt = at_king[0] | at_king[1] | (taken[0] & p.doubtful[0]) | (taken[1] & p.doubtful[1])
+        if doubt == U64(0):
+            if not from_start:
+                return I64(LOCKED)
+        else:
+            _put(t, left, black, (white[0] | at_king[0], white[1] | at_king[1]))
+            # The start stands as at the start, so this is not it.
+            if is_left_locked(t, r, left, king if (at_king[0] | at_king[1]) != U64(0) else I64(-1)):
+                return I64(LOCKED)
+    return I64(0) if moved else I64(-1)
+
+
+@inlined
 def placement_lemma(
     t: Tables,
     r: OriginTables,
     m: LemmaTables,
+    p: PeelTables,
     position: Placed,
     board: NDArray[np.uint32],
     left: NDArray[np.uint32],
 ) -> int:
-    """Return the lemma that excludes a counted position of a sample, or 0; the boards are scratch."""
+    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
+    found = _quick_lemma(t, r, m, p, position, left)
+    if found >= 0:
+        return found
     black, white, king, side, attackers, defenders = position
     at_king = bit_of(king)
     _put(t, board, black, (white[0] | at_king[0], white[1] | at_king[1]))
@@ -285,3 +568,22 @@ def placement_lemma(
     put_count(t, board, 0, defenders)
     put_count(t, board, 1, attackers)
     return lemma(t, r, m, board, left)
+
+
+@inlined
+def board_lemma(
+    t: Tables, r: OriginTables, m: LemmaTables, p: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
+) -> int:
+    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
+    size, king = t.size, king_of(t, board)
+    black, white = (U64(0), U64(0)), (U64(0), U64(0))
+    for rank in range(size - 1, -1, -1):
+        black, white = _up(black[0], black[1], size), _up(white[0], white[1], size)
+        line = line_of(board, rank)
+        black = (black[0] | U64(own_pieces(line, 1)), black[1])
+        white = (white[0] | U64(own_pieces(line, 0)), white[1])
+    at_king = bit_of(king)
+    white = (white[0] & ~at_king[0], white[1] & ~at_king[1])
+    position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
+    found = _quick_lemma(t, r, m, p, position, left)
+    return found if found >= 0 else lemma(t, r, m, board, left)

@@ -20,8 +20,10 @@ from counting.reachable.lemmas import (
     LAST_MOVE,
     LOCKED,
     LemmaTables,
+    PeelTables,
     is_locked,
     lemmas_for,
+    peeling_for,
     placement_lemma,
 )
 from counting.reachable.plain import LEMMAS, reach_for
@@ -139,6 +141,7 @@ def _tally_lemmas(
     tables: Tables,
     origins: OriginTables,
     more: LemmaTables,
+    peeling: PeelTables,
     family: FamilyTables,
     seed: np.uint64,
     first: int,
@@ -149,7 +152,7 @@ def _tally_lemmas(
 
     After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
     """
-    x, t, r, m, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(family)
+    x, t, r, m, p, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling), flat(family)
     stride = board_items(t.size)
     boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
     batch = pointer(room)
@@ -163,7 +166,7 @@ def _tally_lemmas(
         place_soldiers(x, batch, many)
         for entry in range(many):
             position = placed(x, batch, entry)
-            found = placement_lemma(t, r, m, position, board, left)
+            found = placement_lemma(t, r, m, p, position, board, left)
             counts[found] += 1
             if found == LOCKED and holds_counted_set(f, position):
                 counts[_OUTSIDE] += 1
@@ -182,6 +185,7 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
         lemmas.tables,
         lemmas.origins,
         lemmas.more,
+        peeling_for(variant),
         family_tables(variant),
         np.uint64(seed),
         first,

@@ -83,8 +83,8 @@ def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
     assert_twins_agree(variant, drawn(variant, data.draw(SEEDS), 4))
 
 
-def assert_tally_agrees(variant: Variant, seed: int, count: int) -> None:
-    """The samples that are only tallied have the lemmas of their boards."""
+def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
+    """Peeling by sets of cells says of every sample what peeling piece by piece says."""
     words, _ = drawer_for(variant).draw(seed, 7, count)
     codes = lemmas_for(variant).of_boards(engine_for(variant).boards(words))
     checksum = 0
@@ -98,22 +98,22 @@ def assert_tally_agrees(variant: Variant, seed: int, count: int) -> None:
 
 @relaxed
 @given(st.one_of(variants(), random_variants()), SEEDS)
-def test_tallies_agree_with_boards(variant: Variant, seed: int) -> None:
-    assert_tally_agrees(variant, seed, 3000)
+def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
+    assert_sets_agree(variant, seed, 3000)
 
 
 @pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
 @settings(relaxed, max_examples=8)
 @given(st.data())
-def test_tallies_agree_with_boards_on_random_terrain(size: int, data: st.DataObject) -> None:
+def test_sets_and_pieces_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
     soldiers = {3: (2, 1), 5: (6, 4)}.get(size, (12, 8))
-    assert_tally_agrees(data.draw(small_variants(size, *soldiers)), data.draw(SEEDS), 2000)
+    assert_sets_agree(data.draw(small_variants(size, *soldiers)), data.draw(SEEDS), 2000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FULL)
-def test_tallies_agree_with_boards_on_a_million_samples(name: str) -> None:
-    assert_tally_agrees(load_variant(name), 11, 1_000_000)
+def test_sets_and_pieces_agree_on_a_million_samples(name: str) -> None:
+    assert_sets_agree(load_variant(name), 11, 1_000_000)
 
 
 @relaxed
