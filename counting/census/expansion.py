@@ -213,100 +213,102 @@ EXPANSION_COUNTERS: Final = 4
 
 
 @inlined
-def _read_parent(t: Tables, w: Work, word: NDArray[np.uint64]) -> Parent:
+def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     """Unpack a position onto the board, and write the images of its soldiers to their slots."""
-    unpack(t, word, w.board)
-    side, home, attackers = side_of(t, w.board), king_of(t, w.board), count_of(t, w.board, 1)
+    unpack(t, word, work.board)
+    side, home, attackers = side_of(t, work.board), king_of(t, work.board), count_of(t, work.board, 1)
     white, black = t.cells + WHITE, t.cells + BLACK
     low, high = board_bits(word, t.words, t.cells, t.cells)
-    count = table_entries(low, high, t.size, w.entries)
+    count = table_entries(low, high, t.size, work.entries)
     # The images that can be least as far as the king and the defenders say, then all pieces.
-    settled = I64(least_images(w.rows, w.entries, I64(count), I64(w.candidates[home]), advance(w.table, 16 * white)))
+    settled = I64(
+        least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
+    )
     low, high = board_bits(word, t.words, 0, t.cells)
-    count = table_entries(low, high, t.size, w.entries)
-    least = I64(least_images(w.rows, w.entries, I64(count), settled, advance(w.table, 16 * black)))
+    count = table_entries(low, high, t.size, work.entries)
+    least = I64(least_images(work.rows, work.entries, I64(count), settled, advance(work.table, 16 * black)))
     own, foe = (black, white) if side == 1 else (white, black)
     return Parent(side, home, attackers, settled, least, own, foe, U64(side ^ 1) << U64(king_width(t)))
 
 
 @inlined
-def _threat(t: Tables, w: Work, target: int) -> int:
+def _threat(t: Tables, work: Work, target: int) -> int:
     """Return 1 where an arriving piece may capture, else 0."""
     to_rank, to_file = coordinates(t, target)
-    return ((I64(w.threats[to_rank]) >> to_file) | (I64(w.threats[t.size + to_file]) >> to_rank)) & 1
+    return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[t.size + to_file]) >> to_rank)) & 1
 
 
 @inlined
-def _played(t: Tables, w: Work, p: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
+def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
     """Return the outcome of a ply and the directions in which it captures; made on the board only where it matters."""
-    king = target if is_king else p.home
-    threat = _threat(t, w, target)
-    besieging = p.side == 1 and t.facing[king * t.cells + target] != 0
+    king = target if is_king else parent.home
+    threat = _threat(t, work, target)
+    besieging = parent.side == 1 and t.facing[king * t.cells + target] != 0
     outcome, directions = UNDECIDED, 0
     if threat != 0 or besieging or t.either_after_ply != 0:
-        left, shift = p.attackers, 16 - (p.side << 4)
-        toggle(t, w.board, start, shift)
-        toggle(t, w.board, target, shift)
+        left, shift = parent.attackers, 16 - (parent.side << 4)
+        toggle(t, work.board, start, shift)
+        toggle(t, work.board, target, shift)
         if is_king:
-            put_king(t, w.board, target)
+            put_king(t, work.board, target)
         if threat != 0:
-            directions = captures_at(t, w.board, p.side, target, king)
+            directions = captures_at(t, work.board, parent.side, target, king)
         if directions != 0:
-            toggle_captured(t, w.board, target, directions, 16 - shift)
-            left -= 0 if p.side == 1 else popcount(directions)
-        outcome = judge(t, w.board, p.side, target, king, left)
+            toggle_captured(t, work.board, target, directions, 16 - shift)
+            left -= 0 if parent.side == 1 else popcount(directions)
+        outcome = judge(t, work.board, parent.side, target, king, left)
         if directions != 0:
-            toggle_captured(t, w.board, target, directions, 16 - shift)
+            toggle_captured(t, work.board, target, directions, 16 - shift)
         if is_king:
-            put_king(t, w.board, p.home)
-        toggle(t, w.board, target, shift)
-        toggle(t, w.board, start, shift)
+            put_king(t, work.board, parent.home)
+        toggle(t, work.board, target, shift)
+        toggle(t, work.board, start, shift)
     elif is_king and t.escapes[target] != 0:
         outcome = KING_ESCAPED
     return outcome, directions
 
 
 @inlined
-def _pieces_after(t: Tables, w: Work, p: Parent, target: int, is_king: bool, directions: int) -> Pieces:
+def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, directions: int) -> Pieces:
     """Return the entries of a child's soldiers; those of the side that lost some are made."""
     empty = t.cells + EMPTY
-    own, arrived = (p.own, empty) if is_king else (t.cells + MOVER, target)
-    foe = p.foe
+    own, arrived = (parent.own, empty) if is_king else (t.cells + MOVER, target)
+    foe = parent.foe
     while directions:
         direction = directions & -directions
         directions ^= direction
-        remove_cell(w.table, t.cells + ENEMY, foe, neighbour(t, target, direction))
+        remove_cell(work.table, t.cells + ENEMY, foe, neighbour(t, target, direction))
         foe = t.cells + ENEMY
-    return Pieces(foe, empty, own, arrived) if p.side == 1 else Pieces(own, arrived, foe, empty)
+    return Pieces(foe, empty, own, arrived) if parent.side == 1 else Pieces(own, arrived, foe, empty)
 
 
 @inlined
-def _least_of_child(w: Work, p: Parent, pieces: Pieces, king: int) -> int:
+def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> int:
     """Return the elements that map a child to its canonical form: by its king, its white soldiers, its black ones."""
     # Written out twice: a helper with an early return made the whole kernel 7 % slower.
-    if p.side == 1 and pieces.white == p.foe:
-        remaining = p.settled
+    if parent.side == 1 and pieces.white == parent.foe:
+        remaining = parent.settled
     else:
-        remaining = I64(w.candidates[king])
+        remaining = I64(work.candidates[king])
         if (remaining & (remaining - 1)) != 0:
-            w.entries[0], w.entries[1] = pieces.white, pieces.white_too
-            remaining = I64(least_images(w.table, w.entries, I64(2), remaining, w.least))
+            work.entries[0], work.entries[1] = pieces.white, pieces.white_too
+            remaining = I64(least_images(work.table, work.entries, I64(2), remaining, work.least))
     if (remaining & (remaining - 1)) != 0:
-        w.entries[0], w.entries[1] = pieces.black, pieces.black_too
-        remaining = I64(least_images(w.table, w.entries, I64(2), remaining, w.least))
+        work.entries[0], work.entries[1] = pieces.black, pieces.black_too
+        remaining = I64(least_images(work.table, work.entries, I64(2), remaining, work.least))
     return remaining
 
 
 @inlined
 def _write_child(
-    t: Tables, w: Work, p: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
+    t: Tables, work: Work, parent: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the canonical form of a child, with the marks of a decided one and the bits `FIXING`."""
-    least = _least_of_child(w, p, pieces, king)
+    least = _least_of_child(work, parent, pieces, king)
     number = trailing_zeros(least)
-    black = lane(w.table, pieces.black, pieces.black_too, number)
-    white = lane(w.table, pieces.white, pieces.white_too, number)
-    tail = U64(w.kings[king * 8 + number]) | p.tail
+    black = lane(work.table, pieces.black, pieces.black_too, number)
+    white = lane(work.table, pieces.white, pieces.white_too, number)
+    tail = U64(work.kings[king * 8 + number]) | parent.tail
     flags = U64(trailing_zeros(popcount(least))) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
@@ -317,26 +319,26 @@ def _write_child(
 
 @inlined
 def _expand_piece(
-    t: Tables, w: Work, p: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally, choice: Choice
+    t: Tables, work: Work, parent: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally, choice: Choice
 ) -> ChildTally:
     """Write the children that some moves of one piece lead to, and count them."""
     rank, file = coordinates(t, start)
-    is_king = p.side == 0 and start == p.home
-    slides_at = slides_of(t, p.side, start, p.home)
+    is_king = parent.side == 0 and start == parent.home
+    slides_at = slides_of(t, parent.side, start, parent.home)
     if not is_king and choice.quiet:
-        remove_cell(w.table, t.cells + MOVER, p.own, start)
+        remove_cell(work.table, t.cells + MOVER, parent.own, start)
     total, made, capturing, captured = tally.children, tally.made, tally.capturing, tally.captured
     for along in range(2):
         line, place = (rank, file) if along == 0 else (t.size + file, rank)
         first, step = (rank * t.size, 1) if along == 0 else (file, t.size)
-        targets = slides_along(t, slides_at, line, place, occupied(line_of(w.board, line)))
+        targets = slides_along(t, slides_at, line, place, occupied(line_of(work.board, line)))
         while targets:
             target = first + trailing_zeros(targets) * step
             targets &= targets - 1
-            if not choice.quiet and _threat(t, w, target) == 0:
+            if not choice.quiet and _threat(t, work, target) == 0:
                 made += 1
                 continue
-            outcome, directions = _played(t, w, p, start, target, is_king)
+            outcome, directions = _played(t, work, parent, start, target, is_king)
             made += 1
             if directions != 0:
                 capturing += 1
@@ -344,11 +346,11 @@ def _expand_piece(
             if not (choice.quiet if directions == 0 else choice.capturing):
                 continue
             if not is_king and not choice.quiet:  # captures are few
-                remove_cell(w.table, t.cells + MOVER, p.own, start)
-            pieces = _pieces_after(t, w, p, target, is_king, directions)
-            king = target if is_king else p.home
+                remove_cell(work.table, t.cells + MOVER, parent.own, start)
+            pieces = _pieces_after(t, work, parent, target, is_king, directions)
+            king = target if is_king else parent.home
             child = advance(children, total * t.words)
-            _write_child(t, w, p, pieces, king, outcome, child)
+            _write_child(t, work, parent, pieces, king, outcome, child)
             if choice.leaf_bits == 0:
                 total += 1
             else:
@@ -360,16 +362,16 @@ def _expand_piece(
 
 @inlined
 def _expand_rows(
-    x: Expander,
+    expander: Expander,
     words: NDArray[np.uint64],
     children: NDArray[np.uint64],
     counters: NDArray[np.int64],
     choice: Choice,
 ) -> tuple[int, int]:
     """Write some of the children of the undecided positions, and count all; see `expand_canonical`."""
-    t = flat(x.tables)
+    t = flat(expander.tables)
     scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
-    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), x.template.copy()
+    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), expander.template.copy()
     scratch_least = np.empty(16, dtype=np.uint64)
     w = Work(
         board=pointer(scratch_board),
@@ -377,9 +379,9 @@ def _expand_rows(
         entries=pointer(scratch_entries),
         table=pointer(scratch_table),
         least=pointer(scratch_least),
-        rows=pointer(x.images.rows),
-        kings=pointer(x.images.kings),
-        candidates=pointer(x.images.candidates),
+        rows=pointer(expander.images.rows),
+        kings=pointer(expander.images.kings),
+        candidates=pointer(expander.images.candidates),
     )
     capacity = len(children) - 4 * t.cells
     total = 0
@@ -398,7 +400,7 @@ def _expand_rows(
                 start = rank * t.size + trailing_zeros(own)
                 own &= own - 1
                 tally = _expand_piece(t, w, p, start, pointer(children), tally, choice)
-        orbit = x.order // popcount(p.least)
+        orbit = expander.order // popcount(p.least)
         counters[0] += orbit
         counters[1] += orbit * tally.made
         counters[2] += orbit * tally.capturing

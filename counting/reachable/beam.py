@@ -342,18 +342,18 @@ class HomesOf(NamedTuple):
 
 
 @inlined
-def _homes_of(x: BeamTables, room: Room, side: int) -> HomesOf:
+def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
     """Return what concerns a side, 0 white or 1 black."""
-    h, black, white = x.homes, room.costs, advance(room.costs, x.rules.cells)
+    h, black, white = beam.homes, room.costs, advance(room.costs, beam.rules.cells)
     if side == 1:
         return HomesOf(black, white, h.attacker_homes, h.attacker_ways, I64(h.attackers))
     return HomesOf(white, black, h.defender_homes, h.defender_ways, I64(h.defenders))
 
 
 @inlined
-def _priced(x: BeamTables, room: Room, place: int) -> PricedPosition:
+def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
     """Write what soldiers of a position cost, by cell, and return what they cost together."""
-    t, h = x.rules, x.homes
+    t, h = beam.rules, beam.homes
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
@@ -382,70 +382,73 @@ def _priced(x: BeamTables, room: Room, place: int) -> PricedPosition:
 
 
 @inlined
-def _gain_of_home(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, start: int, target: int) -> int:
+def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> int:
     """Return what is saved when a soldier leaves its home: for itself to come back, or for another that is away."""
     saved = I64(0)
-    for home in range(s.places):
-        if s.homes[home] == target:
-            way = advance(s.ways, home * x.rules.cells)
-            gain = I64(s.own[start]) - I64(way[start]) if s.own[start] != 0 else I64(0)
-            for stray in range(p.strays):
+    for home in range(homes.places):
+        if homes.homes[home] == target:
+            way = advance(homes.ways, home * beam.rules.cells)
+            gain = I64(homes.own[start]) - I64(way[start]) if homes.own[start] != 0 else I64(0)
+            for stray in range(priced.strays):
                 cell = I64(room.strays[stray])
-                gain = max(gain, I64(s.own[cell]) - I64(way[cell]))
+                gain = max(gain, I64(homes.own[cell]) - I64(way[cell]))
             saved += max(gain, 0)
     return saved
 
 
 @inlined
-def _goes_nowhere(x: BeamTables, p: PricedPosition, s: HomesOf, start: int, target: int) -> bool:
+def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether the last attacker away goes home too early.
 
     Attackers that are all at home and have nowhere to have come from leave white at most the
     ply that opens the game, if it is white's.
     """
     return (
-        p.side == 1
-        and x.homes.black_stuck != 0
-        and p.black_away == 1
-        and s.own[start] == 0
-        and s.own[target] != 0
-        and p.white_away != 1 - side_of(x.rules, x.origins.start)
+        priced.side == 1
+        and beam.homes.black_stuck != 0
+        and priced.black_away == 1
+        and homes.own[start] == 0
+        and homes.own[target] != 0
+        and priced.white_away != 1 - side_of(beam.rules, beam.origins.start)
     )
 
 
 @inlined
-def _score_before(x: BeamTables, room: Room, p: PricedPosition, s: HomesOf, record: int) -> int:
+def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
     start, target, directions = start_of(record), target_of(record), undo_captured(record)
-    if p.side == 0 and target == p.king:
-        score, royal = p.base, I64(x.homes.king_costs[start])
+    if priced.side == 0 and target == priced.king:
+        score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
-        score, royal = p.base + I64(s.own[start]) - I64(s.own[target]), I64(x.homes.king_costs[p.king])
-        if s.own[target] == 0:
-            score -= _gain_of_home(x, room, p, s, start, target)
+        score, royal = (
+            priced.base + I64(homes.own[start]) - I64(homes.own[target]),
+            I64(beam.homes.king_costs[priced.king]),
+        )
+        if homes.own[target] == 0:
+            score -= _gain_of_home(beam, room, priced, homes, start, target)
     while directions:
         direction = directions & -directions
         directions ^= direction
-        score += I64(s.victims[neighbour(x.rules, target, direction)]) - MISSING
+        score += I64(homes.victims[neighbour(beam.rules, target, direction)]) - MISSING
     return royal + (score >> CALM) if royal != 0 else score
 
 
 @called
 def _add_candidates(
-    x: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
+    beam: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
-    p = _priced(x, room, place)
-    s = _homes_of(x, room, p.side)
-    board = advance(room.boards, place * board_items(x.rules.size))
-    found = unmoves(x.rules, x.origins, board, advance(room.moves, count))
+    p = _priced(beam, room, place)
+    s = _homes_of(beam, room, p.side)
+    board = advance(room.boards, place * board_items(beam.rules.size))
+    found = unmoves(beam.rules, beam.origins, board, advance(room.moves, count))
     kept = count
     for number in range(count, count + found):
         record = I64(room.moves[number])
         target = target_of(record)
-        if not (p.side == 0 and target == p.king) and _goes_nowhere(x, p, s, start_of(record), target):
+        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(record), target):
             continue
-        score = _score_before(x, room, p, s, record)
+        score = _score_before(beam, room, p, s, record)
         luck ^= luck << U64(13)
         luck ^= luck >> U64(7)
         luck ^= luck << U64(17)
@@ -478,14 +481,14 @@ def _sort_candidates(room: Room, count: int) -> None:
 
 @inlined
 def _add_child(
-    x: BeamTables, room: Room, number: int, there: int, total: int, left: NDArray[np.uint32]
+    beam: BeamTables, room: Room, number: int, there: int, total: int, left: NDArray[np.uint32]
 ) -> tuple[bool, bool]:
     """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
 
     It is written to a place of the room and added to the tree. One that a lemma excludes is
     new, and not kept; where there is no place (``there`` is -1), neither is any.
     """
-    t = x.rules
+    t = beam.rules
     stride = board_items(t.size)
     source, record = I64(room.origins[number]), I64(room.moves[number])
     board = advance(room.boards, source * stride)
@@ -499,7 +502,7 @@ def _add_child(
     for place in range(stride):
         child[place] = board[place]
     unmake(t, child, record)
-    if board_lemma(t, x.origins, x.lemmas, x.peeling, child, left) != 0:
+    if board_lemma(t, beam.origins, beam.lemmas, beam.peeling, child, left) != 0:
         return True, False
     room.keys[there], room.nodes[there] = key, np.int32(total)
     room.parents[total], room.records[total] = room.nodes[source], np.int32(record)
@@ -516,14 +519,14 @@ def _write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> N
 
 @called
 def _search(
-    x: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
+    beam: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
 ) -> int:
     """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
-    t = x.rules
+    t = beam.rules
     stride = board_items(t.size)
     for place in range(room.mask + 1):
         room.known[place] = U64(0)
-    if is_start(t, x.origins, room.boards):
+    if is_start(t, beam.origins, room.boards):
         return 0
     room.keys[0] = position_key(t, room.boards)
     _known_before(room.known, room.mask, room.keys[0])
@@ -536,19 +539,19 @@ def _search(
             if count + MOST_UNMOVES * t.cells > room.candidates:
                 complete = False
                 break
-            count, luck = _add_candidates(x, room, here + place, count, luck, ply <= shake)
+            count, luck = _add_candidates(beam, room, here + place, count, luck, ply <= shake)
         _sort_candidates(room, count)
         kept = I64(0)
         for rank in range(count):
             place = there + kept if kept < room.width else I64(-1)
-            fresh, added = _add_child(x, room, I64(room.order[rank]), place, total, left)
+            fresh, added = _add_child(beam, room, I64(room.order[rank]), place, total, left)
             if fresh and kept == room.width:
                 complete = False
                 break
             if added:
                 total += 1
                 kept += 1
-                if is_start(t, x.origins, advance(room.boards, place * stride)):
+                if is_start(t, beam.origins, advance(room.boards, place * stride)):
                     _write_game(room, total - 1, ply, game)
                     return ply
         if kept == 0:

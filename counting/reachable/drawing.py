@@ -288,16 +288,16 @@ def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint
 
 
 @inlined
-def drawn(x: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
+def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the number of a sample; see `counting.reachable.drawing.draw_number`."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
-        low, high = _cut(first, second, x.bits)
-        if less(low, high, x.size[0], x.size[1]):
+        low, high = _cut(first, second, draw.bits)
+        if less(low, high, draw.size[0], draw.size[1]):
             return low, high
-        low, high = _cut(third, fourth, x.bits)
-        if less(low, high, x.size[0], x.size[1]):
+        low, high = _cut(third, fourth, draw.bits)
+        if less(low, high, draw.size[0], draw.size[1]):
             return low, high
         block += U64(1)
 
@@ -309,40 +309,40 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 
 
 @inlined
-def _next_place(x: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
+def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
     """Return the last place of a combination of ``number`` places, and the rank of the others."""
-    place = I64(x.places[(number << 10) + bucket_of(rank)])
+    place = I64(draw.places[(number << 10) + bucket_of(rank)])
     # The bucket's guess is never too far; mostly right, else nearly always one short.
-    first, second = x.binomial[row + place], x.binomial[row + place + 1]
+    first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
-    while x.binomial[row + place + 1] <= rank:
+    while draw.binomial[row + place + 1] <= rank:
         place += 1
-        first = x.binomial[row + place]
+        first = draw.binomial[row + place]
     return place, rank - first
 
 
 @inlined
-def open_number(x: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
+def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
     """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
-    if x.tier_shift < 64:
-        top = low >> U64(x.tier_shift)
-        if x.tier_shift != 0:
-            top |= high << U64(64 - x.tier_shift)
+    if draw.tier_shift < 64:
+        top = low >> U64(draw.tier_shift)
+        if draw.tier_shift != 0:
+            top |= high << U64(64 - draw.tier_shift)
     else:
-        top = high >> U64(x.tier_shift - 64)
+        top = high >> U64(draw.tier_shift - 64)
     low, high = (low >> U64(1)) | (high << U64(63)), high >> U64(1)
-    tier = last_not_above(x.offset, I64(x.tier_at[I64(top)]), low, high)
-    low, high = subtract(low, high, x.offset[2 * tier], x.offset[2 * tier + 1])
-    before = advance(x.before, 2 * tier * (x.kings + 1))
-    number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * x.king_scale[tier])
-    number = last_not_above(before, min(number, x.kings - 1), low, high)
+    tier = last_not_above(draw.offset, I64(draw.tier_at[I64(top)]), low, high)
+    low, high = subtract(low, high, draw.offset[2 * tier], draw.offset[2 * tier + 1])
+    before = advance(draw.before, 2 * tier * (draw.kings + 1))
+    number = I64((np.float64(high) * 2.0**64 + np.float64(low)) * draw.king_scale[tier])
+    number = last_not_above(before, min(number, draw.kings - 1), low, high)
     low, high = subtract(low, high, before[2 * number], before[2 * number + 1])
-    attackers, defenders = x.material[2 * tier], x.material[2 * tier + 1]
-    at_king = bit_of(x.king_cells[number])
-    left = x.cells - defenders - popcount(x.closed[0] | at_king[0]) - popcount(x.closed[1] | at_king[1])
-    white_rank, black_rank = quotient(low, high, x.binomial[attackers * (x.cells + 2) + left])
+    attackers, defenders = draw.material[2 * tier], draw.material[2 * tier + 1]
+    at_king = bit_of(draw.king_cells[number])
+    left = draw.cells - defenders - popcount(draw.closed[0] | at_king[0]) - popcount(draw.closed[1] | at_king[1])
+    white_rank, black_rank = quotient(low, high, draw.binomial[attackers * (draw.cells + 2) + left])
     batch[entry] = black_rank
     batch[BATCH + entry] = white_rank
     batch[_COUNT * BATCH + entry] = U64(attackers)
@@ -353,13 +353,13 @@ def open_number(x: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[n
 
 
 @inlined
-def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
+def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks of a batch into sets: of cells for defenders, of places among open cells for attackers.
 
     A combination's places are found one after the other, each from what the last one left. So the batch is gone
     through for each place, and the entries do not wait for one another.
     """
-    stride = x.cells + 2
+    stride = draw.cells + 2
     for kind in range(2):
         ranks, counts = advance(batch, kind * BATCH), advance(batch, (_COUNT + kind) * BATCH)
         cells = advance(batch, (_CELLS + 2 * kind) * BATCH)
@@ -371,23 +371,25 @@ def place_soldiers(x: DrawTables, batch: NDArray[np.uint64], count: int) -> None
             for entry in range(count):
                 if I64(counts[entry]) < number:
                     continue
-                place, ranks[entry] = _next_place(x, row, number, ranks[entry])
+                place, ranks[entry] = _next_place(draw, row, number, ranks[entry])
                 cell = place
                 if kind == 1:
-                    cell = I64(x.cell_at[I64(batch[_KING * BATCH + entry]) * x.cells + place])
+                    cell = I64(draw.cell_at[I64(batch[_KING * BATCH + entry]) * draw.cells + place])
                 low, high = bit_of(cell)
                 cells[entry] |= low
                 cells[BATCH + entry] |= high
 
 
 @inlined
-def placed(x: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
+def placed(draw: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
     """Return the position of an entry of a batch."""
     cells = advance(batch, _CELLS * BATCH + entry)
     white = cells[2 * BATCH], cells[3 * BATCH]
-    king = x.king_cells[I64(batch[_KING * BATCH + entry])]
+    king = draw.king_cells[I64(batch[_KING * BATCH + entry])]
     at_king = bit_of(king)
-    black = spread(cells[0], cells[BATCH], x.closed[0] | at_king[0] | white[0], x.closed[1] | at_king[1] | white[1])
+    black = spread(
+        cells[0], cells[BATCH], draw.closed[0] | at_king[0] | white[0], draw.closed[1] | at_king[1] | white[1]
+    )
     counts = advance(batch, _COUNT * BATCH + entry)
     return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
 
@@ -409,17 +411,17 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 
 @inlined
-def _write_rows(x: DrawTables, batch: NDArray[np.uint64], count: int, rows: NDArray[np.uint64], width: int) -> None:
+def _write_rows(draw: DrawTables, batch: NDArray[np.uint64], count: int, rows: NDArray[np.uint64], width: int) -> None:
     """Write the packed positions, of so many words, of a batch that `open_number` has filled."""
-    place_soldiers(x, batch, count)
+    place_soldiers(draw, batch, count)
     for entry in range(count):
-        black, white, king, side, _, _ = placed(x, batch, entry)
+        black, white, king, side, _, _ = placed(draw, batch, entry)
         row = advance(rows, entry * width)
         for word in range(width):
             row[word] = U64(0)
         add_board(row, width, 0, black[0], black[1])
-        add_board(row, width, x.cells, white[0], white[1])
-        add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
+        add_board(row, width, draw.cells, white[0], white[1])
+        add_board(row, width, 2 * draw.cells, U64(king | (side << draw.king_bits)), U64(0))
 
 
 @kernel

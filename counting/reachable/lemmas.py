@@ -392,10 +392,10 @@ def _down(low: Any, high: Any, count: int) -> Bits:
 
 
 @inlined
-def _captors(size: int, p: PeelTables, victims: Bits, anvils: Bits) -> Bits:
+def _captors(size: int, peel: PeelTables, victims: Bits, anvils: Bits) -> Bits:
     """Return the cells beside a victim with an anvil behind it."""
     low, high = U64(0), U64(0)
-    inner_low, inner_high = victims[0] & p.inner[0], victims[1] & p.inner[1]
+    inner_low, inner_high = victims[0] & peel.inner[0], victims[1] & peel.inner[1]
     for step in (1, size):
         if step == size:
             inner_low, inner_high = victims[0], victims[1]
@@ -411,13 +411,13 @@ def _captors(size: int, p: PeelTables, victims: Bits, anvils: Bits) -> Bits:
 
 
 @inlined
-def _active(size: int, armed: int, p: PeelTables, black: Bits, white: Bits, king: Bits) -> Bits:
+def _active(size: int, armed: int, peel: PeelTables, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the cells of all pieces that may capture another where they arrive, and perhaps of more."""
     low, high = _captors(
         size,
-        p,
-        (white[0] & p.exposed[0], white[1] & p.exposed[1]),
-        (black[0] | p.anvils[2], black[1] | p.anvils[3]),
+        peel,
+        (white[0] & peel.exposed[0], white[1] & peel.exposed[1]),
+        (black[0] | peel.anvils[2], black[1] | peel.anvils[3]),
     )
     # Beside the king any attacker may have been the last of those that take it.
     beside = _up(king[0], king[1], 1)
@@ -432,9 +432,9 @@ def _active(size: int, armed: int, p: PeelTables, black: Bits, white: Bits, king
         white = (white[0] | king[0], white[1] | king[1])
     others = _captors(
         size,
-        p,
-        (black[0] & p.exposed[0], black[1] & p.exposed[1]),
-        (white[0] | p.anvils[0], white[1] | p.anvils[1]),
+        peel,
+        (black[0] & peel.exposed[0], black[1] & peel.exposed[1]),
+        (white[0] | peel.anvils[0], white[1] | peel.anvils[1]),
     )
     return low | (others[0] & white[0]), high | (others[1] & white[1])
 
@@ -453,25 +453,25 @@ def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken
 
 
 @inlined
-def _of_kinds(p: PeelTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
+def _of_kinds(peel: PeelTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the pieces that can come to their cells from one side."""
     at = 2 * way
     return (
-        (black[0] & p.comes[at]) | (white[0] & p.comes[8 + at]) | (king[0] & p.comes[16 + at]),
-        (black[1] & p.comes[at + 1]) | (white[1] & p.comes[8 + at + 1]) | (king[1] & p.comes[16 + at + 1]),
+        (black[0] & peel.comes[at]) | (white[0] & peel.comes[8 + at]) | (king[0] & peel.comes[16 + at]),
+        (black[1] & peel.comes[at + 1]) | (white[1] & peel.comes[8 + at + 1]) | (king[1] & peel.comes[16 + at + 1]),
     )
 
 
 @inlined
-def _can_step(p: PeelTables, size: int, kind: int, own: Bits, taken: Bits) -> bool:
+def _can_step(peel: PeelTables, size: int, kind: int, own: Bits, taken: Bits) -> bool:
     """Return whether a soldier of a kind can surely move."""
     at = 8 * kind
     low, high = _stepping(
         size,
-        (own[0] & p.goes[at], own[1] & p.goes[at + 1]),
-        (own[0] & p.goes[at + 2], own[1] & p.goes[at + 3]),
-        (own[0] & p.goes[at + 4], own[1] & p.goes[at + 5]),
-        (own[0] & p.goes[at + 6], own[1] & p.goes[at + 7]),
+        (own[0] & peel.goes[at], own[1] & peel.goes[at + 1]),
+        (own[0] & peel.goes[at + 2], own[1] & peel.goes[at + 3]),
+        (own[0] & peel.goes[at + 4], own[1] & peel.goes[at + 5]),
+        (own[0] & peel.goes[at + 6], own[1] & peel.goes[at + 7]),
         taken,
     )
     return bool((low | high) != U64(0))
@@ -498,28 +498,30 @@ def _quick_lemma(
     t: Tables,
     r: OriginTables,
     m: LemmaTables,
-    p: PeelTables,
+    peel: PeelTables,
     position: Placed,
     left: NDArray[np.uint32],
 ) -> int:
     """Return the lemma that excludes a counted position, or 0, or -1 where sets do not decide it."""
     black, white, king, side, attackers, defenders = position
     size, at_king = t.size, bit_of(king)
-    if p.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
+    if peel.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
         return I64(-1)
     taken = (black[0] | white[0] | at_king[0], black[1] | white[1] | at_king[1])
-    if t.either_after_ply != 0 and not (_can_step(p, size, 0, black, taken) and _can_step(p, size, 1, white, taken)):
+    if t.either_after_ply != 0 and not (
+        _can_step(peel, size, 0, black, taken) and _can_step(peel, size, 1, white, taken)
+    ):
         return I64(-1)
-    west = _of_kinds(p, 0, black, white, at_king)
-    south = _of_kinds(p, 1, black, white, at_king)
-    east = _of_kinds(p, 2, black, white, at_king)
-    north = _of_kinds(p, 3, black, white, at_king)
+    west = _of_kinds(peel, 0, black, white, at_king)
+    south = _of_kinds(peel, 1, black, white, at_king)
+    east = _of_kinds(peel, 2, black, white, at_king)
+    north = _of_kinds(peel, 3, black, white, at_king)
     # Who is to move was not the last to move.
     movers = black if side == 0 else (white[0] | at_king[0], white[1] | at_king[1])
     moved, first = False, True
     while True:
         free = _stepping(size, west, south, east, north, taken)
-        active = _active(size, t.king_armed, p, black, white, at_king)
+        active = _active(size, t.king_armed, peel, black, white, at_king)
         low, high = free[0] & ~active[0] & taken[0], free[1] & ~active[1] & taken[1]
         if first:
             first = False
@@ -532,9 +534,12 @@ def _quick_lemma(
         at_king = (at_king[0] & ~low, at_king[1] & ~high)
     if (taken[0] | taken[1]) != U64(0):
         from_start = (
-            (black[0] & ~p.start[0]) | (black[1] & ~p.start[1]) | (white[0] & ~p.start[2]) | (white[1] & ~p.start[3])
+            (black[0] & ~peel.start[0])
+            | (black[1] & ~peel.start[1])
+            | (white[0] & ~peel.start[2])
+            | (white[1] & ~peel.start[3])
         ) == U64(0)
-        doubt = at_king[0] | at_king[1] | (taken[0] & p.doubtful[0]) | (taken[1] & p.doubtful[1])
+        doubt = at_king[0] | at_king[1] | (taken[0] & peel.doubtful[0]) | (taken[1] & peel.doubtful[1])
         if doubt == U64(0):
             if not from_start:
                 return I64(LOCKED)
@@ -551,13 +556,13 @@ def placement_lemma(
     t: Tables,
     r: OriginTables,
     m: LemmaTables,
-    p: PeelTables,
+    peel: PeelTables,
     position: Placed,
     board: NDArray[np.uint32],
     left: NDArray[np.uint32],
 ) -> int:
     """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
-    found = _quick_lemma(t, r, m, p, position, left)
+    found = _quick_lemma(t, r, m, peel, position, left)
     if found >= 0:
         return found
     black, white, king, side, attackers, defenders = position
@@ -572,7 +577,7 @@ def placement_lemma(
 
 @inlined
 def board_lemma(
-    t: Tables, r: OriginTables, m: LemmaTables, p: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
+    t: Tables, r: OriginTables, m: LemmaTables, peel: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
 ) -> int:
     """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
     size, king = t.size, king_of(t, board)
@@ -585,5 +590,5 @@ def board_lemma(
     at_king = bit_of(king)
     white = (white[0] & ~at_king[0], white[1] & ~at_king[1])
     position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
-    found = _quick_lemma(t, r, m, p, position, left)
+    found = _quick_lemma(t, r, m, peel, position, left)
     return found if found >= 0 else lemma(t, r, m, board, left)

@@ -99,7 +99,7 @@ def disproved() -> tuple[int, int, int]:
 
 @called
 def _assess(
-    t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], outcome: int, left: int
+    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], outcome: int, left: int
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of a position that a ply has led to.
 
@@ -107,79 +107,83 @@ def _assess(
     """
     winner = winner_after(t, board, outcome)
     if winner >= 0:
-        return _proved(0) if winner == p.prover else disproved()
+        return _proved(0) if winner == work.prover else disproved()
     side = side_of(t, board)
-    if side != p.prover and left <= 2:
-        distance = lost_at_once(t, board, left, p.scratch, p.killers, p.counters)
+    if side != work.prover and left <= 2:
+        distance = lost_at_once(t, board, left, work.scratch, work.killers, work.counters)
         return _proved(distance) if distance >= 0 else disproved()
     if left <= 1:
-        distance = wins_soon(t, board, left, p.scratch, p.killers, p.counters)
+        distance = wins_soon(t, board, left, work.scratch, work.killers, work.counters)
         return _proved(distance) if distance >= 0 else disproved()
-    pn, dn, distance = find(p.table, p.buckets, words, t.words, left)
+    pn, dn, distance = find(work.table, work.buckets, words, t.words, left)
     if pn >= 0:
         return pn, dn, distance
-    if side == p.prover:
+    if side == work.prover:
         if left <= 3:
-            before = p.counters[NODES]
-            distance = wins_soon(t, board, left, p.scratch, p.killers, p.counters)
-            effort = p.counters[NODES] - before
+            before = work.counters[NODES]
+            distance = wins_soon(t, board, left, work.scratch, work.killers, work.counters)
+            effort = work.counters[NODES] - before
             if distance >= 0:
-                keep_settled(p.table, p.buckets, words, t.words, left, distance, -1, effort)
+                keep_settled(work.table, work.buckets, words, t.words, left, distance, -1, effort)
                 return _proved(distance)
-            keep_settled(p.table, p.buckets, words, t.words, left, LONGEST, left, effort)
+            keep_settled(work.table, work.buckets, words, t.words, left, LONGEST, left, effort)
             return disproved()
-        if winning_move(t, board, p.scratch) >= 0:
+        if winning_move(t, board, work.scratch) >= 0:
             return _proved(1)
         return I64(1), I64(1) + count_moves(t, board, side) // 8, I64(-1)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
-    put_side(t, board, p.prover)
-    threat = winning_move(t, board, p.scratch) >= 0
+    put_side(t, board, work.prover)
+    threat = winning_move(t, board, work.scratch) >= 0
     put_side(t, board, side)
     if threat:
-        parries = count_parries(t, board, p.scratch, p.counters)
+        parries = count_parries(t, board, work.scratch, work.counters)
         return _proved(2) if parries == 0 else (I64(parries), I64(1), I64(-1))
     return I64(4) + count_moves(t, board, side), I64(1), I64(-1)
 
 
 @inlined
 def _note_pending(
-    t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], pn: int, dn: int
+    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], pn: int, dn: int
 ) -> None:
     """Note a position that is open if a tablebase knows its value."""
-    if pn != 0 and dn != 0 and p.covered[count_of(t, board, 1) * p.stride + count_of(t, board, 0)] != 0:
+    if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
-            p.pending[p.counters[PENDING] * t.words + word] = words[word]
-        p.counters[PENDING] += 1
+            work.pending[work.counters[PENDING] * t.words + word] = words[word]
+        work.counters[PENDING] += 1
 
 
 @called
-def _enter(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
+def _enter(t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
     """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
-    at = ply * p.width
-    moves, proving = advance(p.moves, at), side_of(t, board) == p.prover
-    own, child = advance(p.words, ply * t.words), advance(p.words, (ply + 1) * t.words)
-    p.began[ply] = p.counters[NODES]
+    at = ply * work.width
+    moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
+    own, child = advance(work.words, ply * t.words), advance(work.words, (ply + 1) * t.words)
+    work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
         # The move that held last time first: one is enough.
         for index in range(1, count):
-            if I64(moves[index]) == p.killers[left]:
+            if I64(moves[index]) == work.killers[left]:
                 moves[index], moves[0] = moves[0], moves[index]
     known = count
     for index in range(count):
         undo, outcome = make(t, board, I64(moves[index]))
-        p.counters[NODES] += 1
+        work.counters[NODES] += 1
         _child_words(t, own, board, undo, child)
-        pn, dn, distance = _assess(t, p, board, child, outcome, left - 1)
-        _note_pending(t, p, board, child, pn, dn)
+        pn, dn, distance = _assess(t, work, board, child, outcome, left - 1)
+        _note_pending(t, work, board, child, pn, dn)
         unmake(t, board, undo)
-        p.pns[at + index], p.dns[at + index], p.distances[at + index] = np.int32(pn), np.int32(dn), np.int16(distance)
+        work.pns[at + index], work.dns[at + index], work.distances[at + index] = (
+            np.int32(pn),
+            np.int32(dn),
+            np.int16(distance),
+        )
         if (proving and pn == 0) or (not proving and dn == 0):
             if not proving:
-                p.killers[left] = I64(moves[index])
+                work.killers[left] = I64(moves[index])
             known = index + 1
             break
-    p.counts[ply] = known
+    work.counts[ply] = known
 
 
 class NodeNumbers(NamedTuple):
@@ -193,15 +197,15 @@ class NodeNumbers(NamedTuple):
 
 
 @inlined
-def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
+def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
     """Return what the children say of a node: the prover needs one of them, and so does the opponent."""
-    at = ply * p.width
+    at = ply * work.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
-    for index in range(p.counts[ply]):
-        one = I64(p.pns[at + index]) if proving else I64(p.dns[at + index])
-        other = I64(p.dns[at + index]) if proving else I64(p.pns[at + index])
+    for index in range(work.counts[ply]):
+        one = I64(work.pns[at + index]) if proving else I64(work.dns[at + index])
+        other = I64(work.dns[at + index]) if proving else I64(work.pns[at + index])
         total += other
-        worst = max(worst, I64(p.distances[at + index]))
+        worst = max(worst, I64(work.distances[at + index]))
         if one < least:
             second, least, best = least, one, index
         else:
@@ -213,40 +217,42 @@ def _judge_node(p: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
     pn, dn = (least, total) if proving else (total, least)
     distance = I64(-1)
     if pn == 0:
-        distance = 1 + (I64(p.distances[at + best]) if proving else worst)
+        distance = 1 + (I64(work.distances[at + best]) if proving else worst)
     return NodeNumbers(pn, dn, distance, best, second)
 
 
 @inlined
-def _keep_node(t: Tables, p: ProofWorkspace, v: NodeNumbers, ply: int, left: int, proving: bool) -> None:
+def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: int, proving: bool) -> None:
     """Write to the table what was found about a node."""
-    own, effort = advance(p.words, ply * t.words), p.counters[NODES] - p.began[ply]
+    own, effort = advance(work.words, ply * t.words), work.counters[NODES] - work.began[ply]
     if v.pn == 0:
-        keep_settled(p.table, p.buckets, own, t.words, left, v.distance, -1, effort)
+        keep_settled(work.table, work.buckets, own, t.words, left, v.distance, -1, effort)
     elif v.dn == 0:
-        keep_settled(p.table, p.buckets, own, t.words, left, LONGEST, left, effort)
+        keep_settled(work.table, work.buckets, own, t.words, left, LONGEST, left, effort)
         if not proving:
-            p.killers[left] = I64(p.moves[ply * p.width + v.best])
+            work.killers[left] = I64(work.moves[ply * work.width + v.best])
     else:
-        keep_open(p.table, p.buckets, own, t.words, left, v.pn, v.dn, effort)
+        keep_open(work.table, work.buckets, own, t.words, left, v.pn, v.dn, effort)
 
 
 @inlined
-def _descend(t: Tables, p: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool) -> None:
+def _descend(
+    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool
+) -> None:
     """Make the best move of a node, with the thresholds that the position after it is searched under."""
-    at = ply * p.width + v.best
+    at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
     if proving:
-        p.pn_limits[ply + 1] = min(p.pn_limits[ply], limit)
-        p.dn_limits[ply + 1] = min(p.dn_limits[ply] - v.dn + I64(p.dns[at]), INFINITE)
+        work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
+        work.dn_limits[ply + 1] = min(work.dn_limits[ply] - v.dn + I64(work.dns[at]), INFINITE)
     else:
-        p.dn_limits[ply + 1] = min(p.dn_limits[ply], limit)
-        p.pn_limits[ply + 1] = min(p.pn_limits[ply] - v.pn + I64(p.pns[at]), INFINITE)
-    p.chosen[ply] = v.best
-    undo, _ = make(t, board, I64(p.moves[at]))
-    p.counters[NODES] += 1
-    p.undos[ply] = undo
-    _child_words(t, advance(p.words, ply * t.words), board, undo, advance(p.words, (ply + 1) * t.words))
+        work.dn_limits[ply + 1] = min(work.dn_limits[ply], limit)
+        work.pn_limits[ply + 1] = min(work.pn_limits[ply] - v.pn + I64(work.pns[at]), INFINITE)
+    work.chosen[ply] = v.best
+    undo, _ = make(t, board, I64(work.moves[at]))
+    work.counters[NODES] += 1
+    work.undos[ply] = undo
+    _child_words(t, advance(work.words, ply * t.words), board, undo, advance(work.words, (ply + 1) * t.words))
 
 
 @kernel

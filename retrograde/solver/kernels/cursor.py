@@ -416,17 +416,17 @@ def capture_item(
     t: Tables,
     x: TierTables,
     w: Workspace,
-    m: Men,
+    men: Men,
     lower: NDArray[np.int64],
     start: int,
     target: int,
 ) -> int:
     """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none."""
-    side = side_of(t, m.board) ^ 1
-    attackers, defenders = count_of(t, m.board, 1), count_of(t, m.board, 0)
+    side = side_of(t, men.board) ^ 1
+    attackers, defenders = count_of(t, men.board, 1), count_of(t, men.board, 0)
     # The board's counts are those after the capture; the lists are as long as before it.
     own, enemy = (w.below.black, w.below.white) if side == 1 else (w.below.white, w.below.black)
-    own_men, enemy_men = (m.black, m.white) if side == 1 else (m.white, m.black)
+    own_men, enemy_men = (men.black, men.white) if side == 1 else (men.white, men.black)
     for k in range(attackers if side == 1 else defenders):
         own[k] = own_men[k]
         if I64(own_men[k]) == start:
@@ -437,11 +437,11 @@ def capture_item(
         k += 1
         # What was captured is no longer on the board.
         enemy[count] = cell
-        count += I64(is_occupied(t, m.board, cell))
+        count += I64(is_occupied(t, men.board, cell))
     tier = tier_at(x, attackers, defenders)
     if tier < 0:
         return I64(-1)
-    entry = entry_of(x, tier, king_of(t, m.board), w.below.black, w.below.white, w.scratch)
+    entry = entry_of(x, tier, king_of(t, men.board), w.below.black, w.below.white, w.scratch)
     if entry < 0:
         return I64(-1)
     return I64(items_at(lower[2 * tier + (side ^ 1)], np.uint16)[entry])

@@ -42,9 +42,9 @@ DONE: Final = 2
 
 
 @called
-def _mark_one(t: Tables, x: TierTables, w: Workspace, p: Marking, moves: NDArray[np.int32]) -> int:
+def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
     """Mark the successors of the open position; return how many in this tier are new."""
-    board, king, side = w.here.board, w.cursor.head[KING], p.side
+    board, king, side = w.here.board, w.cursor.head[KING], marking.side
     count = generate(t, board, moves)
     fresh = I64(0)
     before = I64(-1)
@@ -63,7 +63,7 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, p: Marking, moves: NDArray
             if entry < 0:
                 w.cursor.head[ERRORS] += 1
             else:
-                marks = items_at(p.lower[2 * below + (side ^ 1)], np.uint8)
+                marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
                 if marks[entry] == 0:
                     marks[entry] = NEW
         unmake(t, board, undo)
@@ -75,17 +75,21 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, p: Marking, moves: NDArray
             if side == 1:
                 while I64(w.here.black[man]) != start:
                     man += 1
-                prepare_attacker(x, w, man, x.tier.attackers[p.tier])
+                prepare_attacker(x, w, man, x.tier.attackers[marking.tier])
             elif start == king:
-                man = x.tier.defenders[p.tier]
+                man = x.tier.defenders[marking.tier]
             else:
                 while I64(w.here.white[man]) != start:
                     man += 1
-        entry = attacker_entry(x, w, p.tier, man, target) if side == 1 else white_entry(x, w, p.tier, man, target)
+        entry = (
+            attacker_entry(x, w, marking.tier, man, target)
+            if side == 1
+            else white_entry(x, w, marking.tier, man, target)
+        )
         if entry < 0:
             w.cursor.head[ERRORS] += 1
-        elif p.theirs[entry] == 0:
-            p.theirs[entry] = NEW
+        elif marking.theirs[entry] == 0:
+            marking.theirs[entry] = NEW
             fresh += 1
     return fresh
 

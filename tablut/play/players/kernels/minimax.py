@@ -135,72 +135,76 @@ def new_minimax(size: int, past: int) -> MinimaxState:
 
 
 @inlined
-def estimate(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int) -> int:
+def estimate(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], chooser: int) -> int:
     """Return what a position is worth to the side that chooses, by its pieces; O(1)."""
     king = king_of(t, board)
     attackers, white = count_of(t, board, 1), count_of(t, board, 0) + 1
     sign = 1 - 2 * chooser
-    if e.kind == PAYOFF:
+    if evaluation.kind == PAYOFF:
         own, other = (white, attackers) if chooser == 0 else (attackers, white)
-        return e.weights[0] * own - e.weights[1] * other + sign * (e.weights[2] - e.distance[king])
-    score = e.weights[2] * (white - attackers) + e.weights[1] * e.central[king]
-    return sign * (score - e.weights[0] * popcount(attackers_beside(t, board, king)))
+        return (
+            evaluation.weights[0] * own
+            - evaluation.weights[1] * other
+            + sign * (evaluation.weights[2] - evaluation.distance[king])
+        )
+    score = evaluation.weights[2] * (white - attackers) + evaluation.weights[1] * evaluation.central[king]
+    return sign * (score - evaluation.weights[0] * popcount(attackers_beside(t, board, king)))
 
 
 @inlined
-def ended(t: Tables, e: Evaluation, board: NDArray[np.uint32], chooser: int, winner: int) -> int:
+def ended(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], chooser: int, winner: int) -> int:
     """Return what a decided position is worth to the side that chooses."""
-    end = I64(e.weights[3]) if winner == chooser else -I64(e.weights[3])
-    return end + estimate(t, e, board, chooser) if e.kind == PAYOFF else end
+    end = I64(evaluation.weights[3]) if winner == chooser else -I64(evaluation.weights[3])
+    return end + estimate(t, evaluation, board, chooser) if evaluation.kind == PAYOFF else end
 
 
 # -- search --------------------------------------------------------------------------------
 
 
 @inlined
-def _recurs(s: MinimaxState, key: np.uint64, ply: int) -> bool:
+def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
     """Return whether a position occurred earlier on the path or in the game."""
-    here = I64(s.counters[BASE]) + ply
+    here = I64(state.counters[BASE]) + ply
     found = False
     for back in range(2, here + 1, 2):
-        found = found or s.keys[here - back] == key
+        found = found or state.keys[here - back] == key
     return found
 
 
 @called
 def _negamax(
-    t: Tables, e: Evaluation, s: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
+    t: Tables, evaluation: Evaluation, state: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> int:
     """Return the value, for the side to move, of a position below the root that no ply decided."""
-    board = s.board
-    side, chooser = side_of(t, board), I64(s.counters[ROOT_SIDE])
+    board = state.board
+    side, chooser = side_of(t, board), I64(state.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)
     if not can_move(t, board, side):
-        return sign * ended(t, e, board, chooser, side ^ 1)
-    rule = I64(s.counters[REPETITION_RULE])
-    if rule != 0 and _recurs(s, key, ply):
+        return sign * ended(t, evaluation, board, chooser, side ^ 1)
+    rule = I64(state.counters[REPETITION_RULE])
+    if rule != 0 and _recurs(state, key, ply):
         # It recurs by the other side's move.
-        return I64(0) if rule == 1 else sign * ended(t, e, board, chooser, side)
-    if ply >= s.counters[LIMIT_PLY]:
+        return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side)
+    if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
     if depth == 0:
-        return sign * estimate(t, e, board, chooser)
-    moves = advance(s.moves, I64(ply * 4 * t.cells))
+        return sign * estimate(t, evaluation, board, chooser)
+    moves = advance(state.moves, I64(ply * 4 * t.cells))
     king = king_of(t, board)
     best = I64(-_INFINITE)
     for index in range(generate(t, board, moves)):
         move = I64(moves[index])
         is_king = side == 0 and start_of(move) == king
         undo, outcome = make(t, board, move)
-        s.budget[NODES] += 1
+        state.budget[NODES] += 1
         if outcome != UNDECIDED:
-            value = sign * ended(t, e, board, chooser, winner_of(outcome))
+            value = sign * ended(t, evaluation, board, chooser, winner_of(outcome))
         else:
             child = U64(key ^ key_change(t, side, is_king, undo))
-            s.keys[I64(s.counters[BASE]) + ply + 1] = child
-            value = -_negamax(t, e, s, depth - 1, -beta, -alpha, ply + 1, child)
+            state.keys[I64(state.counters[BASE]) + ply + 1] = child
+            value = -_negamax(t, evaluation, state, depth - 1, -beta, -alpha, ply + 1, child)
         unmake(t, board, undo)
-        if is_spent(s.budget):
+        if is_spent(state.budget):
             return I64(0)
         best = max(best, value)
         alpha = max(alpha, value)

@@ -166,11 +166,11 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 
 @inlined
-def _place_of(s: Tree, key: np.uint64) -> int:
+def _place_of(tree: Tree, key: np.uint64) -> int:
     """Return where a state is remembered, or the empty place where it would be."""
-    place = I64(key >> U64(1)) & s.mask
-    while s.keys[place] != U64(0) and s.keys[place] != key:
-        place = (place + 1) & s.mask
+    place = I64(key >> U64(1)) & tree.mask
+    while tree.keys[place] != U64(0) and tree.keys[place] != key:
+        place = (place + 1) & tree.mask
     return place
 
 
@@ -186,15 +186,15 @@ def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) 
 
 
 @inlined
-def _remember(s: Tree, place: int, key: np.uint64) -> bool:
+def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
     """Take an empty place for a state; return False if too few are left."""
-    filled = I64(s.counters[FILLED])
-    if filled > s.mask - (s.mask >> 3):
+    filled = I64(tree.counters[FILLED])
+    if filled > tree.mask - (tree.mask >> 3):
         return False
-    s.keys[place] = key
-    s.visits[place] = s.wins[place] = s.losses[place] = np.int32(0)
-    s.taken[filled] = place
-    s.counters[FILLED] = filled + 1
+    tree.keys[place] = key
+    tree.visits[place] = tree.wins[place] = tree.losses[place] = np.int32(0)
+    tree.taken[filled] = place
+    tree.counters[FILLED] = filled + 1
     return True
 
 
@@ -202,84 +202,86 @@ def _remember(s: Tree, place: int, key: np.uint64) -> bool:
 
 
 @called
-def _by_uct(t: Tables, s: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
+def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
     """Return the number of the move that UCT chooses in a remembered state, one never seen first; O(moves)."""
     unseen, chosen, total = I64(0), I64(0), I64(0)
     for index in range(count):
-        next_place = _place_of(s, _key_after(t, s.board, key, I64(moves[index])))
-        s.places[index] = next_place
-        if s.keys[next_place] == U64(0):
+        next_place = _place_of(tree, _key_after(t, tree.board, key, I64(moves[index])))
+        tree.places[index] = next_place
+        if tree.keys[next_place] == U64(0):
             unseen += 1
-            if random_below(s.random, unseen) == 0:
+            if random_below(tree.random, unseen) == 0:
                 chosen = I64(index)
         else:
-            total += I64(s.visits[next_place])
+            total += I64(tree.visits[next_place])
     if unseen != 0:
         return chosen
-    seen = total if s.counters[NEXT_STATES] != 0 else I64(s.visits[place])
+    seen = total if tree.counters[NEXT_STATES] != 0 else I64(tree.visits[place])
     logarithm = math.log(max(seen, I64(1)))
     best = -1e300
     for index in range(count):
-        value = _value(s, s.places[index]) + s.exploration[0] * math.sqrt(logarithm / max(s.visits[s.places[index]], 1))
+        value = _value(tree, tree.places[index]) + tree.exploration[0] * math.sqrt(
+            logarithm / max(tree.visits[tree.places[index]], 1)
+        )
         if value > best:
             best, chosen = value, I64(index)
     return chosen
 
 
 @inlined
-def _value(s: Tree, place: int) -> float:
+def _value(tree: Tree, place: int) -> float:
     """Return the objective of a remembered state for the side that moved into it."""
-    gained = I64(s.wins[place]) - s.counters[LOSSES_COUNT] * I64(s.losses[place])
-    return gained / max(I64(s.visits[place]), I64(1))
+    gained = I64(tree.wins[place]) - tree.counters[LOSSES_COUNT] * I64(tree.losses[place])
+    return gained / max(I64(tree.visits[place]), I64(1))
 
 
 @inlined
-def _defined_winner(t: Tables, p: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
+def _defined_winner(t: Tables, paths: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
     """Return who has won by the expanded definitions: 1 white, 2 black, 0 nobody."""
     side = side_of(t, board)
     blind = definitions == BLIND
     winner = I64(0)
     if (side == 1 or blind) and king_capture(t, board) != NO_MOVE:
         winner = I64(2)
-    if (side == 0 or blind) and winner == 0 and victory_path(t, p, board) != NO_MOVE:
+    if (side == 0 or blind) and winner == 0 and victory_path(t, paths, board) != NO_MOVE:
         winner = I64(1)
     return winner
 
 
 @called
-def _playout(t: Tables, p: PathTables, s: Tree, root_key: np.uint64) -> None:
-    board, counters = s.board, s.counters
+def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> None:
+    board, counters = tree.board, tree.counters
     for item in range(board_items(t.size)):
-        board[item] = s.root[item]
+        board[item] = tree.root[item]
     first_side = side_of(t, board)
     key = U64(root_key)
-    place = _place_of(s, key)
-    known = s.keys[place] != U64(0) or _remember(s, place, key)
+    place = _place_of(tree, key)
+    known = tree.keys[place] != U64(0) or _remember(tree, place, key)
     length, ply, left, winner = I64(0), I64(0), I64(counters[DEPTH]), I64(0)
     if known:
-        s.path[0], length = place, I64(1)
+        tree.path[0], length = place, I64(1)
     while left > 0 and winner == 0 and ply < counters[LIMIT_PLY]:
         if ply == 0:
-            moves, count = s.root_moves, I64(counters[ROOT_MOVES])
+            moves, count = tree.root_moves, I64(counters[ROOT_MOVES])
         else:
-            moves = s.moves
+            moves = tree.moves
             count = generate(t, board, moves)
         side = side_of(t, board)
         if count == 0:
             winner = I64(2) - side
             break
-        index = _by_uct(t, s, key, place, moves, count) if known else random_below(s.random, count)
+        index = _by_uct(t, tree, key, place, moves, count) if known else random_below(tree.random, count)
         move = I64(moves[index])
         if known:
             key = _key_after(t, board, key, move)
-            place = _place_of(s, key)
+            place = _place_of(tree, key)
         _, outcome = make(t, board, move)
         ply, left = ply + 1, left - 1
-        s.budget[NODES] += 1
+        tree.budget[NODES] += 1
         if known:
-            known = s.keys[place] != U64(0)
-            if known or _remember(s, place, key):
-                s.path[length] = place
+            known = tree.keys[place] != U64(0)
+            if known or _remember(tree, place, key):
+                tree.path[length] = place
                 length += 1
                 counters[DEEPEST] = max(counters[DEEPEST], ply)
             if not known and counters[FROM_LEAF] != 0:
@@ -287,16 +289,16 @@ def _playout(t: Tables, p: PathTables, s: Tree, root_key: np.uint64) -> None:
         if outcome != UNDECIDED:
             winner = I64(1) + winner_of(outcome)
         elif counters[DEFINITIONS] != NONE:
-            winner = _defined_winner(t, p, board, I64(counters[DEFINITIONS]))
+            winner = _defined_winner(t, paths, board, I64(counters[DEFINITIONS]))
         known = known and length < MOST_DEPTH
     # What stands at an even place was moved into by the other side than the first one.
     for index in range(length):
-        entered, mover = s.path[index], first_side ^ (index & 1) ^ 1
-        s.visits[entered] += np.int32(1)
+        entered, mover = tree.path[index], first_side ^ (index & 1) ^ 1
+        tree.visits[entered] += np.int32(1)
         if winner == mover + 1:
-            s.wins[entered] += np.int32(1)
+            tree.wins[entered] += np.int32(1)
         elif winner != 0:
-            s.losses[entered] += np.int32(1)
+            tree.losses[entered] += np.int32(1)
 
 
 @kernel

@@ -221,7 +221,7 @@ def path_tables(variant: Variant) -> PathTables:
 
 
 @called
-def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
+def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> bool:
     """Return whether black, which is to move, can no longer keep the king from an escape; O(N)."""
     king = king_of(t, board)
     west, east, south, north = escape_ways(t, board, king)
@@ -245,7 +245,7 @@ def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
         place = trailing_zeros(places)
         places &= places - 1
         cell = fixed * t.size + place if along_row else place * t.size + fixed
-        if p.royal[cell] != 0:
+        if paths.royal[cell] != 0:
             continue
         attackers = own_pieces(line_of(board, t.size + place if along_row else place), 1)
         if attackers != 0:
@@ -254,14 +254,14 @@ def stands_on_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> bool:
             where = place
     if entered == 0:
         return True
-    if entered > 1 or soldiers > 1 or p.wedge == 0 or abs(where - own) < 2:
+    if entered > 1 or soldiers > 1 or paths.wedge == 0 or abs(where - own) < 2:
         return False
-    at_corner = p.royal[fixed * t.size + end if along_row else end * t.size + fixed] != 0
+    at_corner = paths.royal[fixed * t.size + end if along_row else end * t.size + fixed] != 0
     return at_corner and abs(end - where) == 1
 
 
 @called
-def victory_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> int:
+def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
     """Return a move by which white, were it to move, wins at once or enters a victory path, or NO_MOVE; O(N²)."""
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
@@ -282,7 +282,7 @@ def victory_path(t: Tables, p: PathTables, board: NDArray[np.uint32]) -> int:
             move = move_of(king, target)
             undo, outcome = make(t, board, move)
             if outcome == UNDECIDED:
-                if stands_on_path(t, p, board):
+                if stands_on_path(t, paths, board):
                     found = move
             elif winner_of(outcome) == 0:
                 found = move
