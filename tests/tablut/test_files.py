@@ -1,12 +1,14 @@
 """Files from outside are bounded; files of ours are whole, locked and swept."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import (
+    check_output,
     child,
     excerpt,
     lock_folder,
@@ -15,6 +17,7 @@ from tablut.store.files import (
     remove_temporaries,
     reserve,
     write_bytes,
+    write_text,
 )
 
 
@@ -107,3 +110,16 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         pass
     with lock_folder(tmp_path, "store"):
         pass
+
+
+def test_what_is_checked_beforehand_is_what_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in (".", "file/x", "file/a/x", "x", "new/folder/x"):
+        said = []
+        for work in (check_output, partial(write_text, content="text")):
+            try:
+                work(tmp_path / name)
+                said.append("")
+            except OutputError as error:
+                said.append(str(error))
+        assert said[0] == said[1], name
