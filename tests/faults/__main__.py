@@ -11,7 +11,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults import certificates, fuzz, kills, memory, table
 from tests.faults import certificates, damage, files, fuzz, kills, memory, table
 
 if TYPE_CHECKING:
