@@ -11,9 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults import certificates, fuzz, kills, memory, table
-from tests.faults import damage as damages
-from tests.faults import files as specimens
+from tests.faults import certificates, damage, files, fuzz, kills, memory, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,10 +86,10 @@ def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[
         trials += memory.memory_trials(numbers["memory"], seed, options.jobs)
     for part in ("damages", "others"):
         if numbers[part]:
-            found, missing = specimens.made(root / part, part, quick=options.quick)
+            found, missing = files.made(root / part, part, quick=options.quick)
             skipped += missing
             prepared(part)
-            trials += damages.damage_stores(part, found, numbers[part], seed, options.jobs)
+            trials += damage.damage_stores(part, found, numbers[part], seed, options.jobs)
     if numbers["certificates"]:
         each = (2, 4) if options.quick else (16, 4)
         proofs = certificates.real_proofs(root / "certificates", seed, *each)

@@ -100,7 +100,7 @@ def check() -> None:
 def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
     from counting.census import rows as memory
-    from retrograde.solver.slices import plan as windows
+    from retrograde.solver.slices import plan
     from retrograde.tablebase import batch as scratch
     from tablut.play.search import state, transposition
 
@@ -119,7 +119,7 @@ def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
 
     exact = {
         memory.aligned: of_bytes,
-        windows.room: lambda name, count: kept(windows, name, np.empty(max(count, 1), np.uint16)[:count]),
+        plan.room: lambda name, count: kept(plan, name, np.empty(max(count, 1), np.uint16)[:count]),
         scratch.mapped_array: lambda _path, size, dtype: np.zeros(size, dtype=dtype),
         state._own_lines: lambda items, dtype: np.zeros(items, dtype=dtype),
         transposition.empty_table: lambda mebibytes: np.zeros(1 << ((mebibytes << 17).bit_length() - 1), np.uint64),

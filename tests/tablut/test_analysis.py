@@ -43,7 +43,7 @@ def random_game(seed: int) -> GameRecord:
 
 @pytest.fixture(scope="module")
 def analysed(analyst: Analyst) -> list[tuple[GameRecord, GameAnalysis]]:
-    return [(record, analyse(record, analyst)) for record in map(random_game, range(120))]
+    return [(record, analyse(record, analyst)) for record in map(random_game, range(60))]
 
 
 def test_what_is_known_is_true(analysed, solved) -> None:

@@ -267,19 +267,6 @@ def test_the_tab_key() -> None:
     assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
 
 
-def test_completing_a_command_loads_none() -> None:
-    script = (
-        "import os, sys\n"
-        "os.environ |= {'_TABLUT_COMPLETE': 'complete_bash', 'COMP_WORDS': 'tablut b', 'COMP_CWORD': '1'}\n"
-        "from tablut.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    print('LOADED', *sorted(sys.modules))"
-    )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.startswith("bounds\n")
-    loaded = set(result.stdout.split("LOADED", 1)[1].split())
-    assert not loaded & {"numba", "sympy", "rich", "matplotlib", "numpy", "networkx"}
-
-
 @pytest.mark.parametrize("name", ["bash"])
 def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Captured) -> None:
     assert run(["--show-completion", name]) == 0

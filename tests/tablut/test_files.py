@@ -1,6 +1,7 @@
 """Files from outside are bounded; files of ours are whole, locked and swept."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import (
+    check_output,
     child,
     excerpt,
     lock_folder,
@@ -16,6 +18,7 @@ from tablut.store.files import (
     remove_temporaries,
     reserve,
     write_bytes,
+    write_text,
 )
 
 
@@ -126,3 +129,16 @@ def test_a_store_under_a_url_is_refused(command, capsys, monkeypatch, tmp_path):
     assert run([*command, "s3://tables/six"]) == 2
     assert "is a URL" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_checked_beforehand_is_what_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in (".", "file/x", "file/a/x", "x", "new/folder/x"):
+        said = []
+        for work in (check_output, partial(write_text, content="text")):
+            try:
+                work(tmp_path / name)
+                said.append("")
+            except OutputError as error:
+                said.append(str(error))
+        assert said[0] == said[1], name

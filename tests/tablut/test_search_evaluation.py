@@ -72,7 +72,7 @@ def test_the_evaluation_is_the_sum_of_its_terms(variant):
     assert_twins_agree(variant, positions, random)
 
 
-@given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))
+@given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=st.integers(0, 2**32))
 @settings(relaxed, max_examples=examples(8))
 def test_the_evaluation_of_a_users_rules(variant, seed):
     random = Random(seed)
@@ -86,7 +86,7 @@ def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
     assert_twins_agree(variant, [placement(variant, random) for _ in range(20)], random)
 
 
-@given(variant=random_variants() | random_terrains(), seed=st.integers(0, 2**32))
+@given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=st.integers(0, 2**32))
 @settings(relaxed, max_examples=examples(6))
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)

@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tablut.board import Board
-from tablut.engine.jit import monotonic_ns
 from tablut.errors import InputError
 from tablut.indexing.values import Verdict, verdict_of
 from tablut.play.search import state as at
 from tablut.play.search import tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
-from tablut.play.search.node import FIRST_LOOK, WAITS
+from tablut.play.search.node import FIRST_LOOK
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import empty_table
 from tablut.prober import MissingTableError
@@ -23,21 +22,6 @@ from tests.support.waiting import PATIENCE, stopping
 @pytest.fixture(scope="module")
 def ashton():
     return Searcher(load_variant("ashton"), hash_mib=8)
-
-
-def test_waits_are_expected_again_but_leave_time_to_think(ashton):
-    """What the machine made a search wait is kept ready by the next one, up to three quarters of its time."""
-    board = Board("ashton")
-    for wait in (0, 1_000_000, 10**12):
-        ashton._wait = wait
-        with ashton._deadline(time.perf_counter(), 600.0):
-            ashton._prepare(ashton.root(board))
-            expected = int(ashton._state.counters[at.LONGEST_GAP])
-        assert expected == wait if wait < 10**9 else 0 < expected * WAITS <= 450 * 10**9
-    found = ashton.search(board, SearchLimits(movetime=0.2))
-    assert found.nodes > 0
-    # It fades, search by search, unless the machine makes us wait as long again.
-    assert ashton._wait < 10**12
 
 
 def test_a_machine_that_begins_late_still_moves_on_thought():
@@ -52,19 +36,6 @@ def test_a_machine_that_begins_late_still_moves_on_thought():
         played = board.copy()
         played.push(thought.move)
         assert searcher.search(played, SearchLimits(nodes=20_000)).score < 5000
-
-
-def test_nothing_is_worked_out_after_the_time():
-    """The two plies that a lost line is taken to its end with are looked for while there is time, and only then."""
-    board = Board("ashton-5-4v0")
-    searcher = Searcher(board.variant, hash_mib=1)
-    board.push_text("c3-b3")
-    thought = searcher.think(searcher.root(board), SearchLimits(nodes=5000))
-    assert thought.score == 2 - MATE
-    cut = thought._replace(pv=())
-    assert len(searcher._line_to_the_end(board, cut)) == 2
-    searcher._ends = monotonic_ns() - 1
-    assert searcher._line_to_the_end(board, cut) == ()
 
 
 def test_no_entry_outlives_its_generation():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
@@ -201,24 +201,6 @@ def test_a_search_ends_with_its_first_thread():
     searcher._crew.wait()
     assert not helpers()
     assert searcher.search(board, SearchLimits(nodes=100)).move in board.legal_moves
-
-
-def test_a_machine_without_room_for_threads_is_named(monkeypatch):
-    searcher = Searcher("brandubh", hash_mib=1, threads=4)
-    start, started = threading.Thread.start, []
-
-    def refuse(thread):
-        if started:
-            raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(MachineError, match=r"threads: the machine starts no more than 2: can't start"):
-        searcher.search(Board("brandubh"), SearchLimits(nodes=4000))
-    monkeypatch.undo()
-    searcher._crew.wait()
-    assert not helpers()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads as Linux shows them")
