@@ -101,14 +101,6 @@ class PlayerOptions(NamedTuple):
     settings: tuple[tuple[str, str], ...] = ()
     threads: int = 1
 
-    @property
-    def text(self) -> str:
-        """All of it in one line; threads only where there are several, since matches were kept before there were."""
-        said = self._asdict()
-        if self.threads == 1:
-            del said["threads"]
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
-
 
 class Setting(NamedTuple):
     """A setting that a player declares.
