@@ -18,11 +18,11 @@ from retrograde.cli.puzzle_solving import (
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
-from tablut.cli.streams import EXIT_INTERRUPTED
+from tablut.cli.streams import EXIT_INTERRUPTED, did_you_mean
 from tablut.errors import IllegalMoveError, InputError, UnknownError
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
-from tablut.play.terminal import LineReader, did_you_mean
+from tablut.play.terminal import LineReader
 from tablut.position import MoveText
 from tablut.results import Result, csv_of
 from tablut.store.files import excerpt

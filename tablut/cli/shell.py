@@ -14,7 +14,15 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tablut.cli.streams import EXIT_INTERRUPTED, complain, finish_output, leave, prepare_streams, watch_interrupts
+from tablut.cli.streams import (
+    EXIT_INTERRUPTED,
+    complain,
+    did_you_mean,
+    finish_output,
+    leave,
+    prepare_streams,
+    watch_interrupts,
+)
 from tablut.errors import InputError, MachineError, TablutError, output_failure
 from tablut.store.files import excerpt
 
@@ -86,9 +94,7 @@ class _LazyGroup(TyperGroup):
         if args[:1] == ["help"] and ctx.resilient_parsing:
             return None, None, []
         if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
-            from tablut.store.files import excerpt
-
-            hint = _nearest(args[0], [*self.specs, "help"])
+            hint = did_you_mean(args[0], [*self.specs, "help"])
             raise TablutError(f"command {excerpt(args[0])}: no such command{hint}; `tablut --help` lists them")
         return super().resolve_command(ctx, args)
 
@@ -126,13 +132,6 @@ def _write_examples(lines: Sequence[str], _: Any, formatter: Any) -> None:
 _HELP = "Explain a command: `tablut help COMMAND`."
 
 app = typer.Typer(cls=_LazyGroup, **_SETTINGS)
-
-
-def _nearest(word: str, names: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    found = get_close_matches(word[:40].lower(), names, n=1)
-    return f", did you mean {found[0]!r}?" if found else ""
 
 
 @app.callback(invoke_without_command=True)

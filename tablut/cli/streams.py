@@ -11,9 +11,10 @@ import threading
 from contextvars import ContextVar
 from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError, MachineError, input_failure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import FrameType
 
 ENCODING_ERRORS: Final = "tablut.signs"
@@ -48,6 +49,14 @@ def one_line(text: str, most: int = _LINE) -> str:
         return line
     half = (most - 5) // 2
     return f"{line[: most - 5 - half]} ... {line[len(line) - half :]}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question about the nearest known word, empty if none is near."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word[:40].lower(), list(known), n=1)
+    return f", did you mean {found[0]!r}?" if found else ""
 
 
 def plain_signs() -> str:
@@ -120,6 +129,16 @@ def prepare_streams() -> None:
 def is_utf8(stream: IO[str] | None) -> bool:
     """Return whether a stream shows every character."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
+
+
+def read_line(most: int) -> str:
+    """Return a line of standard input, of one that is too long the beginning; empty at the end."""
+    try:
+        return sys.stdin.readline(most + 1)
+    except UnicodeDecodeError as error:
+        raise InputError("standard input: not a UTF-8 text") from error
+    except OSError as error:
+        raise input_failure(f"standard input: {error.strerror or error}", error) from error
 
 
 def write_output(text: str) -> None:

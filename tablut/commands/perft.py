@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.text import Text
@@ -24,7 +23,6 @@ from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.engine import Engine
 
 _CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
 
@@ -133,8 +131,7 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
 # -- corpora -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A position of a corpus with the number of sequences by depth."""
 
     id: str
@@ -158,33 +155,26 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
     try:
         for entry in entries:
             for plies, expected in entry.numbers:
-                found = interruptible(partial(_count, engine, entry.position, plies, threads))
+                board = engine.board(entry.position.cells, entry.position.side)
+                found = interruptible(partial(engine.perft, board, plies, threads=threads))
                 checked += 1
                 if found != expected:
-                    mismatches.append(_mismatch(engine, entry, (plies, expected), found, threads))
+                    divided = interruptible(partial(engine.divide, board, plies, threads=threads))
+                    mismatches.append(
+                        _Mismatch(
+                            id=entry.id,
+                            position=str(entry.position),
+                            depth=plies,
+                            expected=expected,
+                            found=found,
+                            divide=named_moves(divided, rules.size),
+                        )
+                    )
     except KeyboardInterrupt:
         if not checked:
             raise
         raise Interrupted(reply()) from None
     return reply()
-
-
-def _count(engine: Engine, position: Position, plies: int, threads: int) -> int:
-    return engine.perft(engine.board(position.cells, position.side), plies, threads=threads)
-
-
-def _mismatch(engine: Engine, entry: _Entry, claim: tuple[int, int], found: int, threads: int) -> _Mismatch:
-    plies, expected = claim
-    board = engine.board(entry.position.cells, entry.position.side)
-    divided = interruptible(partial(engine.divide, board, plies, threads=threads))
-    return _Mismatch(
-        id=entry.id,
-        position=str(entry.position),
-        depth=plies,
-        expected=expected,
-        found=found,
-        divide=named_moves(divided, engine.variant.size),
-    )
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import interruptible
-from tablut.errors import IllegalMoveError, InputError, TablutError, input_failure
+from tablut.cli.streams import did_you_mean, read_line
+from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
@@ -20,7 +20,7 @@ from tablut.records.native import record_of
 from tablut.store.files import excerpt, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from tablut.board import Board
     from tablut.cli.people import Live
@@ -48,14 +48,10 @@ class LineReader:
         try:
             if self._typed:
                 return input(prompt).strip()
-            line = sys.stdin.readline(_LONGEST + 1)
+            line = read_line(_LONGEST)
         except EOFError:
             self._live.print()
             return None
-        except UnicodeDecodeError as error:
-            raise InputError("standard input: not a UTF-8 text") from error
-        except OSError as error:
-            raise input_failure(f"standard input: {error.strerror or error}", error) from error
         if not line:
             return None
         if len(line) > _LONGEST:
@@ -63,12 +59,6 @@ class LineReader:
         # Nobody saw it being typed.
         self._live.print(prompt + line.strip())
         return line.strip()
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question about the nearest known word, empty if none is near."""
-    found = get_close_matches(word[:40].lower(), list(known), n=1)
-    return f", did you mean {found[0]!r}?" if found else ""
 
 
 # -- the game itself: whose turn it is, what a typed line means, and what is shown ---------

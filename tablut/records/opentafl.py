@@ -147,34 +147,11 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
 # - To the king a cell is as hostile as to a defender.
 
 
-_EVERYBODY = "tcnkTCNK"
-_DEFAULTS = {
-    "name": "",
-    "esc": "c",
-    "surf": "y",
-    "atkf": "y",
-    "tfr": "d",
-    "ka": "y",
-    "ks": "s",
-    "kj": "n",
-    "spd": "-1",
-    "cor": "default",
-    "cen": "default",
-    "afor": "",
-    "dfor": "",
-    "corh": _EVERYBODY,
-    "cenh": "tcnk",
-    "cenhe": _EVERYBODY,
-    "corp": "K",
-    "cenp": _EVERYBODY,
-    "cors": "K",
-    "cens": "K",
-    "corre": _EVERYBODY,
-    "cenre": _EVERYBODY,
-    "sw": "n",
-    "efe": "n",
-    "ber": "n",
-}
+_DEFAULT_RULES = (
+    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n efe:n ber:n "
+    "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
+)
+_DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
 # Keys about pieces and cells that no variant of ours has; they have no effect.
 _IDLE = frozenset(["nj", "cj", "mj", "swf", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.search.limits import MATE, chance_of
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tablut.board import Board
     from tablut.indexing.values import Wdl
     from tablut.play.search.limits import SearchLimits
     from tablut.position import Move
@@ -295,7 +295,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         raise InputError("record: has no legal move; there is nothing to analyse")
     if not game.board.variant.same_game(analyst.variant):
         raise InputError(f"record: is of {game.board.variant.name}, not of {analyst.variant.name}")
-    insights, board = [], _first(game.board)
+    insights, board = [], Board(game.board.variant, game.start)
     moves = game.board.move_stack
     for number in range(len(moves) + 1):
         insights.append(_look(board, analyst))
@@ -326,14 +326,6 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         black=_side_report([ply for ply in plies if ply.side == "black"]),
         problems=list(game.problems),
     )
-
-
-def _first(board: Board) -> Board:
-    """Return a board at the first position of a game."""
-    first = board.copy()
-    while first.ply:
-        first.pop()
-    return first
 
 
 def _look(board: Board, analyst: Analyst) -> Insight:

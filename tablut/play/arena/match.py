@@ -340,27 +340,20 @@ def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt 
         termination=dict(Counter(one.game.termination for one in games).most_common()),
         plies=round(sum(len(one.game.moves) for one in games) / len(games), 2),
         faults=[one.game.fault for one in games if one.game.fault is not None][:20],
-        slowest=[round(max(_of_player(one, place).longest for one in games), 3) for place in (0, 1)],
+        slowest=[round(max(one.game.longest[_colour(one, place)] for one in games), 3) for place in (0, 1)],
         nodes_a_second=[_speed(games, place) for place in (0, 1)],
         sprt=None if sprt is None else _sprt_summary(sprt, tally),
     )
 
 
-class _OfPlayer(NamedTuple):
-    seconds: float
-    nodes: int
-    longest: float
-
-
-def _of_player(one: Played, place: int) -> _OfPlayer:
-    """Return what one player used in a game: the first for 0, the second for 1."""
-    colour = 0 if one.first_is_white == (place == 0) else 1
-    return _OfPlayer(one.game.seconds[colour], one.game.nodes[colour], one.game.longest[colour])
+def _colour(one: Played, place: int) -> int:
+    """Return which of the two of a game, white and black, a player was: the first for place 0."""
+    return place if one.first_is_white else 1 - place
 
 
 def _speed(games: Sequence[Played], place: int) -> float | None:
-    used = [_of_player(one, place) for one in games]
-    seconds, nodes = sum(one.seconds for one in used), sum(one.nodes for one in used)
+    seconds = sum(one.game.seconds[_colour(one, place)] for one in games)
+    nodes = sum(one.game.nodes[_colour(one, place)] for one in games)
     return round(nodes / seconds) if nodes and seconds else None
 
 

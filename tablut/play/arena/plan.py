@@ -341,7 +341,7 @@ class MatchPlan(NamedTuple):
         """SHA-256 of all that its games depend on but their number, so that a match may be made longer."""
         parts = [
             self.variant.digest,
-            *(f"{one.player} {one.limits} {one.options.text}" for one in (self.first, self.second)),
+            *(f"{one.player} {one.limits} {one.options}" for one in (self.first, self.second)),
             str(self.seed),
             str(self.openings),
             str(self.start),

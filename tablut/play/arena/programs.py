@@ -8,6 +8,7 @@ undone, makes a caller wait longer than it said.
 from __future__ import annotations
 
 import os
+import queue
 import re
 import shlex
 import signal
@@ -81,8 +82,8 @@ class Process:
             raise InputError(f"program {excerpt(command)}: cannot be started: {error.strerror or error}") from error
         self.options: set[str] = set()
         """What it says that it can be told."""
-        self._heard = threading.Condition()
-        self._answers: list[Answer] = []
+        self._answers: queue.Queue[Answer | None] = queue.Queue()
+        """What was said and not read yet; None at the end."""
         self._info = ""
         self._fault = ""
         self._ended = False
@@ -108,21 +109,18 @@ class Process:
                 words = line.split(None, 2)
                 kind = words[0] if words else b""
                 text = line.decode("utf-8", "replace").strip()
-                with self._heard:
-                    if kind in _ANSWERS:
-                        self._answers.append(Answer(text, self._info))
-                        self._info = ""
-                        self._heard.notify_all()
-                    elif kind == b"info" and b" score " in line:
-                        self._info = text
-                    elif kind == b"option" and len(self.options) < _MOST_OPTIONS:
-                        self._learn_option(text.split())
-                    if len(self._answers) > _MOST_ANSWERS:
-                        self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
-                        break
-        with self._heard:
-            self._ended = True
-            self._heard.notify_all()
+                if kind in _ANSWERS:
+                    self._answers.put(Answer(text, self._info))
+                    self._info = ""
+                elif kind == b"info" and b" score " in line:
+                    self._info = text
+                elif kind == b"option" and len(self.options) < _MOST_OPTIONS:
+                    self._learn_option(text.split())
+                if self._answers.qsize() > _MOST_ANSWERS:
+                    self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
+                    break
+        self._ended = True
+        self._answers.put(None)
 
     def _learn_option(self, words: list[str]) -> None:
         """Take notice of ``option name NAME type …``."""
@@ -141,9 +139,11 @@ class Process:
     def ask(self, lines: str, answer: str, seconds: float) -> Answer:
         """Write lines and return the answer to them."""
         deadline = time.monotonic() + seconds
-        with self._heard:
-            self._answers.clear()
-            self._info = ""
+        with suppress(queue.Empty):
+            while self._answers.get_nowait() is not None:
+                pass
+            self._answers.put(None)
+        self._info = ""
         # Who does not read would let us wait in `write` for ever.
         guard = threading.Timer(seconds, self.kill)
         guard.daemon = True
@@ -153,17 +153,11 @@ class Process:
             with suppress(OSError, ValueError):  # it has gone: said below
                 self._popen.stdin.write(lines.encode())
                 self._popen.stdin.flush()
-            with self._heard:
-                while True:
-                    found = next((one for one in self._answers if one.text.split()[0] == answer), None)
-                    if found is not None:
+            with suppress(queue.Empty):
+                while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
+                    if found.text.split()[0] == answer:
                         return found
-                    left = deadline - time.monotonic()
-                    if left <= 0:
-                        break
-                    if self._ended:
-                        raise ChildProcessError(self._why())
-                    self._heard.wait(left)
+                raise ChildProcessError(self._why())
         finally:
             guard.cancel()
         self.kill()

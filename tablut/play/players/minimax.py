@@ -10,8 +10,8 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.play.players.kernels import minimax as at
 from tablut.play.players.kernels.budget import NODES, STOPPED, UNLIMITED, spending
-from tablut.play.players.registry import Setting, moves_asked_about, read_settings
-from tablut.play.search.limits import Choice, SearchLimits
+from tablut.play.players.registry import Setting, read_settings
+from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 
@@ -129,9 +129,6 @@ class PayoffPlayer(_AlphaBeta):
         "end": Setting(50_000, least=1, most=1_000_000_000),
     }
 
-    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        super().__init__(variant, options)
-
 
 class MinimaxPlayer(_AlphaBeta):
     """``minimax3``: minimax with alpha-beta to depth 3, of the Berkeley text.
@@ -156,6 +153,3 @@ class MinimaxPlayer(_AlphaBeta):
         "throne": Setting(1),
         "piece": Setting(1),
     }
-
-    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        super().__init__(variant, options)

@@ -13,9 +13,9 @@ from tablut.engine import engine_for
 from tablut.play.players.kernels import playouts as at
 from tablut.play.players.kernels.budget import NODES, UNLIMITED, spending
 from tablut.play.players.kernels.scoring import path_tables
-from tablut.play.players.registry import Setting, moves_asked_about, read_settings
+from tablut.play.players.registry import Setting, read_settings
 from tablut.play.players.simple import WIN_FIRST, MoveScores
-from tablut.play.search.limits import Choice, SearchLimits
+from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

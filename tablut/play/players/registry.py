@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tablut.play.search.limits import LimitKind
-    from tablut.position import Move
     from tablut.variants import Variant, VariantLike
 
 
@@ -100,14 +99,6 @@ class PlayerOptions(NamedTuple):
     table_mib: int = 512
     settings: tuple[tuple[str, str], ...] = ()
     threads: int = 1
-
-    @property
-    def text(self) -> str:
-        """All of it in one line; threads only where there are several, since matches were kept before there were."""
-        said = self._asdict()
-        if self.threads == 1:
-            del said["threads"]
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
 class Setting(NamedTuple):
@@ -238,19 +229,6 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"option {excerpt(text)}: expected NAME=VALUE")
         found.append((name.strip(), value.strip()))
     return tuple(found)
-
-
-# -- what every player asks of a board before it chooses -----------------------------------
-
-
-def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
-    """Return the moves to choose from, at least one, in the engine's order."""
-    if not board.variant.same_game(variant):
-        raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {variant.name}")
-    moves = list(board.legal_moves)
-    if board.outcome() is not None or not moves:
-        raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
-    return moves
 
 
 # -- the players by name: one line each of those that ship, its module loaded when it is asked for ---

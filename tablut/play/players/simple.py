@@ -9,8 +9,8 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.play.players.kernels.scoring import FIRST, mark_captures, new_scheme, score_moves
-from tablut.play.players.registry import SHIPPED_TABLE_MIB, Setting, moves_asked_about, read_settings
-from tablut.play.search.limits import Choice
+from tablut.play.players.registry import SHIPPED_TABLE_MIB, Setting, read_settings
+from tablut.play.search.limits import Choice, moves_asked_about
 from tablut.play.search.searcher import Searcher
 from tablut.prober import find_prober
 

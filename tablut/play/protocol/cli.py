@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablut.cli.options import VariantOption
 from tablut.cli.runtime import Reply, command
-from tablut.cli.streams import AS_JSON, write_output
-from tablut.errors import InputError, input_failure
+from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.play.options import PlayerOption, PlayerSettings
 from tablut.play.players import player_names
 from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
@@ -82,14 +80,9 @@ def _obey(engine: Engine, lines: Iterable[str]) -> None:
 def _lines() -> Iterator[str]:
     """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
     while True:
-        try:
-            line = sys.stdin.readline(LONGEST_LINE + 2)
-        except UnicodeDecodeError as error:
-            raise InputError("standard input: not a UTF-8 text") from error
-        except OSError as error:
-            raise input_failure(f"standard input: {error.strerror or error}", error) from error
+        line = read_line(LONGEST_LINE + 1)
         if not line:
             return
         yield line.rstrip("\r\n")
         while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
-            line = sys.stdin.readline(LONGEST_LINE + 2)
+            line = read_line(LONGEST_LINE + 1)

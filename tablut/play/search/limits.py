@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
+    from tablut.board import Board
     from tablut.position import Move
+    from tablut.variants import Variant
 
 LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
 
@@ -122,6 +124,16 @@ class Choice(NamedTuple):
     selective_depth: int = 0
     seconds: float = 0.0
     source: str = "search"
+
+
+def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
+    """Return the moves to choose from, at least one, in the engine's order."""
+    if not board.variant.same_game(variant):
+        raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {variant.name}")
+    moves = list(board.legal_moves)
+    if board.outcome() is not None or not moves:
+        raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+    return moves
 
 
 # -- what a score means: plain integers, shared by the compiled search and its users -------

@@ -30,6 +30,7 @@ from tablut.play.search.limits import (
     Choice,
     SearchLimits,
     mate_in,
+    moves_asked_about,
 )
 from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
@@ -206,11 +207,7 @@ class Searcher:
         """
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
-        if not board.variant.same_game(self.variant):
-            raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {self.variant.name}")
-        moves = list(board.legal_moves)
-        if board.outcome() is not None or not moves:
-            raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+        moves = moves_asked_about(board, self.variant)
         with self._deadline(started, limits.movetime):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
             tbhits = 0 if probed is None else len(probed)
