@@ -7,7 +7,7 @@ __all__ = ["COMMANDS"]
 COMMANDS = (
     CommandSpec(
         "variants",
-        "tablut.commands.variants:variants_command",
+        "tablut.commands.positions:variants_command",
         "List the rule sets, or draw one with all its fields.",
         20,
         examples=("tablut variants", "tablut variants bologna"),
@@ -56,14 +56,14 @@ COMMANDS = (
     ),
     CommandSpec(
         "rank",
-        "tablut.commands.indexing:rank_command",
+        "tablut.commands.positions:rank_command",
         "The number of an undecided placement.",
         27,
         examples=('tablut rank -p "9/9/9/4w4/2K6/9/9/9/4b4 b"',),
     ),
     CommandSpec(
         "unrank",
-        "tablut.commands.indexing:unrank_command",
+        "tablut.commands.positions:unrank_command",
         "The undecided placement of a number.",
         28,
         examples=("tablut unrank 123456789",),

@@ -1,24 +1,39 @@
-"""``tablut show``, ``moves``, ``apply`` and ``status``: see and handle one position from the shell."""
+"""``tablut variants``, ``show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``: rule sets and one position."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from tablut.answers import MovesResult, OutcomeResult, ending, moves_result, outcome_result, push_result
+from tablut.answers import (
+    DescribedVariant,
+    ListedVariant,
+    MovesResult,
+    OutcomeResult,
+    described_variant,
+    ending,
+    listed_variant,
+    moves_result,
+    outcome_result,
+    push_result,
+)
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position
-from tablut.cli.people import draw_board, legend
+from tablut.cli.options import PositionOption, VariantOption, read_position, variant_names_from
+from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import Reply, command
-from tablut.results import Result
+from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
+from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
-from tablut.store.files import write_text
+from tablut.store.files import excerpt, write_text
+from tablut.variants import Variant, load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
+    from tablut.position import Position
 
 
 class _Shown(Result):
@@ -160,3 +175,146 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
 def _meanings(board: Board) -> dict[str, str]:
     status = board.status()
     return {flag.name: meaning for flag, meaning in MEANINGS.items() if flag in status and flag.name}
+
+
+# -- ``tablut rank`` and ``unrank``: integers and undecided placements -------------------
+
+
+class TierRank(Result):
+    """The place of a placement within its tier."""
+
+    attackers: int
+    defenders: int
+    rank: ExactInt
+    size: ExactInt
+    offset: ExactInt
+
+
+class _Ranked(Result):
+    variant: str
+    position: str
+    rank: ExactInt
+    size: ExactInt
+    tier: TierRank
+
+
+@command
+def rank_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+    """Return the rank of a position's placement among all undecided ones."""
+    rules = load_variant(variant)
+    return _reply(rules, Board(rules, read_position(position, rules)).position)
+
+
+@command
+def unrank_command(
+    rank: Annotated[str, typer.Argument(metavar="N", help="A rank, 0 to the size of the space less 1.")],
+    variant: VariantOption = "ashton",
+    side: Annotated[
+        str | None, typer.Option("--side", metavar="w|b", help="Side to move. [default: the side that moves first]")
+    ] = None,
+) -> Reply:
+    """Return the undecided placement of a rank."""
+    rules = load_variant(variant)
+    if side not in (None, "w", "b"):
+        raise InputError(f"side {excerpt(side or '')}: expected w or b")
+    if not (rank.isascii() and rank.isdecimal()):
+        raise InputError(f"rank {excerpt(rank)}: expected a decimal number")
+    # Longer than any rank: not worth the conversion, which Python refuses for thousands of digits.
+    number = int(rank) if len(rank) < 100 else 10**100
+    to_move = side or rules.rules.first[0]
+    return _reply(rules, PlacementIndex(rules).unrank(number, "w" if to_move == "w" else "b"))
+
+
+def _reply(variant: Variant, position: Position) -> Reply:
+    index = PlacementIndex(variant)
+    tier, within = index.rank_in_tier(position)
+    result = _Ranked(
+        variant=variant.name,
+        position=str(position),
+        rank=tier.offset + within,
+        size=index.size,
+        tier=TierRank(
+            attackers=tier.attackers, defenders=tier.defenders, rank=within, size=tier.size, offset=tier.offset
+        ),
+    )
+
+    def show(console: PeopleConsole) -> None:
+        console.print(draw_board(variant, position.rows()))
+        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
+        console.print(Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements"))
+        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}")
+
+    return Reply(result, show)
+
+
+# -- ``tablut variants``: which rule sets ship, and one of them drawn with all its fields
+
+
+class _Listing(Result):
+    variants: list[ListedVariant]
+
+
+@command
+def variants_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
+        ),
+    ] = None,
+) -> Reply:
+    """List the rule sets that ship, or draw one with all its rule fields."""
+    if name is None:
+        listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
+        return Reply(listing, lambda console: _show_listing(console, listing))
+    variant = load_variant(name)
+    described = described_variant(variant)
+    return Reply(described, lambda console: _show_variant(console, variant, described))
+
+
+def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
+    table = Table(
+        label("name", style="bold"),
+        label("board"),
+        label("material"),
+        prose("what it is, and where its rules are written"),
+    )
+    for variant in listing.variants:
+        board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
+        told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
+        table.add(variant.name, board, material, told)
+    console.print(table)
+    hint = "`tablut variants NAME` draws one; a TOML file of your own works wherever a name does."
+    console.print(f"\n{hint}", style="dim")
+
+
+def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant) -> None:
+    console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
+    empty = ("." * variant.size,) * variant.size
+    boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}
+    console.print(side_by_side(boards), width=min(console.width, 100))
+    console.print(legend(variant))
+    console.print(f"\n{described.start}\n", soft_wrap=True)
+    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
+    for name, value in described.fields.items():
+        table.add(name, _shown(value), described.meanings[name])
+    console.print(table)
+    console.print("\ncells", style="bold")
+    for region, cells in described.regions.items():
+        console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
+    console.print(
+        Text.assemble(("symmetries", "dim"), f" ({len(described.symmetries)}) {' '.join(described.symmetries)}")
+    )
+
+
+def _shown(value: Any) -> str:
+    """Return a field's value as a variant file writes it, "none" for an empty one."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case None | []:
+            return "none"
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)

@@ -25,7 +25,7 @@ from tablut.errors import InputError
 from tablut.formats.bologna import BolognaState, Turn
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position
-from tablut.records.game import GameRecord
+from tablut.records.game import GameRecord, overruled, start_under
 from tablut.store.files import excerpt
 from tablut.variants import shipped_variant
 
@@ -168,16 +168,13 @@ class _Game:
         if rules is None:
             game = self.game or "(not named)"
             self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
-        warnings: tuple[str, ...] = ()
-        if variant is not None and servers is not None and not variant.same_game(servers):
-            warnings = (f"record: is under {servers.name!r}; it was read under {variant.name!r} as you asked",)
         start = None
         if self.start is not None:
             start = self.start.position("w")
         elif servers is not None:
             start = Position.parse(servers.start_position, servers.size)
-        if rules is not None and start == Position.parse(rules.start_position, rules.size):
-            start = None
+        if rules is not None:
+            start = start_under(start, rules, "game log")
         return GameRecord(
             tags=dict(self.tags),
             variant=variant or (servers and servers.name),
@@ -186,7 +183,7 @@ class _Game:
             result=None if self.last is None else self.last.result,
             positions=tuple(self.positions),
             notes=tuple(self.notes),
-            warnings=warnings,
+            warnings=overruled(servers, variant),
         )
 
     def _line(self, found: re.Match[str]) -> str:

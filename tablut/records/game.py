@@ -108,6 +108,20 @@ class GameRecord:
         return board
 
 
+def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
+    """Return where a game began, None for the start of its rules; refuse a board of another size."""
+    if start is not None and start.size != rules.size:
+        raise InputError(f"{what}: its board has side {start.size}, variant {rules.name!r} {rules.size}")
+    return None if start is None or str(start) == rules.start_position else start
+
+
+def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
+    """Return the warning that a record was read under other rules than its own."""
+    if own is None or given is None or own.same_game(given):
+        return ()
+    return (f"record: is under {own.name!r}; it was read under {given.name!r} as you asked",)
+
+
 # -- leaving comments out of a record's text, in time linear in its length -----------------
 
 

@@ -11,7 +11,7 @@ from tablut.errors import IllegalMoveError, InputError
 from tablut.notation import square_name
 from tablut.position import MoveText, Position
 from tablut.records.bologna import looks_like_log, read_log
-from tablut.records.game import GameRecord, without_comments
+from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.records.opentafl import looks_like_otg, read_game, read_rules, rules_source
 from tablut.rules.outcome import RESULTS
 from tablut.store.files import excerpt
@@ -156,7 +156,10 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
         raise InputError(f'record {excerpt(text.strip(), 40)}: expected a tag such as [Variant "ashton"]')
     _hold_to_digest(digest, chosen, given=variant is not None)
     written = tags.pop("Start", None)
-    start = _own_start(own, chosen) if written is None else Position.parse(written, chosen.size)
+    if written is not None:
+        start: Position | None = Position.parse(written, chosen.size)
+    else:
+        start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
     claimed = tags.pop("Result", None)
     words = without_comments(text[end:], "{", "}", "record").split()
     result = _result(words, claimed)
@@ -204,23 +207,10 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
 
 def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[str, ...]:
     """Return a line about the rules that were given beside the record in place of its own."""
-    if own is not None and own.same_game(chosen):
-        return ()
-    if own is not None:
-        return (f"record: is under {own.name!r}; it was read under {chosen.name!r} as you asked",)
-    if name is None:
-        return ()
+    if own is not None or name is None:
+        return overruled(own, chosen)
     shown = "" if name == chosen.name else f"; it was read under {chosen.name!r}"
     return (f"record: names rules {excerpt(name)} without their digest{shown}",)
-
-
-def _own_start(own: Variant | None, chosen: Variant) -> Position | None:
-    """Return the start of the variant that a record names, if it is not that of the chosen one."""
-    if own is None:
-        return None
-    if own.size != chosen.size:
-        raise InputError(f"record: its board has side {own.size}, variant {chosen.name!r} {chosen.size}")
-    return None if own.start_position == chosen.start_position else Position.parse(own.start_position, own.size)
 
 
 def _result(words: list[str], claimed: str | None) -> Result | None:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tablut.errors import InputError
 from tablut.formats.opentafl import read_move, read_position
 from tablut.notation import parse_square
-from tablut.position import Position
-from tablut.records.game import GameRecord, without_comments
+from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.store.files import excerpt
 from tablut.variants.library import is_own_name
 from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
-    from tablut.position import MoveText
+    from tablut.position import MoveText, Position
     from tablut.rules.outcome import Result
     from tablut.variants import Variant
 
@@ -52,15 +51,14 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
         )
     own_start = rules_start(rules)
     chosen, warnings = _chosen(rules, variant)
-    if own_start.size != chosen.size:
-        raise InputError(f"OpenTafl record: its board has side {own_start.size}, variant {chosen.name!r} {chosen.size}")
-    placement = tags.pop("position", None)
-    start = own_start if placement is None else read_position(placement, own_start.side, chosen.size)
+    start = start_under(own_start, chosen, "OpenTafl record")
+    if (placement := tags.pop("position", None)) is not None:
+        start = start_under(read_position(placement, own_start.side, chosen.size), chosen, "OpenTafl record")
     moves, notes = _moves(text, end, chosen.size)
     return GameRecord(
         tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
         variant=chosen,
-        start=None if start == Position.parse(chosen.start_position, chosen.size) else start,
+        start=start,
         moves=tuple(moves),
         result=_RESULTS[outcome],
         notes=tuple(notes),
@@ -76,9 +74,7 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
         if variant is None:
             raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
         return variant, (f"record: it was read under {variant.name!r} as you asked; its own rules no field can say",)
-    if variant is None or own.same_game(variant):
-        return variant or own, ()
-    return variant, (f"record: is under {own.name!r}; it was read under {variant.name!r} as you asked",)
+    return variant or own, overruled(own, variant)
 
 
 def _tags(text: str) -> tuple[dict[str, str], int]:

@@ -73,7 +73,7 @@ def test_whatever_is_raised_has_its_exit_code_and_one_line(
         raise error
 
     monkeypatch.delenv("TABLUT_TRACE", raising=False)
-    monkeypatch.setattr("tablut.commands.variants.shipped_variants", broken)
+    monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
     assert run(["variants"]) == code
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -87,7 +87,7 @@ def test_the_trace_is_shown_on_request(capsys: Captured, monkeypatch: pytest.Mon
     def broken() -> None:
         raise ValueError("no sense")
 
-    monkeypatch.setattr("tablut.commands.variants.shipped_variants", broken)
+    monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
     monkeypatch.setenv("TABLUT_TRACE", "1")
     assert run(["variants"]) == 70
     error = capsys.readouterr().err

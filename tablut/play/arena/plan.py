@@ -296,7 +296,7 @@ class MatchPlan(NamedTuple):
     start : Position or None
         Where games begin; None for the start of the variant.
     most_plies : int or None
-        See `tablut.play.arena.game.play_game`.
+        See `tablut.play.arena.match.play_game`.
     grace : float
         Likewise, in seconds.
     paired : bool

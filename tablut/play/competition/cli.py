@@ -7,7 +7,7 @@ import sys
 import threading
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ from tablut.errors import InputError, TablutError
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
 from tablut.play.competition.wire import PORTS
-from tablut.play.options import player_names_from
+from tablut.play.options import HashOption, NodesOption, player_names_from
 from tablut.play.players import PlayerOptions
 from tablut.play.players.registry import ready_player
 from tablut.play.search.limits import SearchLimits
@@ -59,6 +59,11 @@ class _Refereed(Result):
     games: list[_Game]
 
 
+def _own_player(side: str) -> Any:
+    what = f"A player of ours plays {side}."
+    return typer.Option(f"--{side}", metavar="NAME", help=what, autocompletion=player_names_from)
+
+
 @command
 def referee_command(
     timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
@@ -74,17 +79,9 @@ def referee_command(
         Path | None,
         typer.Option("--logs", metavar="DIR", help="Write a log of each game there; `tablut replay` reads it."),
     ] = None,
-    white: Annotated[
-        str | None,
-        typer.Option("--white", metavar="NAME", help="A player of ours plays white.", autocompletion=player_names_from),
-    ] = None,
-    black: Annotated[
-        str | None,
-        typer.Option("--black", metavar="NAME", help="A player of ours plays black.", autocompletion=player_names_from),
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", help="Moves that players of ours make in search for a move.")
-    ] = None,
+    white: Annotated[str | None, _own_player("white")] = None,
+    black: Annotated[str | None, _own_player("black")] = None,
+    nodes: NodesOption = None,
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="Time for both players of a game to come.")
     ] = 300.0,
@@ -98,9 +95,7 @@ def referee_command(
     port_black: Annotated[
         int, typer.Option("--port-black", metavar="N", help="Black's port; 0 for any that is free.")
     ] = PORTS["b"],
-    hash_mib: Annotated[
-        int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions of each player of ours.")
-    ] = 64,
+    hash_mib: HashOption = 64,
     seed: Annotated[int, typer.Option("--seed", help="Of players of ours that play at random.")] = 0,
 ) -> Reply:
     """Referee games of the Bologna competition: for tests, local tournaments and other people's clients.
