@@ -33,6 +33,7 @@ from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tablut.variants.model import Rules
 from tests.support.effort import examples
+from tests.support.endings import contents
 from tests.twins.solver import PlainSolution, plain_solution
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.
@@ -41,14 +42,6 @@ LONE_CORNER = ("+...+", ".....", "..T..", ".....", "X...+")
 
 def under(variant: Variant, **rules: object) -> Variant:
     return replace(variant, name="changed", rules=variant.rules.model_copy(update=rules))
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "provenance" not in path.parts and path.name != "lock"
-    }
 
 
 def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
@@ -163,15 +156,6 @@ limits = st.none() | st.integers(1, 4) | st.integers(1, 40)
 @given(variant=small_variants(size=3), limit=limits)
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None) -> None:
     assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree")
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
-@given(variant=small_variants(size=3) | small_variants(most_attackers=1, most_defenders=0), limit=limits)
-def test_rules_that_nobody_plays_at_length(
-    tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None
-) -> None:
-    assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree-slow", 30)
 
 
 START = (".....", "..b..", "..K..", ".....", ".....")

@@ -16,18 +16,10 @@ from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.variants import load_variant
+from tests.support.endings import contents
 
 NAME = "brandubh-5-4v4"
 MEN = 5
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    """Return every file of a store but those that say when and by whom it was written."""
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "provenance" not in path.parts and path.name != "lock"
-    }
 
 
 @pytest.fixture(scope="module")
@@ -185,13 +177,3 @@ def test_material_that_no_game_has_is_named(tmp_path: Path, capsys: pytest.Captu
     assert not (tmp_path / "store").exists()
     assert run([*command, "--material", "1v1"]) == 0
     assert "every position of at most 2 men and some tiers of more" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_probe_names_the_material_where_all_of_its_men_are_too_many(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = tmp_path / "store"
-    build_tablebase(store, "ashton", 2)
-    position = "9/2w6/2w6/3www3/2K6/9/9/9/4b4 b"
-    assert run(["probe", str(store), "-p", position]) == 2
-    assert "--material 1v5 --store" in capsys.readouterr().err

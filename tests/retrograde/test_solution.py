@@ -137,13 +137,6 @@ def test_the_command_answers_in_json(capsys: pytest.CaptureFixture[str]) -> None
     assert answer["provenance"]["parameters"]["variant"] == "brandubh-5-4v0"
 
 
-def test_the_command_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["solve", "-v", "ashton-5-4v0"]) == 0
-    shown = capsys.readouterr().out
-    assert "White wins in 3 plies: c3-b3" in shown
-    assert "139,097 positions are reached" in shown
-
-
 def test_a_board_that_is_too_large_is_refused_before_anything_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["solve", "-v", "ashton"]) == 2
     assert "choose a smaller board" in capsys.readouterr().err

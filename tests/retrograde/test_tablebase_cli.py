@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.cli import tablebase as cli
-from retrograde.tablebase import open_tablebase, probing
-from retrograde.verification.verifying import Verification, Wrong
+from retrograde.tablebase import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
-from tablut.variants import load_variant
 
 DATA = Path(__file__).parents[1] / "data" / "stores"
 BARE = "5/1b3/2K2/3b1/5 b"
@@ -35,16 +32,6 @@ def test_probe_answers_as_the_library(capsys, deep_store: Path) -> None:
     expected = [{"move": str(rated.move), "wdl": rated.wdl, "dtm": rated.dtm} for rated in table.best_moves(board)]
     assert found["moves"] == expected
     assert found["provenance"]["version"]
-
-
-def test_probe_draws_the_board_and_lists_the_moves(capsys, deep_store: Path) -> None:
-    assert run(["probe", str(deep_store), "-p", BARE]) == 0
-    shown = capsys.readouterr().out
-    table = open_tablebase(deep_store)
-    best = table.best_moves(Board(table.variant, BARE))[0]
-    assert "♔" in shown
-    assert f"black to move: {best.wdl}" in shown
-    assert f"\n{best.move}  {best.wdl}" in shown
 
 
 def test_probe_without_a_move(capsys, small_store: Path) -> None:
@@ -79,12 +66,6 @@ def test_probe_refuses_in_one_line(capsys, deep_store: Path, arguments: list[str
     assert all(warning.startswith("tablut: warning: position ") for warning in warnings)
 
 
-def test_probe_takes_what_ships(capsys, monkeypatch, deep_store: Path) -> None:
-    monkeypatch.setattr(probing, "shipped_store", lambda variant: deep_store if variant.name == "ashton" else None)
-    assert run(["probe", "-p", BARE]) == 2
-    assert "another game than 'ashton'" in capsys.readouterr().err
-
-
 def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
     found = answer(capsys, ["tablebase", "info", str(deep_store)])
     assert (found["variant"], found["max_men"], found["missing"]) == ("lone-corner", 4, [])
@@ -103,17 +84,6 @@ def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
         assert f" {tier['classes']:,} " in shown
 
 
-def test_large_numbers_are_shown_whole(capsys, monkeypatch, deep_store: Path) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    info = cli.info_of(open_tablebase(deep_store))
-    large = info.tiers[0].model_copy(update={"positions": 35_123_456_789, "classes": 4_412_345_678})
-    monkeypatch.setattr(cli, "info_of", lambda store: info.model_copy(update={"tiers": [large]}))
-    assert run(["tablebase", "info", str(deep_store)]) == 0
-    shown = capsys.readouterr().out
-    assert "positions: 35,123,456,789\nclasses: 4,412,345,678\n" in shown
-    assert "…" not in shown
-
-
 def test_what_the_history_decides_is_not_called_a_draw(
     capsys, tmp_path: Path, deep_variant, deep_codes, write_store
 ) -> None:
@@ -121,8 +91,6 @@ def test_what_the_history_decides_is_not_called_a_draw(
     write_store(tmp_path / "s", replace(deep_variant, rules=rules), {key: deep_codes[key] for key in ((1, 0), (2, 0))})
     tiers = answer(capsys, ["tablebase", "info", str(tmp_path / "s")])["tiers"]
     assert all(tier["draw"] == 0 < tier["unresolved"] for tier in tiers)
-    assert run(["tablebase", "info", str(tmp_path / "s")]) == 0
-    assert "draw" not in capsys.readouterr().out
 
 
 def test_info_names_what_is_not_there_yet(capsys, tmp_path: Path, deep_store: Path) -> None:
@@ -158,15 +126,6 @@ def test_verify_fails_with_a_list(capsys, tmp_path: Path, deep_store: Path) -> N
     assert str(shard) in capsys.readouterr().out
 
 
-def test_verify_shows_positions_and_how_many_more(capsys, monkeypatch, deep_store: Path) -> None:
-    report = Verification(failures=7, wrong=[Wrong("2v1", "stored win in 3, proved loss in 2", BARE)])
-    monkeypatch.setattr("retrograde.verification.verifying.verify", lambda *_, **__: report)
-    assert run(["tablebase", "verify", str(deep_store)]) == 1
-    shown = capsys.readouterr().out
-    assert f"stored win in 3, proved loss in 2  {BARE}" in shown
-    assert "and 6 more" in shown
-
-
 # -- what is said beforehand ---------------------------------------------------------------
 
 
@@ -178,23 +137,6 @@ def test_an_impossible_build_is_refused_before_it_starts(tmp_path: Path, capsys)
         assert "is possible here" in error
         assert error.count("\n") == 1
     assert not (tmp_path / "s").exists()
-
-
-def test_a_long_build_says_what_it_takes(tmp_path: Path, capsys, monkeypatch) -> None:
-    from retrograde.solver import build
-
-    monkeypatch.setattr(build, "build_tablebase", lambda root, *_, **__: build_small(root))
-
-    def build_small(root: Path) -> None:
-        from retrograde.tablebase.writer import create
-
-        create(root, load_variant("ashton"), [])
-
-    assert run(["tablebase", "build", "--men", "5", "--store", str(tmp_path / "s")]) == 0
-    error = capsys.readouterr().err
-    assert "10 tiers, at least 17" in error
-    assert "on disk" in error
-    assert "seconds of processor time at 4 million classes a second" in error
 
 
 def test_probing_beyond_what_ships_says_how_to_build(capsys) -> None:

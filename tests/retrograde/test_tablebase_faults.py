@@ -20,6 +20,7 @@ from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.store.records import digest_of
 from tablut.variants import load_variant
+from tests.support.effort import examples
 from tests.support.endings import GAME, MEN, POSITIONS, contents
 
 DATA = Path(__file__).parents[1] / "data" / "stores"
@@ -108,25 +109,12 @@ def damage(root: Path, others: list[Path], draw: Callable) -> str:
     return kind
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_damaged_store_is_right_or_named(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, others: list[Path], truth: list[int], data: st.DataObject
 ) -> None:
-    assert_damages(tmp_path_factory, sound, others, truth, data)
-
-
-@pytest.mark.slow
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_a_damaged_store_is_right_or_named_at_length(
-    tmp_path_factory: pytest.TempPathFactory, sound: Path, others: list[Path], truth: list[int], data: st.DataObject
-) -> None:
-    assert_damages(tmp_path_factory, sound, others, truth, data)
-
-
-def assert_damages(factory, sound: Path, others: list[Path], truth: list[int], data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    root = factory.getbasetemp() / "damaged"
+    root = tmp_path_factory.getbasetemp() / "damaged"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(sound, root)
     _OPEN.clear()
@@ -165,7 +153,7 @@ def test_a_name_in_a_record_is_never_a_path(tmp_path: Path, sound: Path, name: s
         open_store(root).tier(2, 0)
 
 
-@pytest.mark.parametrize("link", ["zarr.json", "2v0", "2v0/zarr.json", "2v0/white", "2v0/white/c", "2v0/black/c/0"])
+@pytest.mark.parametrize("link", ["zarr.json", "2v0", "2v0/white", "2v0/black/c/0"])
 def test_links_out_of_a_store_are_not_followed(tmp_path: Path, sound: Path, link: str) -> None:
     root = shutil.copytree(sound, tmp_path / "s")
     (root / link).rename(tmp_path / "outside")
@@ -244,10 +232,3 @@ def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monke
     monkeypatch.setattr(published, "_published", lambda: other)
     assert run(["tablebase", "verify", str(sound), "--quick"]) == 1
     assert "not those published" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["ashton", "mcgill", "berkeley"])
-def test_three_men_are_as_published(tmp_path: Path, name: str) -> None:
-    build_tablebase(tmp_path / "s", load_variant(name), 3)
-    report = verify(tmp_path / "s", quick=True)
-    assert (report.failures, report.published["same"]) == (0, ["1v0", "1v1", "2v0"])

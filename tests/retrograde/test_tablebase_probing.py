@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
-from retrograde.tablebase import probing as probing_module
 from retrograde.tablebase.encoding import Ranker, pack_bits
 from retrograde.tablebase.probing import prober_for
-from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -167,17 +166,6 @@ def test_few_and_many_agree_on_any_placement(tablebase, monkeypatch) -> None:
         assert (found[0] != MISSING).any()
 
 
-def test_a_tier_is_unpacked_when_many_are_asked_for(tablebase, monkeypatch) -> None:
-    monkeypatch.setattr(batch, "FEW", 10)
-    fresh = open_tablebase(tablebase.store.root)
-    positions = every_position(tablebase.variant, (2, 1), 13)[:7]
-    words = words_of(tablebase.variant, positions)
-    first = fresh.probe_words(words)
-    assert not fresh._batch._unpacked
-    assert np.array_equal(fresh.probe_words(words), first)
-    assert set(fresh._batch._unpacked) == {(2, 1)}
-
-
 def test_soldiers_and_cells_of_words_are_those_of_the_position(tablebase) -> None:
     for variant in (tablebase.variant, load_variant("brandubh"), load_variant("ashton")):
         positions = every_position(variant, (2, 1), 997)
@@ -220,13 +208,6 @@ def test_what_no_table_knows_is_missing_in_a_batch(tablebase) -> None:
     assert tablebase.probe_words(np.zeros((0, 1), dtype=np.uint64)).shape == (0,)
 
 
-def test_what_is_covered(tablebase) -> None:
-    assert tablebase.covers(2, 1)
-    assert not tablebase.covers(4, 0)
-    assert not tablebase.covers(0, 1)
-    assert tablebase.max_men == 4
-
-
 def test_what_cannot_be_probed_is_named(tablebase) -> None:
     four = Position.parse("5/1b3/2K2/3b1/b2b1 b", 5)
     for probe in (tablebase.probe, tablebase.probe_wdl, tablebase.probe_dtm):
@@ -244,6 +225,7 @@ def test_what_cannot_be_probed_is_named(tablebase) -> None:
     }.items():
         with pytest.raises(InputError, match=message):
             tablebase.get_wdl(Position.parse(text, 5))
+    assert (tablebase.covers(2, 1), tablebase.covers(4, 0), tablebase.max_men) == (True, False, 4)
     with pytest.raises(InputError, match="is of size 9"):
         tablebase.probe(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))
     with pytest.raises(InputError, match=r"of brandubh-5-4v0.*ashton-5-4v2"):
@@ -368,27 +350,6 @@ def test_it_is_found_by_the_game(small_store, small_variant) -> None:
         with pytest.raises(TablebaseError, match=r"'ashton-5-4v2', another game than 'ashton-5-4v4'"):
             find(load_variant("ashton-5-4v4"), small_store)
         assert find(load_variant("ashton-5-4v4")) is None
-
-
-def test_what_ships_is_found_by_the_game(tmp_path, monkeypatch, small_store, small_variant) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "small").symlink_to(small_store, target_is_directory=True)
-    monkeypatch.setattr(probing_module.resources, "files", lambda package: tmp_path)
-    found = prober_for(replace(small_variant, name="mine"))
-    assert found is not None
-    assert Path(found.store.root).samefile(small_store)
-    assert prober_for(load_variant("brandubh-5-4v0")) is None
-
-
-def test_the_sides_are_not_mixed_up(tablebase, small_codes) -> None:
-    index = tier_index(tablebase.variant, 2, 1)
-    for side, codes in zip(SIDES, small_codes[2, 1], strict=True):
-        for entry in range(0, index.size, 501):
-            if codes[entry] != 0xFFFF:
-                verdict = tablebase.probe(index.unrank(entry, "w" if side == "white" else "b"))
-                code = int(codes[entry])
-                assert verdict.dtm == (None if code == 0 else code >> 1)
-                assert verdict.wdl == ("draw" if code == 0 else "loss" if code % 2 else "win")
 
 
 def test_words_of_boards_are_probed(sound: Path, truth: list[int]) -> None:

@@ -94,36 +94,6 @@ def test_it_is_a_zarr_hierarchy_that_others_can_read(small_store, small_codes) -
         assert (stored[:][white != ALIAS_CODE] == white[white != ALIAS_CODE]).all()
 
 
-def test_many_chunks_and_shards_and_wide_codes(tmp_path, monkeypatch, small_variant) -> None:
-    monkeypatch.setattr(writer, "CHUNK", 100)
-    monkeypatch.setattr(writer, "SHARD", 400)
-    index = tier_index(small_variant, 1, 1)
-    random = np.random.default_rng(5)
-    white = random.integers(0, 1000, index.size).astype(np.uint16)
-    black = random.integers(0, 256, index.size).astype(np.uint16)
-    white[::7] = black[::7] = ALIAS_CODE
-    create(tmp_path / "s", small_variant, [(1, 1)])
-    record = write_tier(tmp_path / "s", index, white, black)
-    assert (record.white.dtype, record.black.dtype) == ("uint16", "uint8")
-    assert len(list((tmp_path / "s" / "1v1" / "white" / "c").iterdir())) == -(-index.size // 400) > 1
-    real = white != ALIAS_CODE
-    for codes, found in zip((white, black), stored_codes(tmp_path / "s", 1, 1), strict=True):
-        assert (found[real] == codes[real]).all()
-    tier = open_store(tmp_path / "s").tier(1, 1)
-    last = (index.size - 1) // 100
-    assert (tier.chunk("white", last) == tier.read("white", last * 100, index.size)).all()
-
-
-def test_a_mapped_array_is_as_good(tmp_path, small_store, small_variant, small_codes) -> None:
-    mapped = []
-    for number, codes in enumerate(small_codes[2, 0]):
-        np.save(tmp_path / f"{number}.npy", codes)
-        mapped.append(np.load(tmp_path / f"{number}.npy", mmap_mode="r"))
-    create(tmp_path / "s", small_variant, [(2, 0)])
-    write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *mapped)
-    assert contents(tmp_path / "s" / "2v0") == contents(small_store / "2v0")
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (3, 64), (2, 65), (9, 200)])
 def test_bits(shape: tuple[int, int]) -> None:
     flags = np.random.default_rng(1).random(shape) < 0.5
@@ -228,68 +198,25 @@ def tier_files(root: Path) -> list[str]:
     return found
 
 
-def test_the_undamaged_one_reads_and_verifies(copied) -> None:
-    read_everything(copied)
-    report = verify(copied, quick=True)
-    assert (report.failures, report.files_checked) == (0, 6 * 6)
-    assert {name.count("/") for name in tier_files(copied)} == {1, 2, 3}
-
-
-def test_every_flipped_byte_is_detected_and_named(copied) -> None:
-    tried = 0
-    for name in tier_files(copied):
+def test_every_damaged_file_is_named(copied) -> None:
+    for name in ["zarr.json", *tier_files(copied)]:
         path = copied / name
         content = path.read_bytes()
-        for place in range(tried % 7, len(content), max(1, len(content) // 7)):
-            damaged = bytearray(content)
-            damaged[place] ^= 1 << place % 8
-            path.write_bytes(damaged)
+        flips = [bytes([*content[:at], content[at] ^ 4, *content[at + 1 :]]) for at in (0, len(content) // 2)]
+        for damaged in (*flips, b"", content[:-1], None):
+            if damaged is None:
+                path.unlink()
+            else:
+                path.write_bytes(damaged)
             with pytest.raises(TablebaseError) as caught:
                 read_everything(copied)
-            assert str(path) in str(caught.value), (name, place)
+            assert str(path.parent if damaged is None else path) in str(caught.value), name
             assert "\n" not in str(caught.value)
-            report = verify(copied, quick=True)
-            assert [str(path) in wrong.what for wrong in report.wrong] == [True], (name, place)
-            tried += 1
-        path.write_bytes(content)
-    assert tried > 45
+            if name != "zarr.json":
+                assert verify(copied, quick=True).failures == 1, name
+            path.write_bytes(content)
     read_everything(copied)
-
-
-def test_a_flipped_byte_of_the_root_is_detected(copied) -> None:
-    path = copied / "zarr.json"
-    content = path.read_bytes()
-    for place in range(0, len(content), 11):
-        damaged = bytearray(content)
-        damaged[place] ^= 4
-        path.write_bytes(damaged)
-        with pytest.raises(TablebaseError, match=r"zarr\.json"):
-            open_tablebase(copied)
-
-
-def test_every_truncated_file_is_detected_and_named(copied) -> None:
-    for name in tier_files(copied):
-        path = copied / name
-        content = path.read_bytes()
-        for length in (0, len(content) // 2, len(content) - 1):
-            path.write_bytes(content[:length])
-            with pytest.raises(DamagedTableError) as caught:
-                open_store(copied).tier(2, 0)
-            assert str(path) in str(caught.value)
-            assert verify(copied, quick=True).failures == 1
-        path.write_bytes(content)
-
-
-def test_every_missing_file_is_detected_and_named(copied) -> None:
-    for name in tier_files(copied):
-        path = copied / name
-        content = path.read_bytes()
-        path.unlink()
-        with pytest.raises(TablebaseError) as caught:
-            open_store(copied).tier(2, 0)
-        assert str(path.parent) in str(caught.value)
-        assert verify(copied, quick=True).failures == 1
-        path.write_bytes(content)
+    assert verify(copied, quick=True).failures == 0
 
 
 def test_what_happens_to_a_file_while_it_is_open_is_noticed(copied) -> None:

@@ -90,15 +90,6 @@ def test_the_proof_is_the_plain_one_on_draws(tmp_path, write_store, deep_variant
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.0, 0.01])
-def test_the_proof_is_the_plain_one_on_four_men(
-    tmp_path, write_store, small_variant, small_codes, share: float
-) -> None:
-    wrong = compare(tmp_path / "s", write_store, small_variant, damaged(small_codes, share, 3))
-    assert (wrong > 0) == (share > 0)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
 def test_the_proof_is_the_plain_one_on_the_full_games(tmp_path, solve_codes, write_store, name: str) -> None:
     variant = load_variant(name)

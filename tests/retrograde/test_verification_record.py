@@ -95,13 +95,3 @@ def test_a_record_that_is_not_as_it_was_written_is_refused(tmp_path, deep_store,
     assert "verification record" in error
     assert str(record)[:30] in error
     assert error.count("\n") == 1
-
-
-def test_the_command_says_what_was_verified_before(tmp_path, deep_store, capsys) -> None:
-    arguments = ["tablebase", "verify", str(deep_store), "--sample", "0", "--record", str(tmp_path / "record.json")]
-    assert run(arguments) == 0
-    assert "verified before" not in capsys.readouterr().out
-    assert run(arguments) == 0
-    assert f"verified before, by the record: {', '.join(TIERS)}" in capsys.readouterr().out
-    assert run([*arguments[:3], "--quick", "--record", "x"]) == 2
-    assert "choose one" in capsys.readouterr().err

@@ -105,15 +105,12 @@ def check(puzzle) -> None:
     assert solution.nodes == NODES[puzzle.id]  # deterministic, whatever the machine
 
 
-@pytest.mark.parametrize(
-    "puzzle", [puzzle for puzzle in PUZZLES if NODES[puzzle.id] < 200_000], ids=lambda puzzle: puzzle.id
-)
-def test_a_quick_puzzle_holds(puzzle) -> None:
-    check(puzzle)
+def slow_unless(quick):
+    """Every puzzle; those that take long are marked."""
+    return [pytest.param(one, id=one.id, marks=() if quick(one) else pytest.mark.slow) for one in PUZZLES]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+@pytest.mark.parametrize("puzzle", slow_unless(lambda puzzle: NODES[puzzle.id] < 100_000))
 def test_a_puzzle_holds(puzzle) -> None:
     check(puzzle)
 
@@ -131,15 +128,7 @@ def check_independently(puzzle) -> None:
     assert checked.shorter is None
 
 
-@pytest.mark.parametrize(
-    "puzzle", [puzzle for puzzle in SEARCHED if NODES[puzzle.id] < 2_000], ids=lambda puzzle: puzzle.id
-)
-def test_a_quick_proof_is_accepted(puzzle) -> None:
-    check_independently(puzzle)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+@pytest.mark.parametrize("puzzle", slow_unless(lambda puzzle: 0 < NODES[puzzle.id] < 2_000))
 def test_a_proof_is_accepted(puzzle) -> None:
     check_independently(puzzle)
 

@@ -10,7 +10,6 @@ import pytest
 
 from retrograde.proofs.certificate import (
     MOST_PLIES,
-    MOST_POSITIONS,
     ProofCertificate,
     build_certificate,
     game_of,
@@ -127,15 +126,6 @@ def test_the_other_side_does_not_win(proof: ProofCertificate) -> None:
 def test_a_root_that_is_over_is_refused(proof: ProofCertificate, root: str) -> None:
     with pytest.raises(InputError):
         check(replace(proof, position=root))
-
-
-def test_the_limits_of_the_format_are_those_of_the_search() -> None:
-    from retrograde.cli.puzzle_solving import solve_command
-    from retrograde.proofs import proof_numbers
-
-    assert MOST_PLIES == proof_numbers.MOST_PLIES
-    (option,) = solve_command.__annotations__["proof_positions"].__metadata__
-    assert option.max == MOST_POSITIONS
 
 
 def test_the_cost_of_a_check_grows_with_the_strategy_alone(

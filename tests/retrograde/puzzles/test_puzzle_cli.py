@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.cli.puzzle import app
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solver import Solver
 from retrograde.puzzles.making import Made
@@ -36,11 +35,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     return captured.err
-
-
-def test_the_command_is_registered() -> None:
-    names = {"solve", "make", "check", "list", "show", "play"}
-    assert {command.name for command in app.registered_commands} == names
 
 
 def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -78,14 +72,6 @@ def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert run(["puzzle", "check", str(proof)]) == 1
     assert "fails" in capsys.readouterr().out
     assert "other rules" in refused(capsys, "check", str(proof), "-v", "brandubh-5-4v0")
-
-
-def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["puzzle", "solve", "-v", "brandubh", *SMALL, "-p", "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w"]) == 0
-    shown = capsys.readouterr().out
-    assert "white wins in 7" in shown
-    assert "only move that attains it: e4-e1" in shown
-    assert "line: e4-e1 " in shown
 
 
 def test_unknown_is_an_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -170,17 +156,6 @@ def test_a_strip_shows_every_ply() -> None:
         draw_strip(variant, position, line[1:])
 
 
-def test_a_strip_is_well_formed() -> None:
-    from xml.etree import ElementTree
-
-    variant = load_variant("brandubh")
-    position = Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7)
-    root = ElementTree.fromstring(draw_strip(variant, position, [Move.parse("e4-e1", 7)]))
-    boards = root.findall("{http://www.w3.org/2000/svg}svg")
-    assert len(boards) == 2
-    assert float(root.attrib["width"]) >= sum(float(board.attrib["width"]) for board in boards)
-
-
 # -- nothing from outside is markup, a path, or too much ---------------------------------
 
 
@@ -252,57 +227,22 @@ def test_what_is_not_needed_is_told(capsys: pytest.CaptureFixture[str], tmp_path
     assert "not needed, and not checked: 1 positions of the file" in capsys.readouterr().out
 
 
-ABSURD = str(10**25)
-
-
-@pytest.mark.parametrize(
-    "option", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]
-)
-@pytest.mark.parametrize("value", [ABSURD, "-1", "nan", "1e400", "9" * 5000])
-def test_absurd_numbers_are_refused(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
-    assert option in refused(capsys, "solve", "-v", "ashton-5-4v0", option, value)
-
-
 @pytest.mark.parametrize(
     ("command", "options"),
     [
+        ("solve", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]),
         ("make", ["--count", "--seed", "--min-plies", "--max-plies", "--nodes", "--memory", "--games", "--deepen"]),
         ("make", ["--samples", "--men"]),
         ("check", ["--plies"]),
     ],
 )
-def test_absurd_numbers_are_refused_elsewhere(
-    capsys: pytest.CaptureFixture[str], command: str, options: list[str]
-) -> None:
+def test_absurd_numbers_are_refused(capsys: pytest.CaptureFixture[str], command: str, options: list[str]) -> None:
     for option in options:
-        for value in (ABSURD, "-1", "x"):
+        for value in (str(10**25), "-1", "nan", "9" * 5000):
             assert option in refused(capsys, command, *(["nowhere"] if command == "check" else []), option, value)
 
 
-def test_memory_that_is_not_there_is_refused(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tablut.running.machine.physical_memory", lambda: 1 << 30)
-    for command in ("solve", "make"):
-        error = refused(capsys, command, "-v", "ashton-5-4v0", "--memory", "200000")
-        assert "--memory 200000: the machine has 1,024 MiB of memory" in error
-
-
 # -- nothing checked is no success ------------------------------------------------------
-
-
-def test_vacuous_success(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("# only a comment\n")
-    assert "holds no puzzle" in refused(capsys, "solve", str(file))
-    file.write_text("")
-    assert "nothing to check" in refused(capsys, "solve", str(file))
-    assert "nothing to check" in refused(capsys, "check", str(file))
-    file.write_text(f"{START}; variant=ashton-5-4v0; stipulaton=black wins\n")
-    assert "did you mean 'stipulation'?" in refused(capsys, "solve", str(file))
-    few = ["-v", "ashton-5-4v0", "--from", "placements", "--samples", "1", "--men", "5", "--memory", "1", "-n", "1"]
-    code, answer = asked(capsys, "make", *few, "--seed", "1")
-    assert (code, answer["examined"], answer["puzzles"]) == (3, 1, []) or code == 0
 
 
 def test_ids_and_slips(capsys: pytest.CaptureFixture[str]) -> None:
@@ -420,14 +360,3 @@ def test_a_search_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
         code, answer = asked(capsys, "solve", *SMALL, "--nodes", "1000000000000")
     assert (code, answer["interrupted"], answer["reason"]) == (130, True, "interrupted")
     assert answer["bounds"]["white"]["no_win_within"] >= 0
-
-
-def test_memory_that_the_system_does_not_give(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_table(*_: int) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("retrograde.proofs.table.new_table", no_table)
-    assert run(["puzzle", "solve", "-v", "ashton-5-4v4"]) == 74
-    assert "a table of 128 MiB: the machine does not give as much memory" in capsys.readouterr().err

@@ -93,15 +93,6 @@ def test_another_board_is_named() -> None:
         parse_puzzles("mine", f"{START}; variant=ashton")
 
 
-def test_every_misspelt_tag_is_noticed() -> None:
-    """Any letter dropped from any tag that the program knows."""
-    for name in ("id", "variant", "game", "stipulation", "first", "grade", "tempting", "source", "pattern"):
-        for place in range(1, len(name)):
-            wrong = name[:place] + name[place + 1 :]
-            with pytest.raises(InputError, match=f"tag '{wrong}': is none of puzzle files"):
-                parse_puzzles("mine", f"{START}; variant=ashton-5-4v0; {wrong}=1")
-
-
 def test_rules_that_do_not_ship_are_written_by_their_digest(tmp_path) -> None:
     own = tmp_path / "ashton.toml"
     shipped = (resources.files("tablut.variants") / "data" / "ashton-5-4v0.toml").read_text()

@@ -22,6 +22,7 @@ from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
 from tests.support.effort import examples
+from tests.twins.solver import plain_solution
 
 SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
 WINNERS = ("white", "black")
@@ -85,28 +86,17 @@ def test_within_three_plies_under_any_rules() -> None:
 
 
 @pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
-@pytest.mark.parametrize("seed", range(3))
-def test_full_boards(name: str, seed: int) -> None:
+@pytest.mark.parametrize(("number", "plies"), [(3, 2), pytest.param(20, 3, marks=pytest.mark.slow)])
+def test_full_boards(name: str, number: int, plies: int) -> None:
     """Cells beyond the first word, all six rule sets."""
-    variant, random = load_variant(name), Random(seed)
-    game = NaiveGame(variant)
-    positions = [random_play(variant, random, 30)[-1], placement(variant, random, soldiers=6)]
-    compared = [position for position in positions if playable(variant, game, position)]
-    assert compared
-    for position in compared:
-        compare_with_twin(variant, position, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ashton", "mcgill", "berkeley", "brandubh"])
-def test_full_boards_deeper(name: str) -> None:
     variant, random = load_variant(name), Random(name)
     game = NaiveGame(variant)
-    positions = [placement(variant, random, soldiers=5) for _ in range(20)]
+    positions = [random_play(variant, random, 30)[-1], *(placement(variant, random) for _ in range(number))]
+    positions += [placement(variant, random, soldiers=6) for _ in range(number)]
     compared = [position for position in positions if playable(variant, game, position)]
-    assert len(compared) > 10
-    for position in compared:
-        compare_with_twin(variant, position, 3)
+    assert len(compared) > number // 2
+    for position in compared[:number]:
+        compare_with_twin(variant, position, plies)
 
 
 def test_the_solver_and_the_listing_agree_under_any_rules() -> None:
@@ -166,19 +156,12 @@ def sample(solved, number: int, seed: int):
         yield row, Position(cells, side)
 
 
-def test_solved_boards_sampled(solved) -> None:
+@pytest.mark.parametrize(("number", "nodes"), [(300, 100_000), pytest.param(None, 400_000, marks=pytest.mark.slow)])
+def test_solved_boards(solved, number: int | None, nodes: int) -> None:
+    """Reachable positions, some or all: value, distance, first moves, length of the line."""
     engine, values = solved
-    solver = Solver(engine.variant, ProofLimits(nodes=100_000, memory_bytes=1 << 21, positions=0))
-    for row, position in sample(solved, 600, 7):
-        assert_agrees(engine, values, solver, row, position)
-
-
-@pytest.mark.slow
-def test_solved_boards_complete(solved) -> None:
-    """Every reachable position: value, distance, first moves, length of the line."""
-    engine, values = solved
-    solver = Solver(engine.variant, ProofLimits(nodes=400_000, memory_bytes=1 << 21, positions=0))
-    for row, position in sample(solved, len(values.words), 0):
+    solver = Solver(engine.variant, ProofLimits(nodes=nodes, memory_bytes=1 << 21, positions=0))
+    for row, position in sample(solved, number or len(values.words), 7):
         assert_agrees(engine, values, solver, row, position)
 
 
@@ -201,53 +184,14 @@ def test_the_listing_gives_the_known_numbers(solved) -> None:
     assert values.probe_words(engine.words(engine.start())).tolist() == [start]
 
 
-def test_the_listing_agrees_with_plain_value_iteration() -> None:
-    """A handful of pieces, valued again by the naive rules and a dictionary."""
-    variant = load_variant("ashton-5-4v0")
-    game, engine = NaiveGame(variant), engine_for(variant)
-    position = game.read("5/5/1bK2/5/2b2 b")
-    graph, waiting = {}, [position]
-    while waiting:
-        here = waiting.pop()
-        name = game.write(here)
-        if name in graph:
-            continue
-        results = [game.apply(here, move) for move in game.legal_moves(here)]
-        graph[name] = [(game.write(r.position), r.outcome) for r in results]
-        waiting += [result.position for result in results if result.outcome is None]
-    values, changed, distance = {}, True, 0
-    while changed:
-        fresh = {}
-        for name, children in graph.items():
-            if name in values:
-                continue
-            mine = {"w": "white", "b": "black"}[name[-1]]
-            worth = [
-                (1 if outcome.winner == mine else -2) if outcome else _earlier(values.get(child))
-                for child, outcome in children
-            ]
-            if any(value is not None and value > 0 for value in worth):
-                best = min(value for value in worth if value is not None and value > 0)
-            elif all(value is not None for value in worth):
-                best = min(worth, default=-1)
-            else:
-                continue
-            if abs(best) <= distance + 1:
-                fresh[name] = best
-        changed, distance = bool(fresh) or distance < 40, distance + 1
-        values |= fresh
-    parsed = Position.parse(game.write(position), 5)
-    listed = reachable_values(variant, engine.words(engine.board(parsed.cells, parsed.side)), 250_000)
+def test_the_listing_agrees_with_the_plain_solver() -> None:
+    variant, text = load_variant("ashton-5-4v0"), "5/5/1bK2/5/2b2 b"
+    engine, plain = engine_for(variant), plain_solution(variant, [text])
+    positions = [Position.parse(reached, 5) for reached in plain.plies]
+    boards = np.array([engine.board(position.cells, position.side) for position in positions])
+    listed = reachable_values(variant, engine.words(boards[list(plain.plies).index(text)]), 250_000)
     assert listed is not None
-    assert len(listed.words) == len(graph)
-    for name in graph:
-        at = Position.parse(name, 5)
-        assert listed.probe_words(engine.words(engine.board(at.cells, at.side))).tolist() == [values.get(name, 0)]
-
-
-def _earlier(value):
-    """What a move is worth that leads to a value; None where that is not known yet."""
-    return None if value is None else (-value - 2 if value > 0 else -value)
+    assert listed.probe_words(engine.words(boards)).tolist() == [plain.value(reached) for reached in plain.plies]
 
 
 def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
