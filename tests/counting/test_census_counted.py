@@ -1,7 +1,6 @@
 """A ply that is counted and not stored: the same numbers in any number of passes, after any interruption."""
 
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,6 @@ from counting.census.expansion import (
     expand_leaves,
     expand_quiet,
 )
-from counting.census.report import CensusReport
 from counting.census.rows import leaves_digest, open_rows, read_rows
 from counting.census.search import CensusLimits, Search, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, edge, hundredth_of
@@ -120,7 +118,7 @@ def test_counted_is_what_is_stored(stored: Path, truth: CountRecord) -> None:
     assert sum(each.new for each in truth.hundredths) == record.counters["new"]
 
 
-@pytest.mark.parametrize("passes", [2, 3, 7, 40])
+@pytest.mark.parametrize("passes", [3, 40])
 def test_any_number_of_passes(before: Path, truth: CountRecord, tmp_path: Path, passes: int) -> None:
     found = counting(copied(before, tmp_path), CountWish(passes=passes), NARROW)
     assert found.passes >= min(passes, 7)  # no bin is cut
@@ -130,20 +128,15 @@ def test_any_number_of_passes(before: Path, truth: CountRecord, tmp_path: Path, 
     assert not (tmp_path / "classes/work").exists()
 
 
-@pytest.mark.parametrize("ply", [3, 4])
-def test_the_full_game(ply: int, tmp_path: Path) -> None:
+def test_the_full_game(tmp_path: Path) -> None:
     ashton = load_variant("ashton")
-    plain = census(ashton, plies=ply).plies
-    for passes in (1, 3):
-        report = census(ashton, plies=ply, store=tmp_path, resume=True, count=CountWish(passes=passes))
-        assert report.counted is not None
-        assert report.counted.whole
-        assert report.plies[ply].stored is False
-        names = ("new", "new_classes", "decided", "decided_classes", "moves", "captures", "captured", "total")
-        for name in names:
-            assert getattr(report.plies[ply], name) == getattr(plain[ply], name), name
-        shutil.rmtree(tmp_path / f"classes/count-{ply:03}")
-        (tmp_path / f"classes/count-{ply:03}.json").unlink()
+    plain = census(ashton, plies=3).plies[3]
+    report = census(ashton, plies=3, store=tmp_path, count=CountWish(passes=3))
+    assert report.counted is not None
+    assert report.counted.whole
+    assert report.plies[3].stored is False
+    for name in ("new", "new_classes", "decided", "decided_classes", "moves", "captures", "captured", "total"):
+        assert getattr(report.plies[3], name) == getattr(plain, name), name
 
 
 def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_path: Path) -> None:
@@ -221,10 +214,11 @@ def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["ashton", "ashton-5-4v2", "brandubh-5-4v4"])
 def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path) -> None:
     variant = load_variant(name)
-    census(variant, plies=4, store=tmp_path)
+    plies = (3,) if name == "ashton" else (3, 4)
+    census(variant, plies=plies[-1], store=tmp_path)
     tools, marks = toolbox(variant, False), family_marks(variant, False)
     game, tables, order = tools.expander, tools.tables, tools.order
-    for ply in (3, 4):
+    for ply in plies:
         rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:3000]
         found = {}
         for kernel, extra in (
@@ -290,15 +284,13 @@ def test_a_pass_goes_on_inside(before: Path, truth: CountRecord, tmp_path: Path)
     assert all(path.stat().st_mtime_ns == kept[path] for path in tallies)
 
 
-@pytest.mark.parametrize("place", ["header", "index", "end", "foreign", "moved"])
+@pytest.mark.parametrize("place", ["header", "index", "foreign", "moved"])
 def test_a_bad_tally_is_named_and_counted_again(before: Path, truth: CountRecord, tmp_path: Path, place: str) -> None:
     folder = copied(before, tmp_path)
     with pytest.raises(KilledError):
         counting(folder, CountWish(), WIDE, Fuse(40))
     tally = sorted(folder.glob("count-*/tally-*"))[3]
-    if place == "end":
-        os.truncate(tally, tally.stat().st_size - 3)
-    elif place == "moved":
+    if place == "moved":
         shutil.copy(sorted(folder.glob("count-*/tally-*"))[4], tally)
     elif place == "foreign":
         other = tmp_path / "other"
@@ -314,7 +306,7 @@ def test_a_bad_tally_is_named_and_counted_again(before: Path, truth: CountRecord
     assert any(tally.name in line and "counted again" in line for line in listener.lines)
 
 
-@pytest.mark.parametrize("name", ["parents", "captures", "known"])
+@pytest.mark.parametrize("name", ["parents", "known"])
 def test_bad_sorted_rows(before: Path, truth: CountRecord, tmp_path: Path, name: str) -> None:
     folder = copied(before, tmp_path)
     with pytest.raises(KilledError):
@@ -411,46 +403,35 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
         counting(folder, CountWish(), replace(WIDE, tally_children=10))
 
 
-def numbers(report: CensusReport) -> dict[str, Any]:
-    assert report.counted is not None
-    return report.counted.model_dump(exclude={"cpu_seconds", "passes"})
-
-
 def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     store = str(tmp_path / "store")
     arguments = ["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--count-last"]
-    assert run([*arguments, "--part", "1/10", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["passes"], answer["counted"]["whole"], len(answer["plies"])) == (1, False, PLY)
+
+    def answer(*more: str) -> dict[str, Any]:
+        capsys.readouterr()
+        assert run([*arguments, *more, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+    found = answer("--part", "1/10")
+    assert (found["passes"], found["counted"]["whole"], len(found["plies"])) == (1, False, PLY)
     plain = census(BOARD, plies=PLY).plies[PLY]
-    for estimate in answer["counted"]["estimates"][:2]:
+    for estimate in found["counted"]["estimates"][:2]:
         assert estimate["low"] <= getattr(plain, estimate["name"]) <= estimate["high"]
     assert run([*arguments, "--resume", "--passes", "3", "--disk", "0.5"]) == 0
-    assert f"Ply {PLY} was counted in" in capsys.readouterr().out
-    assert run([*arguments, "--resume", "--passes", "2", "--part", "1/4", "--again", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["counted"]["counted_again"] == list(range(25))
-    assert answer["counted"]["agrees"]
-    assert answer["plies"][PLY]["new"] == plain.new
-    assert answer["total"] == plain.total
-    assert not answer["plies"][PLY]["stored"]
-    assert run([*arguments, "--resume", "--part", "1/100", "--again"]) == 0
-    assert "Counted again, 1 hundredth: the same numbers." in capsys.readouterr().out
+    found = answer("--resume", "--passes", "2", "--part", "1/4", "--again")
+    assert found["counted"]["counted_again"] == list(range(25))
+    assert found["counted"]["agrees"]
+    assert (found["plies"][PLY]["new"], found["total"]) == (plain.new, plain.total)
+    assert not found["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
-    assert f"Ply {PLY} was counted and not stored" in capsys.readouterr().out
     # Stored as well, it is no longer said to be missing.
     assert run(["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--resume"]) == 0
-    capsys.readouterr()
-    assert run([*arguments, "--resume", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["plies"][PLY]["stored"]
+    assert answer("--resume")["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
-    assert "not stored" not in capsys.readouterr().out.replace("what was counted and not stored", "")
-    for bad in (["--part", "1/10"], ["--again"]):
-        assert run(["census", "--plies", "2", *bad]) == 2
+    capsys.readouterr()
+    for bad in (["--part", "1/10"], ["--again"], ["--count-last", "--all"], ["--count-last", "--plies", "0"]):
+        assert run(["census", *bad]) == 2
         assert "--count-last" in capsys.readouterr().err
-    for bad in (["--all"], ["--plies", "0"], ["--plies", "3", "--full"]):
-        assert run(["census", "-v", BOARD.name, "--count-last", *bad]) == 2
-        assert "--count-last: needs --plies N" in capsys.readouterr().err
 
 
 def test_a_census_that_ends_before(tmp_path: Path) -> None:

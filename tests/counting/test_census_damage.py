@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import random
 import re
 import shutil
 import tempfile
@@ -19,7 +17,6 @@ import pytest
 from census_damage import ERRORS, Faults, damage, files_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from counting.census import census
 from counting.census.buckets import LEAF_BITS, leaf_sums
@@ -34,6 +31,7 @@ from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.records import digest_of, read_record, record_text
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 Captured = pytest.CaptureFixture[str]
 
@@ -111,51 +109,21 @@ def try_damage(store: Path, foreign: Path, truth: list[str], draw: Any) -> str:
         return done
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_damage_is_named_or_harmless(sound: Path, foreign: Path, truth: list[str], data: st.DataObject) -> None:
     try_damage(sound, foreign, truth, lambda count: data.draw(st.integers(0, count - 1)))
-
-
-@pytest.mark.slow
-def test_a_thousand_damages(sound: Path, foreign: Path, truth: list[str]) -> None:
-    generator = random.Random(20240611)
-    kinds: dict[str, int] = {}
-    for _ in range(1000):
-        kind = try_damage(sound, foreign, truth, generator.randrange).partition(" ")[0]
-        kinds[kind] = kinds.get(kind, 0) + 1
-    assert len(kinds) >= 10, kinds
 
 
 # -- the damages by which stores were believed -------------------------------------------
 
 
 @pytest.mark.parametrize("resumed", [5, None])
-def test_a_part_of_another_ply_is_not_counted(tmp_path: Path, resumed: int | None, capsys: Captured) -> None:
+def test_a_part_of_another_ply_is_not_counted(tmp_path: Path, resumed: int | None) -> None:
     census(BOARD, plies=6, store=tmp_path)
     shutil.copy(tmp_path / "classes/ply-001/part-00000.rows", tmp_path / "classes/ply-005/part-00000.rows")
-    plies = ["--all"] if resumed is None else ["--plies", str(resumed)]
-    assert run(["census", "-v", "ashton-5-4v0", *plies, "--store", str(tmp_path), "--resume"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "ply-005/part-00000.rows" in captured.err
-    assert captured.err.count("\n") == 1
-
-
-def test_a_complete_store_without_its_parts_is_refused(sound: Path, tmp_path: Path) -> None:
-    store = copied(sound, tmp_path)
-    for path in store.rglob("*.rows"):
-        path.unlink()
-    assert "ply-000/part-00000.rows': is damaged: it is missing" in str(answer(store))
-
-
-def test_an_edited_count_is_refused(sound: Path, tmp_path: Path) -> None:
-    store = copied(sound, tmp_path)
-    path = store / "classes/ply-003.json"
-    record = json.loads(path.read_text())
-    record["content"]["counters"]["decided"] += 8
-    path.write_text(json.dumps(record))
-    assert "ply-003.json': is damaged: not what its digest says" in str(answer(store))
+    with pytest.raises(InputError, match=r"ply-005/part-00000\.rows"):
+        census(BOARD, plies=resumed, store=tmp_path, resume=True)
 
 
 def test_names_in_records_lead_nowhere(sound: Path, tmp_path: Path) -> None:
@@ -167,38 +135,6 @@ def test_names_in_records_lead_nowhere(sound: Path, tmp_path: Path) -> None:
     path.write_text(json.dumps({**body, "sha256": digest_of(body)}, indent=1, sort_keys=True) + "\n")
     assert "ply-003.json': is damaged: ply:" in str(answer(store))
     assert not list(tmp_path.rglob("evil"))
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"format": 4, ' + '"a": {' * 5000, "9" * 6000, "", "null", "{}"])
-def test_hostile_records_are_one_line(sound: Path, tmp_path: Path, content: str) -> None:
-    for name in ("ply-002.json", "census.json"):
-        store = copied(sound, tmp_path / name)
-        (store / "classes" / name).write_text(content)
-        assert name in str(answer(store))
-
-
-def test_records_of_any_length_are_not_read(sound: Path, tmp_path: Path) -> None:
-    store = copied(sound, tmp_path)
-    with (store / "classes/ply-002.json").open("r+b") as file:
-        file.truncate(1 << 40)
-    assert "ply-002.json" in str(answer(store))
-
-
-def test_links_are_not_followed(sound: Path, tmp_path: Path) -> None:
-    for name in ("ply-002", "ply-002.json", "census.json", "lock", "work"):
-        store = copied(sound, tmp_path / name)
-        inside, outside = store / "classes" / name, tmp_path / name / "outside"
-        if inside.exists():
-            inside.rename(outside)
-        else:
-            outside.mkdir() if name == "work" else outside.write_text("")
-        inside.symlink_to(outside)
-        if name == "work":
-            for path in (*store.glob("classes/ply-004.json"), *store.glob("classes/ply-004/*")):
-                path.unlink()
-        assert "is a link" in str(answer(store)), name
-        if name == "work":
-            assert not list(outside.iterdir())
 
 
 # -- forged: consistent in itself --------------------------------------------------------
@@ -332,18 +268,17 @@ def test_more_positions_than_the_board_has_are_refused(
 # -- versions ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [4, 6])
-def test_stores_of_other_versions_are_refused(sound: Path, tmp_path: Path, version: int, capsys: Captured) -> None:
+def test_stores_of_other_versions_are_refused(sound: Path, tmp_path: Path, capsys: Captured) -> None:
     store = copied(sound, tmp_path)
     path = store / "classes/census.json"
-    path.write_text(path.read_text().replace('"version": 5', f'"version": {version}'))
+    path.write_text(path.read_text().replace('"version": 5', '"version": 4'))
     before = {path: path.read_bytes() for path in files_of(store)}
     assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--store", str(store), "--resume"]) == 2
     assert run(["census", "verify", str(store)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     for line in captured.err.splitlines():
-        assert re.search(rf"census\.json': format version {version}, this program reads 5; ", line)
+        assert re.search(r"census\.json': format version 4, this program reads 5; ", line)
     assert {path: path.read_bytes() for path in files_of(store)} == before
 
 
@@ -367,49 +302,41 @@ def test_published_digests_are_what_is_counted(name: str, plies: int) -> None:
     assert found == published_digests(variant.digest)[: plies + 1]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_digests_do_not_depend_on_how_it_was_counted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: int
-) -> None:
-    """Many small parts, by other limits: the same digests as published, and the same files twice."""
+def test_digests_do_not_depend_on_how_it_was_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Many small parts by many workers: the same digests as published, and the same files twice."""
     monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
 
-    def counted(folder: Path) -> list[PlyRecord]:
-        store = CensusStore(folder, BOARD, full=False, resume=True)
-        limits = CensusLimits(expand_children=900 * threads, merge_children=1500)
+    def counted(folder: Path, threads: int) -> list[PlyRecord]:
+        store, observer = CensusStore(folder, BOARD, full=False, resume=True), Observer()
+        limits, workers = CensusLimits(expand_children=1800, merge_children=1500), LocalScheduler(threads)
         try:
-            return Search(
-                BOARD, full=False, store=store, scheduler=LocalScheduler(threads), limits=limits, observer=Observer()
-            ).run(9)
+            return Search(BOARD, full=False, store=store, scheduler=workers, limits=limits, observer=observer).run(9)
         finally:
             store.close()
 
-    records = counted(tmp_path / "one")
+    records = counted(tmp_path / "one", 2)
     assert max(len(record.parts) for record in records) > 5
     assert [record.digest for record in records] == published_digests(BOARD.digest)[:10]
-    again = counted(tmp_path / "two")
+    again = counted(tmp_path / "two", 2)
     assert [record.parts for record in again] == [record.parts for record in records]
+    assert [record.digest for record in counted(tmp_path / "three", 1)] == [record.digest for record in records]
 
 
-def test_verification_speaks_to_people(sound: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_the_command_verifies(sound: Path, tmp_path: Path, capsys: Captured) -> None:
     store = tmp_path / "store [/bold]"
     census(BOARD, plies=2, store=store, full=True)
     assert run(["census", "verify", str(store)]) == 0
     assert "0 failures. As published." in capsys.readouterr().out
     (store / "classes/ply-002/part-00000.rows").unlink()
-    assert run(["census", "verify", str(store)]) == 1
-    assert "ply-002/part-00000.rows': is damaged: it is missing" in capsys.readouterr().out
     (store / "classes/ply-000.json").unlink()
     assert run(["census", "verify", str(store), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failures"] == 1
-    assert run(["census", "verify", str(sound)]) == 2
-    assert "do not ship; name their file with -v" in capsys.readouterr().err
-    assert run(["census", "verify", str(sound), "-v", "ashton"]) == 2
     for path in (store / "classes").glob("ply-*.json"):
         path.unlink()
     shutil.rmtree(store / "full")
-    assert run(["census", "verify", str(store)]) == 2
-    assert "no complete ply" in capsys.readouterr().err
+    for bad in ([str(sound)], [str(sound), "-v", "ashton"], [str(store)]):
+        assert run(["census", "verify", *bad]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 # -- what a killed census leaves -----------------------------------------------------------
@@ -431,23 +358,6 @@ def test_leftovers_of_killed_writes_are_swept(sound: Path, truth: list[str], tmp
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert answer(store) == truth
     assert not list(store.rglob("*.tmp"))
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
-@pytest.mark.parametrize("name", ["census.json", "ply-002.json", "ply-002/part-00000.rows"])
-def test_pipes_are_not_waited_for(sound: Path, tmp_path: Path, name: str) -> None:
-    store = copied(sound, tmp_path)
-    (store / "classes" / name).unlink()
-    os.mkfifo(store / "classes" / name)
-    assert name in str(answer(store))
-
-
-def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
-    place = tmp_path / "classes"
-    place.mkdir()
-    (place / ".letter.odt.x1.tmp").write_text("dear")
-    assert "holds no census" in str(answer(tmp_path))
-    assert [path.name for path in place.iterdir()] == [".letter.odt.x1.tmp"]
 
 
 # -- machines that fail ----------------------------------------------------------------------
@@ -479,15 +389,6 @@ def test_some_write_calls_fail(tmp_path: Path, truth: list[str]) -> None:
         fail_at(tmp_path / str(call), call, ERRORS[number % 3], truth)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("error", ERRORS, ids=["full", "broken", "memory"])
-def test_every_write_call_fails(tmp_path: Path, truth: list[str], error: BaseException) -> None:
-    calls = writes(tmp_path / "count")
-    assert calls > 40
-    for call in range(calls):
-        fail_at(tmp_path / str(call), call, error, truth)
-
-
 def test_a_full_disk_is_exit_74_and_the_work_is_kept(tmp_path: Path, capsys: Captured) -> None:
     arguments = ["census", "-v", "ashton-5-4v0", "--plies", "3", "--store", str(tmp_path)]
     with Faults(55, ERRORS[0]).injected():
@@ -498,116 +399,3 @@ def test_a_full_disk_is_exit_74_and_the_work_is_kept(tmp_path: Path, capsys: Cap
     assert "ply" in captured.out
     assert run([*arguments, "--resume"]) == 0
     assert run(["census", "verify", str(tmp_path)]) == 0
-
-
-# -- any history -------------------------------------------------------------------------------
-
-
-class Killed(Exception):  # noqa: N818
-    pass
-
-
-class History(RuleBasedStateMachine):
-    """Write, kill, damage, go on, verify, in any order; whatever is refused is mended as the message says."""
-
-    truth: list[str]
-    foreign: Path
-
-    @initialize()
-    def begin(self) -> None:
-        self.folder = Path(tempfile.mkdtemp())
-        self.store = self.folder / "store"
-
-    def teardown(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    @rule(plies=st.integers(0, 4))
-    def go_on(self, plies: int) -> None:
-        said = self.tried(lambda: census(SHORT, plies=plies, store=self.store, resume=True))
-        if said is not None:
-            assert [ply.digest for ply in said.plies] == self.truth[: plies + 1]
-
-    @rule(tasks=st.integers(0, 6))
-    def kill(self, tasks: int) -> None:
-        left = [tasks]
-
-        def burning(function: Any) -> Any:
-            def run_one(task: Any) -> Any:
-                left[0] -= 1
-                if left[0] < 0:
-                    raise Killed
-                return function(task)
-
-            return run_one
-
-        from counting.census import search
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "run_expand", burning(search.run_expand))
-            patch.setattr(search, "run_merge", burning(search.run_merge))
-            with suppress(Killed):
-                self.tried(lambda: census(SHORT, store=self.store, resume=True))
-
-    @precondition(lambda self: files_of(self.store) and (self.store / "classes/census.json").exists())
-    @rule(seed=st.integers(0, 10**6))
-    def spoil(self, seed: int) -> None:
-        if len({path.suffix for path in files_of(self.store)}) == 2 and len(files_of(self.store)) > 3:
-            damage(self.store, self.foreign, random.Random(seed).randrange)
-
-    @precondition(lambda self: (self.store / "classes/census.json").exists())
-    @rule()
-    def check(self) -> None:
-        if proof(self.store) == 0:
-            records = sorted(self.store.glob("classes/ply-*.json"))
-            digests = [read_record(path, PlyRecord, "file", "mend it").digest for path in records]
-            assert digests == self.truth[: len(records)]
-
-    def tried(self, work: Any) -> Any:
-        """Return what work gives; mend the store until it gives something."""
-        for _ in range(40):
-            try:
-                return work()
-            except (InputError, OutputError) as error:
-                self.mend(str(error))
-        raise AssertionError("mending leads nowhere")
-
-    def mend(self, message: str) -> None:
-        assert str(self.store) in message, message
-        named = re.search(r"'(/[^']*|[a-z]+-\d+\.json|census\.json|ply-\d+|lock|work)'", message)
-        assert named is not None, message
-        path = self.store / "classes" / named[1]
-        if path.name in ("census.json", "store", "classes") or path.parent == self.store:
-            shutil.rmtree(self.store)
-            return
-        ply = re.search(r"ply-\d+", str(path.relative_to(self.store)))
-        gone = [path]
-        if ply is not None and "work" not in path.parts:
-            gone += [self.store / f"classes/{ply[0]}.json", self.store / "classes" / ply[0]]
-        for each in gone:
-            if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each)
-            else:
-                each.unlink(missing_ok=True)
-
-
-@pytest.fixture(scope="module")
-def history(foreign: Path, truth: list[str]) -> type[History]:
-    return type("History", (History,), {"foreign": foreign, "truth": truth})
-
-
-def run_histories(history: type[History], examples: int) -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
-    options = settings(
-        max_examples=examples, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-    )
-    run_state_machine_as_test(history, settings=options)  # type: ignore[no-untyped-call]
-
-
-def test_histories(history: type[History]) -> None:
-    run_histories(history, 6)
-
-
-@pytest.mark.slow
-def test_many_histories(history: type[History]) -> None:
-    run_histories(history, 150)

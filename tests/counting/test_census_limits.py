@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from counting.census import census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
-from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -40,7 +38,7 @@ def limited(variant: Variant, plies: int) -> Variant:
 # -- move limits -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [2, 15, 16, 17])
+@pytest.mark.parametrize("limit", [15, 16, 17])
 def test_a_census_ends_with_the_game(limit: int) -> None:
     report, free = census(limited(VARIANT, limit)), census(VARIANT)
     assert [ply.new for ply in report.plies] == [ply.new for ply in free.plies[: limit + 1]]
@@ -135,22 +133,6 @@ def test_no_more_memory_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch,
     assert census(VARIANT, store=tmp_path, resume=True).total == 139_097
 
 
-def test_what_a_ply_takes_is_said_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-
-    class Listener(Observer):
-        def announce(self, text: str, seconds: float) -> None:
-            assert seconds >= 0
-            said.append(text)
-
-    monkeypatch.setattr("counting.census.search._RATE_CHILDREN", 100)
-    census(VARIANT, plies=6, observer=Listener())
-    assert [line.split(":")[0] for line in said] == [f"ply {ply}" for ply in range(1, 7)]
-    assert re.search(
-        r"ply 6: [0-9,]+ children, [0-9.]+ kB; positions about .* memory up to 4.3 GB; about [0-9]+ s", said[-1]
-    )
-
-
 # -- what is stopped -------------------------------------------------------------------
 
 
@@ -170,19 +152,13 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("kind", ["SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow), "SIGINT"])
-def test_a_temporary_folder_goes_with_its_census(tmp_path: Path, kind: str) -> None:
-    process = started(tmp_path, *(["--threads", "2"] if kind == "SIGTERM" else []))
-    number = getattr(signal, kind)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + number, err
+def test_a_temporary_folder_goes_with_its_census(tmp_path: Path) -> None:
+    process = started(tmp_path, "--threads", "2")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM, err
     assert not list(tmp_path.iterdir())
     assert "Traceback" not in err
-    if kind == "SIGINT":
-        # The plies that were done, and how to keep them.
-        assert "ply" in out
-        assert "--store DIR" in err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -60,7 +60,7 @@ def copied(before: Path, folder: Path) -> Path:
     return Path(shutil.copytree(before, folder / "classes"))
 
 
-@pytest.mark.parametrize("passes", [2, 3, 7, 60])
+@pytest.mark.parametrize("passes", [3, 20])
 def test_any_number_of_passes(before: Path, truth: list[str], tmp_path: Path, passes: int) -> None:
     folder = copied(before, tmp_path)
     records = search(folder, passes)
@@ -70,10 +70,9 @@ def test_any_number_of_passes(before: Path, truth: list[str], tmp_path: Path, pa
     assert verify_census(folder, BOARD).failures == 0
 
 
-@pytest.mark.parametrize("ply", [3, 4])
-def test_the_full_game(ply: int, tmp_path: Path) -> None:
-    plain = [each.digest for each in census("ashton", plies=ply).plies]
-    found = census("ashton", plies=ply, passes=3, store=tmp_path)
+def test_the_full_game(tmp_path: Path) -> None:
+    plain = [each.digest for each in census("ashton", plies=3).plies]
+    found = census("ashton", plies=3, passes=3, store=tmp_path)
     assert found.passes == 3
     assert [each.digest for each in found.plies] == plain
 

@@ -1,10 +1,7 @@
 """A census that is interrupted anywhere goes on to identical numbers; damage is found and named."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +9,6 @@ import numpy as np
 import pytest
 from clusters import cluster
 from fuses import Fuse, KilledError
-from kills import killed_at
 
 from counting.census import census
 from counting.census.buckets import FIXING, LEAF_BITS, leaf_sums
@@ -64,15 +60,6 @@ def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counting.census.search._LEAST_ROWS", 500)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_many_small_tasks_give_the_same_numbers(tmp_path: Path, expected: list[Any], workers: int) -> None:
-    records = search(tmp_path, LocalScheduler(workers))
-    assert max(len(record.parts) for record in records) > 5
-    found = [record.counters for record in records]
-    names = ("new", "new_classes", "decided", "decided_classes")
-    assert [tuple(ply[name] for name in names) for ply in found][: len(expected)] == expected
-
-
 def test_dying_after_every_few_tasks(tmp_path: Path, expected: list[Any]) -> None:
     deaths = 0
     while True:
@@ -97,64 +84,21 @@ def test_other_limits_after_dying(tmp_path: Path) -> None:
     assert digests(search(tmp_path / "other", LocalScheduler(1))) == plain
 
 
-def test_killed_by_the_system(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    arguments = ["census", "-v", "ashton-5-4v2", "--plies", "9", "--store", str(store), "--memory", "1024"]
-    command = [sys.executable, "-c", "import sys; from tablut.cli.shell import run; sys.exit(run(sys.argv[1:]))"]
-    # In the middle of expanding one ply, then of merging another.
-    for ply, place in ((7, r"work/ply-007/children-\d+\.rows$"), (8, r"classes/ply-008/part-\d+\.rows$")):
-        killed_at(place, 1, *arguments, "--resume")
-        assert (store / f"classes/ply-{ply - 1:03}.json").exists()
-    resumed = subprocess.run([*command, *arguments, "--resume", "--json"], capture_output=True, text=True, check=True)
-    answer = json.loads(resumed.stdout)
-    straight = census(load_variant("ashton-5-4v2"), plies=9).model_dump(mode="json")
-    for report in (answer, straight):
-        for ply in report["plies"]:
-            del ply["cpu_seconds"]
-    for name in ("plies", "total", "total_classes", "decided_total", "material", "outside", "next_ply"):
-        assert answer[name] == straight[name], name
-    assert not list(store.rglob("*.tmp"))
-
-
 def damage(path: Path, where: int, bits: int = 0x10) -> None:
     content = bytearray(path.read_bytes())
     content[where] ^= bits
     path.write_bytes(bytes(content))
 
 
-@pytest.mark.parametrize("place", ["magic", "version", "header", "index", "row", "end"])
-def test_a_damaged_part_is_named(tmp_path: Path, place: str) -> None:
-    census(VARIANT, plies=10, store=tmp_path)
-    part = tmp_path / "classes/ply-009/part-00000.rows"
-    file = open_rows(part)
-    if place == "end":
-        os.truncate(part, part.stat().st_size - 3)
-    else:
-        damage(part, {"magic": 2, "version": 8, "header": 40, "index": file.begin - 9, "row": file.begin + 801}[place])
-    with pytest.raises(InputError, match=r"ply-009/part-00000\.rows"):
-        census(VARIANT, plies=11, store=tmp_path, resume=True)
-
-
-@pytest.mark.parametrize("place", ["row", "end"])
-def test_a_damaged_part_of_codes_is_named(tmp_path: Path, place: str) -> None:
+def test_a_damaged_part_of_codes_is_named(tmp_path: Path) -> None:
     brandubh = load_variant("brandubh")
     census(brandubh, plies=3, store=tmp_path)
     part = tmp_path / "classes/ply-003/part-00000.rows"
     file = open_rows(part)
     assert file.header.codes is not None
-    if place == "end":
-        os.truncate(part, part.stat().st_size - 3)
-    else:
-        damage(part, file.begin + 801)
+    damage(part, file.begin + 801)
     with pytest.raises(InputError, match=r"ply-003/part-00000\.rows"):
         census(brandubh, plies=4, store=tmp_path, resume=True)
-
-
-def test_a_missing_part_is_named(tmp_path: Path) -> None:
-    census(VARIANT, plies=4, store=tmp_path)
-    (tmp_path / "classes/ply-004/part-00000.rows").unlink()
-    with pytest.raises(InputError, match=r"ply-004/part-00000\.rows.*missing"):
-        census(VARIANT, plies=5, store=tmp_path, resume=True)
 
 
 def test_damaged_children_are_named_and_made_again(tmp_path: Path) -> None:
@@ -193,7 +137,7 @@ def test_stale_children_are_made_again(tmp_path: Path) -> None:
         assert digests(search(tmp_path / folder, LocalScheduler(1))) == plain
 
 
-@pytest.mark.parametrize("bit", [0, 23, FIXING, FIXING + 1, 63])
+@pytest.mark.parametrize("bit", [0, FIXING, 63])
 def test_every_bit_of_a_child_counts_for_its_checksum(tmp_path: Path, bit: int) -> None:
     """Also those that are no part of the position: a wrong orbit would be a wrong count."""
     census(VARIANT, plies=6, store=tmp_path)
@@ -285,14 +229,7 @@ def test_no_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         census(VARIANT, plies=9, store=tmp_path)
 
 
-def test_clusters_need_their_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert run(["census", "--scheduler", "tcp://127.0.0.1:1", "--store", str(tmp_path)]) == 2
-    assert "tablut[cluster]" in capsys.readouterr().err
-
-
+@pytest.mark.slow
 def test_two_workers_of_a_cluster(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     plain = census(VARIANT)

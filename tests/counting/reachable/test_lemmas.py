@@ -19,6 +19,8 @@ from tablut.variants import Variant, load_variant
 SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+SOLDIERS = {3: (2, 1), 5: (5, 3), 7: (9, 4), 9: (12, 8), 11: (12, 8)}
+"""The most attackers and defenders on a board of each size."""
 
 
 def board_of(variant: Variant, position: NaivePosition) -> np.ndarray:
@@ -53,15 +55,9 @@ def assert_twins_agree(variant: Variant, positions: list[NaivePosition]) -> None
 
 
 @relaxed
-@given(variants(), SEEDS)
-def test_twins_agree_on_shipped_rules(variant: Variant, seed: int) -> None:
+@given(st.one_of(variants(), random_variants()), SEEDS)
+def test_twins_agree(variant: Variant, seed: int) -> None:
     assert_twins_agree(variant, drawn(variant, seed, 6))
-
-
-@relaxed
-@given(random_variants(), SEEDS)
-def test_twins_agree_on_random_rules(variant: Variant, seed: int) -> None:
-    assert_twins_agree(variant, drawn(variant, seed, 4))
 
 
 @relaxed
@@ -74,13 +70,12 @@ def test_twins_agree_on_crowded_placements(variant: Variant, seed: int) -> None:
     assert_twins_agree(variant, counted)
 
 
-@pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
-@settings(relaxed, max_examples=5)
-@given(st.data())
+@relaxed
+@given(st.sampled_from(sorted(SOLDIERS)), st.data())
 def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
-    soldiers = {3: (2, 1), 5: (5, 3)}.get(size, (9, 4))
-    variant = data.draw(small_variants(size, *soldiers))
-    assert_twins_agree(variant, drawn(variant, data.draw(SEEDS), 4))
+    variant, seed = data.draw(small_variants(size, *SOLDIERS[size])), data.draw(SEEDS)
+    assert_twins_agree(variant, drawn(variant, seed, 4))
+    assert_sets_agree(variant, seed, 2000)
 
 
 def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
@@ -100,14 +95,6 @@ def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
 @given(st.one_of(variants(), random_variants()), SEEDS)
 def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
     assert_sets_agree(variant, seed, 3000)
-
-
-@pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
-@settings(relaxed, max_examples=8)
-@given(st.data())
-def test_sets_and_pieces_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
-    soldiers = {3: (2, 1), 5: (6, 4)}.get(size, (12, 8))
-    assert_sets_agree(data.draw(small_variants(size, *soldiers)), data.draw(SEEDS), 2000)
 
 
 @pytest.mark.slow
