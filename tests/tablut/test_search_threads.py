@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError
+from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
@@ -232,3 +233,10 @@ def test_who_cannot_use_threads_says_so(name):
         return
     with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
         make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))
+
+
+def test_players_of_other_threads_play_another_match():
+    one = contestant("alphabeta@nodes=50", SearchLimits(nodes=1), PlayerOptions(hash_mib=2))
+    plan = MatchPlan(load_variant("brandubh"), one, one, games=2)
+    several = one._replace(options=one.options._replace(threads=2))
+    assert plan._replace(first=several).digest != plan.digest
