@@ -91,7 +91,7 @@ measure random -n 1 --nodes 1
 bestmove --nodes 0 => nodes 0
 bestmove --movetime -1 => -1
 bestmove --depth 999 => depth 999
-bestmove --threads 300 --nodes 10 => threads 300
+bestmove --threads 300 --nodes 10 => threads
 bestmove «--hash» 99999999
 bestmove --nodes {"9" * 23} => --nodes
 bestmove --player «heuristic» --threads 2
