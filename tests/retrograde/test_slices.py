@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ONE_ROW = 120
-"""As many slices as there are rows, where these are not too many for a quick test."""
+"""More slices than there are rows: one for each."""
 GAME = load_variant("brandubh-5-4v4")
 TIER = (2, 2)
 MEN, MEMORY = 6, 1 << 20
@@ -68,7 +68,7 @@ def materials(variant: Variant, men: int) -> list[tuple[int, int]]:
 def some_cuts(tier: SlicedTier, count: int | random.Random) -> tuple[int, ...]:
     """Return slices of about as many entries, or anywhere."""
     if isinstance(count, int):
-        return even_cuts(tier, min(count, tier.rows))
+        return even_cuts(tier, count) if count < tier.rows else tuple(range(tier.rows + 1))
     return (0, *sorted(count.sample(range(1, tier.rows), min(tier.rows - 1, count.randint(1, 9)))), tier.rows)
 
 
