@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ONE_ROW = 120
-"""As many slices as there are rows, where these are not too many for a quick test."""
+"""More slices than there are rows: one for each."""
 GAME = load_variant("brandubh-5-4v4")
 TIER = (2, 2)
 MEN, MEMORY = 6, 1 << 20
@@ -68,7 +68,7 @@ def materials(variant: Variant, men: int) -> list[tuple[int, int]]:
 def some_cuts(tier: SlicedTier, count: int | random.Random) -> tuple[int, ...]:
     """Return slices of about as many entries, or anywhere."""
     if isinstance(count, int):
-        return even_cuts(tier, min(count, tier.rows))
+        return even_cuts(tier, count) if count < tier.rows else tuple(range(tier.rows + 1))
     return (0, *sorted(count.sample(range(1, tier.rows), min(tier.rows - 1, count.randint(1, 9)))), tier.rows)
 
 
@@ -103,15 +103,19 @@ def assert_same(folder: Path, variant: Variant, men: int, count: int | random.Ra
     return answers
 
 
+@pytest.mark.parametrize("men", [3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"])
-def test_every_rule_set_in_slices_cut_anywhere(name: str, tmp_path: Path) -> None:
-    assert_same(tmp_path, load_variant(name), 3, random.Random(name))
+def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Path) -> None:
+    assert_same(tmp_path, load_variant(name), men, random.Random(name))
 
 
-@pytest.mark.parametrize(("name", "men", "count"), [("ashton-5-4v2", 4, ONE_ROW), ("brandubh-5-4v4", 4, 7)])
+@pytest.mark.parametrize(("name", "men", "count"), [("ashton-5-4v2", 3, ONE_ROW), ("brandubh-5-4v4", 4, 7)])
 def test_slices_of_one_row_and_of_some(name: str, men: int, count: int, tmp_path: Path) -> None:
-    answers = assert_same(tmp_path, load_variant(name), men, count)
-    assert max(answer["slices"] for answer in answers) == count
+    variant = load_variant(name)
+    answers = assert_same(tmp_path, variant, men, count)
+    sliced = [material for material in materials(variant, men) if material[1]]
+    rows = [SlicedTier(variant, material).rows for material in sliced]
+    assert [answer["slices"] for answer in answers] == [min(count, most) for most in rows]
 
 
 def test_draws_and_long_wins(deep_variant: Variant, tmp_path: Path) -> None:
@@ -131,12 +135,6 @@ def test_either_side_may_be_shut_in(tmp_path: Path) -> None:
 @given(variant=small_variants(size=5), seed=st.integers(0, 1 << 20))
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, seed: int) -> None:
     assert_same(tmp_path_factory.mktemp("rules"), variant, 3, random.Random(seed))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"])
-def test_every_rule_set_with_four_men(name: str, tmp_path: Path) -> None:
-    assert_same(tmp_path, load_variant(name), 4, 5)
 
 
 # -- windows -------------------------------------------------------------------------------

@@ -88,19 +88,6 @@ def test_zugzwangs_are_those_of_the_definition(tablebase: Tablebase, everything:
     assert half, "the store has some"
 
 
-def test_counts_of_what_ships_are_those_of_its_records() -> None:
-    store = open_tablebase(STORE).store
-    tiers = info_of(open_tablebase(STORE)).tiers
-    for tier in tiers:
-        materials = ((tier.attackers, tier.defenders),)
-        for wdl in WDL:
-            found = list_positions(store, TableQuery(wdl, materials=materials), 0).found  # type: ignore[arg-type]
-            assert found == getattr(tier, wdl)
-        assert (
-            list_positions(store, TableQuery(materials=materials, order="longest"), 1).positions[0].dtm == tier.max_dtm
-        )
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

@@ -29,8 +29,6 @@ from tablut.variants import load_variant
 PUZZLES = read_puzzles(COLLECTION)
 STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
 NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
-# What a table answered has no nodes, but its proof by search may be long.
-SEARCHED = [puzzle for puzzle in PUZZLES if STORED[puzzle.id]["solution"]["source"] == "search"]
 PATTERNS = [puzzle for puzzle in PUZZLES if "pattern" in puzzle.tags]
 
 

@@ -69,13 +69,6 @@ def test_puzzles_from_self_play() -> None:
     assert_sound(made, variant, (3, 5))
 
 
-def test_one_sides_wins_only() -> None:
-    variant = load_variant("brandubh")
-    made = from_self_play(variant, Wanted(number=1, seed=2, plies=(3, 5), limits=FEW, winner="white"), games=12)
-    assert_sound(made, variant, (3, 5))
-    assert all(puzzle.position.side == "w" for puzzle in made.puzzles)
-
-
 def test_what_tempts() -> None:
     variant = load_variant("mcgill")
     # The king may go to the open edge (threat and approach), capture on d4, or do neither.

@@ -58,39 +58,19 @@ def test_stipulations_round_trip(text: str) -> None:
     [
         ("nonsense", "the side to move is missing"),
         (f"{START}; id", "expected name=value"),
-        (f"{START}; id=a; id=b", "occurs twice"),
         (f"{START}; stipulation=white wins in 0", "expected 'white wins in 5'"),
         (f"{START}; stipulation=draw in 3", "expected 'white wins in 5'"),
         (f"{START}; first=c3", "move 'c3'"),
-        (f"{START}; variant=chess", "chess"),
         (f"{START}; variant=brandubh-5-4v0", "--variant names 'ashton-5-4v0'"),
-        (f"{START}; variant=asthon-5-4v0", "did you mean 'ashton-5-4v0'?"),
-        (f"{START}; variant=/dev/zero", "no rule set that ships"),
         (f"{START}; stipulaton=draw", "did you mean 'stipulation'?"),
-        (f"{START}; Stipulation=draw", "expected name=value"),
         (f"{START}; mine=kept", "tags of your own begin with 'x-'"),
-        (f"{START}; game=abc", "64 hexadecimal digits"),
         (f"{START}; game={'0' * 64}", "other rules than 'ashton-5-4v0'"),
-        (f"{START}; game={'0' * 64}; variant=ashton", "has both"),
-        (f"{START}; first=c3-c{'4' * 5000}", "has 5,0"),
-        (f"{'1' * 600} w", "more than 500 characters"),
     ],
 )
 def test_bad_lines_are_named(line: str, message: str) -> None:
     with pytest.raises(InputError, match="puzzle file 'mine', line 2") as caught:
         parse_puzzles("mine", f"# first\n{line}", "ashton-5-4v0")
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
-def test_a_file_without_puzzles_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="holds no puzzle"):
-        parse_puzzles("mine", text)
-
-
-def test_another_board_is_named() -> None:
-    with pytest.raises(InputError, match="the board has 9"):
-        parse_puzzles("mine", f"{START}; variant=ashton")
 
 
 def test_rules_that_do_not_ship_are_written_by_their_digest(tmp_path) -> None:
@@ -117,22 +97,6 @@ def test_a_puzzle_that_ships_is_found_by_its_id_in_any_case() -> None:
     for wrong, meant in {"colection": "collection", "clear-edg": "clear-edge", "brandub": "brandubh"}.items():
         with pytest.raises(InputError, match=f"did you mean '{meant}'"):
             read_puzzle_text(wrong)
-
-
-def test_an_id_occurs_once() -> None:
-    with pytest.raises(InputError, match=r"line 2: the id 'one' occurs twice"):
-        parse_puzzles("mine", f"{LINE}\n{LINE}")
-
-
-def test_files_that_cannot_be_read(tmp_path) -> None:
-    with pytest.raises(InputError, match="these ship: collection"):
-        read_puzzle_text(str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="Is a directory"):
-        read_puzzle_text(str(tmp_path))
-    binary = tmp_path / "binary"
-    binary.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="UTF-8"):
-        read_puzzle_text(str(binary))
 
 
 def judged(
