@@ -143,6 +143,7 @@ def test_all_trees_are_what_the_solver_gives_again() -> None:
         assert puzzle_tree(puzzle).model_dump(mode="json") == trees()[puzzle.id], puzzle.id
 
 
+@pytest.mark.slow
 def test_a_walk_is_what_the_solution_gives_again(tmp_path: Path, capsys: Captured) -> None:
     assert run(["solve", "-v", "ashton-5-4v0", "--store", str(tmp_path / "store")]) == 0
     capsys.readouterr()
