@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import time
 from collections import Counter
 from random import Random
 
@@ -17,13 +16,11 @@ from reports.measures import GAMES, KNOWN, PLAYERS
 from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, noticed, results
 from reports.stored import DATA
 from retrograde.proofs.solver import prover_for
-from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.play.arena.statistics import same_chances
 from tablut.play.players.kernels.scoring import path_tables
 from tablut.position import Position
-from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
 from tests.twins.kernels import find_path
 
@@ -182,26 +179,3 @@ def test_victory_paths_are_proved_and_none_is_longer_than_five_plies() -> None:
         assert proved.wdl == "loss", text
         lengths[1 + proved.dtm] += 1
     assert set(lengths) == {3, 5}
-
-
-@pytest.mark.slow
-def test_the_engine_is_far_more_than_thirty_times_as_fast_as_its_naive_twin() -> None:
-    """Section VII, against our own twin; `benchmarks/test_twins.py` says how much."""
-    engine, game = engine_for(load_variant("mcgill")), NaiveGame(load_variant("mcgill"))
-    engine.perft_applied(engine.start(), 2)
-    started = time.process_time()
-    assert engine.perft_applied(engine.start(), 3).nodes == 285_728
-    middle = time.process_time()
-    assert game.perft(game.start(), 2) == 3_944
-    # The twin only counts its last moves here, the engine makes them: the true factor is larger.
-    fast, slow = 285_728 / (middle - started), 3_944 / (time.process_time() - middle)
-    assert fast > 30 * slow
-
-
-def test_a_board_draws_after_a_hundred_plies() -> None:
-    """What the paper calls 100 moves."""
-    board, way = Board("mcgill"), ("d1-c1", "e3-d3", "c1-d1", "d3-e3")
-    for ply in range(100):
-        assert board.outcome() is None
-        board.push(way[ply % 4])
-    assert (board.outcome().termination, board.outcome().winner) == ("move_limit", None)

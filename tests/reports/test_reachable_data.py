@@ -90,12 +90,9 @@ def test_what_is_explained_is_what_the_census_leaves(name: str) -> None:
     "path",
     [
         ("digest",),
-        ("failures",),
         ("counted", "positions"),
-        ("reached", "classes"),
         ("excluded", "locked", "classes"),
         ("closed", "layers", 0, "positions"),
-        ("closed", "recurrent", "positions"),
         ("material", 0, "reached"),
     ],
     ids=str,

@@ -1,7 +1,6 @@
 """The rendered report: committed and current, stale when touched, never half-written."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -79,18 +78,6 @@ def test_an_output_folder_that_cannot_be_is_one_line(tmp_path: Path, capsys: pyt
 def test_checking_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--check", "--out", str(tmp_path / "nowhere")]) == 2
     assert "does not exist" in capsys.readouterr().err
-
-
-def test_pages_link_to_files_that_are_there() -> None:
-    pages = list(RENDERED.glob("*.md"))
-    assert len(pages) > 4
-    for page in pages:
-        links = [
-            link for link in re.findall(r"\]\(([^) ]+)[^)]*\)", page.read_text(encoding="utf-8")) if "://" not in link
-        ]
-        assert links
-        for link in links:
-            assert (RENDERED / link.partition("#")[0]).stat().st_size > 0, f"{page.name}: {link}"
 
 
 def _one(rows):

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from counting import bounds
+from reports import stored
 from reports.puzzles import results as solutions
 from reports.site import building, play
 from reports.site.first import first_page, headlines
@@ -142,6 +143,7 @@ def test_all_trees_are_what_the_solver_gives_again() -> None:
         assert puzzle_tree(puzzle).model_dump(mode="json") == trees()[puzzle.id], puzzle.id
 
 
+@pytest.mark.slow
 def test_a_walk_is_what_the_solution_gives_again(tmp_path: Path, capsys: Captured) -> None:
     assert run(["solve", "-v", "ashton-5-4v0", "--store", str(tmp_path / "store")]) == 0
     capsys.readouterr()
@@ -157,58 +159,45 @@ def test_data_of_a_page_cannot_end_its_script() -> None:
             assert json.loads(data)["nodes"], path
 
 
-def damaged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, change) -> None:
-    """Let the stored data be a copy of which one file is changed."""
-    from reports import stored
+TREES = [
+    lambda content: content["puzzles"].pop(),
+    lambda content: content["puzzles"][0]["nodes"][0]["wrong"].popitem(),
+    lambda content: content["puzzles"][0]["nodes"][0]["wrong"].update({"a1-a9": {"reply": "a1-a2"}}),
+    lambda content: content["puzzles"][0]["nodes"][0]["right"].update({"c4-c7": {"to": 99}}),
+    lambda content: content["puzzles"][0].update(winner="black"),
+    lambda content: content.update(nodes=1),
+    lambda content: content["puzzles"][0]["nodes"][1].update(position=content["puzzles"][0]["position"]),
+    lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["right"].values())).update(takes=["a1"]),
+    lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["wrong"].values())).update(to=1),
+]
+WALKS = [
+    lambda content: content.update(variant="ashton"),
+    lambda content: content["nodes"].clear(),
+    lambda content: content["nodes"][0]["moves"].pop(),
+    lambda content: content["nodes"][0]["moves"][0].update(to=10**6),
+    lambda content: content["nodes"][0]["moves"][0].update(dtm=9),
+    lambda content: content["nodes"][5].update(wdl="draw", dtm=None),
+]
 
+
+DAMAGES = [
+    *(("puzzles/trees.json", trees, change) for change in TREES),
+    *(("walks/ashton-5-4v0.json", walks, change) for change in WALKS),
+]
+
+
+@pytest.mark.parametrize(("name", "read", "change"), DAMAGES)
+def test_damaged_data_is_named_and_never_rendered(
+    name: str, read: Any, change: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     shutil.copytree(stored.DATA, tmp_path / "data")
+    monkeypatch.setattr(stored, "DATA", tmp_path / "data")
     file = tmp_path / "data" / name
     content = json.loads(file.read_text())
     change(content)
     file.write_text(json.dumps(content))
-    monkeypatch.setattr(stored, "DATA", tmp_path / "data")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content["puzzles"].pop(),
-        lambda content: content["puzzles"][0]["nodes"][0]["wrong"].popitem(),
-        lambda content: content["puzzles"][0]["nodes"][0]["wrong"].update({"a1-a9": {"reply": "a1-a2"}}),
-        lambda content: content["puzzles"][0]["nodes"][0]["right"].update({"c4-c7": {"to": 99}}),
-        lambda content: content["puzzles"][0].update(winner="black"),
-        lambda content: content["puzzles"][0].update(position="9/9/9/9/4K4/9/9/9/b8 w"),
-        lambda content: content.update(nodes=1),
-        lambda content: content["puzzles"][0]["nodes"][0].update(extra=1),
-        lambda content: content["puzzles"][0]["nodes"][0].update(plies=5),
-        lambda content: content["puzzles"][0]["nodes"][1].update(position=content["puzzles"][0]["position"]),
-        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["right"].values())).update(takes=["a1"]),
-        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["right"].values())).update(reply="a1-a2"),
-        lambda content: next(iter(content["puzzles"][-1]["nodes"][0]["wrong"].values())).update(to=1),
-    ],
-)
-def test_damaged_trees_are_named_and_never_rendered(change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    damaged(monkeypatch, tmp_path, "puzzles/trees.json", change)
-    with pytest.raises(InputError, match=r"trees\.json"):
-        trees()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content.update(variant="ashton"),
-        lambda content: content["nodes"].clear(),
-        lambda content: content["nodes"][0]["moves"].pop(),
-        lambda content: content["nodes"][0]["moves"][0].update(to=10**6),
-        lambda content: content["nodes"][0]["moves"][0].update(dtm=9),
-        lambda content: content["nodes"][5].update(wdl="draw", dtm=None),
-        lambda content: content["nodes"][5].update(position="nonsense"),
-    ],
-)
-def test_damaged_walks_are_named_and_never_rendered(change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    damaged(monkeypatch, tmp_path, "walks/ashton-5-4v0.json", change)
-    with pytest.raises(InputError, match=r"ashton-5-4v0\.json"):
-        walks()
+    with pytest.raises(InputError, match=file.name):
+        read()
 
 
 # -- the folder ----------------------------------------------------------------------------
@@ -261,7 +250,7 @@ def test_the_whole_site_is_linked_and_loads_nothing_from_outside(tmp_path: Path,
     assert run(["report", "--site", str(tmp_path / "site"), "--check"]) == 0
 
 
-@pytest.mark.parametrize("marker", [None, "", "{", "[]", '{"format": "other"}', "[" * 5000, "link", "folder"])
+@pytest.mark.parametrize("marker", [None, "[]", '{"format": "other"}', "link", "folder"])
 def test_a_folder_of_others_is_refused_and_left_alone(
     marker: str | None, small: None, tmp_path: Path, capsys: Captured
 ) -> None:

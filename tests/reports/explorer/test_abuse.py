@@ -1,11 +1,9 @@
 """What an explorer does with visitors who mean no good, or too much: it stays up, polite and fast."""
 
-import gc
 import json
 import random
 import re
 import socket
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
@@ -17,7 +15,6 @@ import pytest
 from explorers import Running
 
 from reports.explorer.guard import HEADERS, Settings
-from retrograde.cli.tablebase import ProbeResult
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
@@ -29,17 +26,12 @@ ALLOWED = {200, 400, 404, 405, 413, 422, 429, 503}
 # -- who may ask ---------------------------------------------------------------------------------
 
 
-OTHERS = ["evil.example", "127.0.0.1.evil.example", "evil.example:8137", "", "[::2]:80"]
-OTHERS += ["[127.0.0.1].evil.example", "[::1]evil.example", "[::1", "[::1]:x", "127.0.0.1:", "127.0.0.1@evil.example"]
-
-
-@pytest.mark.parametrize("host", OTHERS)
-def test_another_name_than_the_loopbacks_is_not_answered(client: httpx.Client, host: str) -> None:
-    for path in ("/", "/api/moves", "/static/king.svg"):
-        assert client.get(path, headers={"Host": host}).status_code == 421
-
-
-def test_the_loopbacks_names_are_answered(client: httpx.Client) -> None:
+def test_only_the_loopbacks_names_are_answered(client: httpx.Client) -> None:
+    others = ["evil.example", "127.0.0.1.evil.example", "", "[::2]:80", "[127.0.0.1].evil.example"]
+    others += ["[::1]evil.example", "[::1", "[::1]:x", "127.0.0.1:", "127.0.0.1@evil.example"]
+    for host in others:
+        for path in ("/", "/api/moves", "/static/king.svg"):
+            assert client.get(path, headers={"Host": host}).status_code == 421, host
     for host in ("localhost", "localhost:1", "127.0.0.1:8137", "[::1]:8137"):
         assert client.get("/api/variants", headers={"Host": host}).status_code == 200
 
@@ -189,20 +181,13 @@ def test_who_has_waited_long_enough_is_refused(started: Running) -> None:
     assert response.json()["error"].endswith("searching for others; try again in a moment")
 
 
-def test_who_leaves_while_he_waits_takes_no_place(started: Running) -> None:
-    client = started(Settings(searches=1, patience=PATIENCE / 3, movetime=PATIENCE))
-    with client.stream("POST", "/api/think", json={"movetime": PATIENCE}), pytest.raises(httpx.ReadTimeout):
-        client.post("/api/think", json={"movetime": PATIENCE}, timeout=httpx.Timeout(PATIENCE, read=0.5))
-    eventually(lambda: client.post("/api/bestmove", json={"nodes": 1}).status_code == 200)
-
-
 def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> None:
     client = started(Settings(searches=2, waiting=8, patience=PATIENCE, movetime=PATIENCE))
     answers = ask_beside_a_search(client, 4 * [{}], 3)
     assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429]
 
 
-@pytest.mark.parametrize("path", ["think", "bestmove", "solve"])
+@pytest.mark.parametrize("path", ["think", "solve"])
 def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
     client = started(Settings(searches=1, waiting=4, patience=PATIENCE / 3, movetime=PATIENCE, proof_seconds=PATIENCE))
     start = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
@@ -245,22 +230,6 @@ def test_what_takes_longer_than_its_limit_is_ended_and_says_so(started: Running)
     assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
 
 
-def test_what_the_server_remembers_is_bounded(started: Running) -> None:
-    client = started(Settings(remembered=5))
-
-    def remembered() -> int:
-        gc.collect()
-        return sum(isinstance(thing, ProbeResult) for thing in gc.get_objects())
-
-    before = remembered()
-    for rank in (2, 3, 5, 6):
-        for file in (2, 3, 5, 6):
-            rows = ["4b4", *(8 * ["9"])]
-            rows[rank] = f"{file}K{8 - file}"
-            assert client.get("/api/probe", params={"position": f"{'/'.join(rows)} b"}).status_code == 200
-    assert before < remembered() <= before + 5
-
-
 # -- nonsense ------------------------------------------------------------------------------------
 
 VALUES: list[Any] = [
@@ -275,7 +244,7 @@ def test_nonsense_is_refused_and_never_a_defect(started: Running) -> None:
     draw = random.Random(5)
     document = client.get("/api/openapi.json").json()
     addresses = [(path, method) for path, methods in document["paths"].items() for method in methods]
-    for _ in range(250):
+    for _ in range(150):
         path, method = draw.choice(addresses)
         path = path.replace("{name}", draw.choice(["ashton-01", "ashton-5", "%00", "..%2f..%2fx", "x" * 300]))
         said = {draw.choice(FIELDS): draw.choice(VALUES) for _ in range(draw.randrange(3))}
@@ -297,19 +266,8 @@ def test_a_list_that_takes_too_long_is_refused(started: Running) -> None:
     assert "ask for one material" in response.json()["error"]
 
 
-def test_deep_json_is_refused(client: httpx.Client) -> None:
-    for content in (b"[" * 50_000, b'{"moves":' * 20_000, b'{"position":"' + b"\\u0000" * 20_000 + b'"}'):
-        response = client.post("/api/moves", content=content, headers={"Content-Type": "application/json"})
-        assert response.status_code in (400, 422)
-
-
 def test_names_from_outside_are_no_markup(client: httpx.Client) -> None:
     for path in ("/puzzles", "/board", "/endings"):
         text = client.get(path, params={"puzzle": "<script>alert(1)</script>", "variant": "<b>"}).text
         assert "<script>alert" not in text
         assert "<b>" not in text
-
-
-def test_the_server_is_still_there(client: httpx.Client) -> None:
-    assert client.get("/api/probe", params={"position": ENDING}).status_code == 200
-    assert threading.active_count() < 60
