@@ -274,7 +274,7 @@ def test_what_search_proves_with_tables_is_true(game, nodes: int) -> None:
     for tablebase in (None, open_tablebase(game.store)):
         # Its transposition table lasts from one position to the next, as in a game.
         chooser, random, claimed, hits = Searcher(game.variant, hash_mib=1, prober=tablebase), Random(2), 0, 0
-        for number, position in enumerate(game.above[:300]):
+        for number, position in enumerate(game.above[:600]):
             board = Board(game.variant, position)
             for _ in range(number % 4):
                 ahead = board.copy()

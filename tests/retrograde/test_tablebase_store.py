@@ -179,8 +179,10 @@ def test_every_damaged_file_is_named(copied) -> None:
     for name in ["zarr.json", *tier_files(copied)]:
         path = copied / name
         content = path.read_bytes()
-        places = (0, len(content) // 3, len(content) // 2)
-        flips = [bytes([*content[:at], content[at] ^ 4, *content[at + 1 :]]) for at in places]
+        flips = [
+            bytes([*content[:at], content[at] ^ 4, *content[at + 1 :]])
+            for at in (0, len(content) // 3, len(content) // 2)
+        ]
         for damaged in (*flips, b"", content[:-1], None):
             if damaged is None:
                 path.unlink()
