@@ -1,5 +1,6 @@
 """What an explorer does with visitors who mean no good, or too much: it stays up, polite and fast."""
 
+import gc
 import json
 import random
 import re
@@ -15,6 +16,7 @@ import pytest
 from explorers import Running
 
 from reports.explorer.guard import HEADERS, Settings
+from retrograde.answers import ProbeResult
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
@@ -228,6 +230,22 @@ def test_what_takes_longer_than_its_limit_is_ended_and_says_so(started: Running)
     assert response.status_code == 503
     assert "longer than 0 seconds" in response.json()["error"]
     assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
+
+
+def test_what_the_server_remembers_is_bounded(started: Running) -> None:
+    client = started(Settings(remembered=5))
+
+    def remembered() -> int:
+        gc.collect()
+        return sum(isinstance(thing, ProbeResult) for thing in gc.get_objects())
+
+    before = remembered()
+    for rank in (2, 3, 5, 6):
+        for file in (2, 3, 5, 6):
+            rows = ["4b4", *(8 * ["9"])]
+            rows[rank] = f"{file}K{8 - file}"
+            assert client.get("/api/probe", params={"position": f"{'/'.join(rows)} b"}).status_code == 200
+    assert before < remembered() <= before + 5
 
 
 # -- nonsense ------------------------------------------------------------------------------------
