@@ -32,7 +32,7 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
-from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
+from tablut.indexing.tier_kernels import SCRATCH, entry_in_row, entry_of, men_of_board, row_of, tier_at
 from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
 from tablut.rules.outcome import UNDECIDED
 
@@ -111,6 +111,8 @@ class ProofMemory(NamedTuple):
         Which of them are taken, ascending.
     scratch : ndarray of int64, shape (SCRATCH,)
         For `tablut.indexing.tier_kernels.entry_of`.
+    row : ndarray of int64, shape (SCRATCH,)
+        For the row of the position that is proved, see `tablut.indexing.tier_kernels.row_of`.
     """
 
     board: NDArray[np.uint32]
@@ -122,6 +124,7 @@ class ProofMemory(NamedTuple):
     left: NDArray[np.uint8]
     column: NDArray[np.int64]
     scratch: NDArray[np.int64]
+    row: NDArray[np.int64]
 
 
 class Tally(NamedTuple):
@@ -171,6 +174,7 @@ def new_memory(variant: Variant) -> ProofMemory:
         left=np.zeros(cells, dtype=np.uint8),
         column=np.zeros(cells + 1, dtype=np.int64),
         scratch=np.zeros(SCRATCH, dtype=np.int64),
+        row=np.zeros(SCRATCH, dtype=np.int64),
     )
 
 
@@ -345,10 +349,11 @@ def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
 
 
 @inlined
-def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
+def _successor_code(d: ProofDesk, side: int, king: int, row: tuple[int, int, int], move: int, certain: bool) -> int:
     """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
 
-    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
+    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made. Where a
+    column soldier goes, the row stays.
     """
     t, x, w = d.tables, d.tiers, d.memory
     start, target = start_of(move), target_of(move)
@@ -363,7 +368,10 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
     else:
         own = w.black if side == 1 else w.white
         place = _replace(own, start, target)
-        entry = _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
+        if side == d.listing.row_kind:
+            entry = entry_in_row(x, d.tier, king, row, own, w.row)
+        else:
+            entry = _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
         own[place] = start
     return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
@@ -378,9 +386,10 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
         return I64(1)
     # Only some rules ask it after every ply.
     certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
+    row = row_of(d.tiers, d.tier, king, w.white if d.listing.row_kind == 1 else w.black, w.row)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, I64(w.moves[number]), certain)
+        code = _successor_code(d, side, king, row, I64(w.moves[number]), certain)
         if code == _UNPROVED:
             return code
         if code == _WON:

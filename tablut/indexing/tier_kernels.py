@@ -81,6 +81,69 @@ def column_of(
 
 
 @inlined
+def row_of(
+    x: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
+) -> tuple[int, int, int]:
+    """Return the first entry of the row of a king and row soldiers, or -1; and how columns are numbered there.
+
+    That is an element of the group that leads to the row's placement, whose images of the row soldiers are left in
+    ``scratch``, and the set of the others, as changes of that element.
+    """
+    s = x.square
+    orbit = I64(s.king[king])
+    if orbit < 0:
+        return I64(-1), I64(0), I64(0)
+    first = I64(s.to_king[king])
+    kind, row_men = x.tier.row_kind[tier], x.tier.row_men[tier]
+    for k in range(row_men):
+        image = I64(s.image[first * s.cells + I64(row_cells[k])])
+        number = I64(s.place[kind * s.cells + image])
+        if number < 0:
+            return I64(-1), I64(0), I64(0)
+        sort_in(scratch, k, number)
+    combination = combination_rank(s.binomial, s.most, scratch, row_men)
+    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
+    row = I64(x.row.number[at])
+    if row < 0:
+        return I64(-1), I64(0), I64(0)
+    by_king = tier * s.kings + orbit
+    entry = x.tier.base[by_king] + row * x.tier.width[by_king]
+    if x.tier.column_men[tier] == 0:
+        return entry, I64(0), I64(0)
+    element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
+    for k in range(row_men):
+        scratch[k] = I64(s.image[element * s.cells + I64(row_cells[k])])
+    others = I64(x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row]) & ~1
+    return entry, element, others
+
+
+@inlined
+def entry_in_row(
+    x: TierTables,
+    tier: int,
+    king: int,
+    row: tuple[int, int, int],
+    column_cells: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+) -> int:
+    """Return the entry of column soldiers in a row that `row_of` has found, or -1; ``scratch`` is as it left it."""
+    s = x.square
+    entry, element, others = row
+    if x.tier.column_men[tier] == 0:
+        return entry
+    orbit, places = I64(s.king[king]), advance(scratch, ROOM)
+    column = column_of(x, tier, orbit, element, scratch, column_cells, places)
+    if column < 0:
+        return I64(-1)
+    while others:
+        other = trailing_zeros(others)
+        others &= others - 1
+        moved = I64(s.compose[(other << 3) + element])
+        column = min(column, column_of(x, tier, orbit, moved, scratch, column_cells, places))
+    return entry + column
+
+
+@inlined
 def entry_of(
     x: TierTables,
     tier: int,
@@ -90,43 +153,11 @@ def entry_of(
     scratch: NDArray[np.int64],
 ) -> int:
     """Return the entry of a position in a tier, or -1 if it is no undecided placement."""
-    s = x.square
-    orbit = I64(s.king[king])
-    if orbit < 0:
+    defenders_first = x.tier.row_kind[tier] == 1
+    row = row_of(x, tier, king, white if defenders_first else black, scratch)
+    if row[0] < 0:
         return I64(-1)
-    first = I64(s.to_king[king])
-    kind, row_men = x.tier.row_kind[tier], x.tier.row_men[tier]
-    row_cells = white if kind == 1 else black
-    column_cells = black if kind == 1 else white
-    for k in range(row_men):
-        image = I64(s.image[first * s.cells + I64(row_cells[k])])
-        number = I64(s.place[kind * s.cells + image])
-        if number < 0:
-            return I64(-1)
-        sort_in(scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, scratch, row_men)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
-    row = I64(x.row.number[at])
-    if row < 0:
-        return I64(-1)
-    by_king = tier * s.kings + orbit
-    entry = x.tier.base[by_king] + row * x.tier.width[by_king]
-    if x.tier.column_men[tier] == 0:
-        return entry
-    element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
-    for k in range(row_men):
-        scratch[k] = I64(s.image[element * s.cells + I64(row_cells[k])])
-    places = advance(scratch, ROOM)
-    column = column_of(x, tier, orbit, element, scratch, column_cells, places)
-    if column < 0:
-        return I64(-1)
-    left = I64(x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row]) & ~1
-    while left:
-        other = trailing_zeros(left)
-        left &= left - 1
-        moved = I64(s.compose[(other << 3) + element])
-        column = min(column, column_of(x, tier, orbit, moved, scratch, column_cells, places))
-    return entry + column
+    return entry_in_row(x, tier, king, row, black if defenders_first else white, scratch)
 
 
 @inlined
