@@ -32,8 +32,8 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
-from tablut.indexing.tier_kernels import SCRATCH, entry_in_row, entry_of, men_of_board, row_of, tier_at
-from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, tier_at
+from tablut.indexing.tier_tables import TierTables, code_at, combination_rank, is_loss, plies_of, sort_in
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """The memory of one thread; C is the number of cells.
+    """The memory of one thread; C is the number of cells, R that of row soldiers.
 
     Attributes
     ----------
@@ -111,8 +111,11 @@ class ProofMemory(NamedTuple):
         Which of them are taken, ascending.
     scratch : ndarray of int64, shape (SCRATCH,)
         For `tablut.indexing.tier_kernels.entry_of`.
-    row : ndarray of int64, shape (SCRATCH,)
-        For the row of the position that is proved, see `tablut.indexing.tier_kernels.row_of`.
+    row_first : ndarray of int64, shape (1 + (R + 1) * C,)
+        By change of the row that is proved, the first entry of the row that it leads to, or `_UNSEEN`, `_NOWHERE` or
+        `_SYMMETRIC`. Change 0 leaves it; change 1 + r * C + cell puts row soldier r, or the king as the last, there.
+    row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
+        By change and cell, the number of a column soldier's place in that row, or `_NO_PLACE`.
     """
 
     board: NDArray[np.uint32]
@@ -124,7 +127,8 @@ class ProofMemory(NamedTuple):
     left: NDArray[np.uint8]
     column: NDArray[np.int64]
     scratch: NDArray[np.int64]
-    row: NDArray[np.int64]
+    row_first: NDArray[np.int64]
+    row_place: NDArray[np.uint8]
 
 
 class Tally(NamedTuple):
@@ -161,9 +165,10 @@ class ProofDesk(NamedTuple):
     tier: int
 
 
-def new_memory(variant: Variant) -> ProofMemory:
-    """Return memory for one thread."""
+def new_memory(variant: Variant, row_men: int) -> ProofMemory:
+    """Return memory for one thread, for tiers of so many row soldiers."""
     cells = variant.size**2
+    changes = 1 + (row_men + 1) * cells
     return ProofMemory(
         board=new_board(variant.size),
         moves=np.zeros(4 * cells, dtype=np.int32),
@@ -174,7 +179,8 @@ def new_memory(variant: Variant) -> ProofMemory:
         left=np.zeros(cells, dtype=np.uint8),
         column=np.zeros(cells + 1, dtype=np.int64),
         scratch=np.zeros(SCRATCH, dtype=np.int64),
-        row=np.zeros(SCRATCH, dtype=np.int64),
+        row_first=np.zeros(changes, dtype=np.int64),
+        row_place=np.zeros(cells * changes, dtype=np.uint8),
     )
 
 
@@ -221,6 +227,8 @@ def _open_row(d: ProofDesk, row: int, king: int) -> None:
         if not taken:
             w.left[left] = cell
             left += 1
+    for change in range(1 + (listing.row_men + 1) * d.tiers.square.cells):
+        w.row_first[change] = _UNSEEN
 
 
 @inlined
@@ -262,6 +270,69 @@ def _set_board(d: ProofDesk, king: int) -> None:
     put_count(t, w.board, 0, defenders)
 
 
+# -- the rows that plies lead to -----------------------------------------------------------------
+# All placements of a row have their king and row soldiers in common: where one of these goes, the row that it leads to
+# and the places of column soldiers there are the same for all, and looked up once.
+
+
+_UNSEEN: Final = -1
+"""Not looked up yet."""
+_NOWHERE: Final = -2
+"""No row: who may not stand there."""
+_SYMMETRIC: Final = -3
+"""A row that has symmetries of its own."""
+_NO_PLACE: Final = 255
+
+
+@called
+def _entry_at(
+    x: TierTables,
+    tier: int,
+    king: int,
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+) -> int:
+    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
+    return entry_of(x, tier, king, black, white, scratch)
+
+
+@called
+def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
+    """Write down the row of the king and the row soldiers as they stand, which a change has led to; O(cells * men)."""
+    x, w, cells = d.tiers, d.memory, d.tiers.square.cells
+    row_cells = w.white if d.listing.row_kind == 1 else w.black
+    first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
+    w.row_first[change] = I64(_NOWHERE) if first < 0 else I64(_SYMMETRIC) if others != 0 else first
+    if first < 0 or others != 0 or d.listing.column_men == 0:
+        return
+    orbit = I64(x.square.king[king])
+    for cell in range(cells):
+        image = I64(x.square.image[element * cells + cell])
+        number = place_of(x, orbit, w.scratch, d.listing.row_men, image)
+        w.row_place[change * cells + cell] = number if number >= 0 else I64(_NO_PLACE)
+
+
+@inlined
+def _entry_after(d: ProofDesk, change: int, king: int) -> int:
+    """Return the entry of the men as they stand, if the king and the row soldiers are those after a change, or -1."""
+    x, w, cells = d.tiers, d.memory, d.tiers.square.cells
+    if w.row_first[change] == _UNSEEN:
+        _look_up_row(d, change, king)
+    first = w.row_first[change]
+    if first == _NOWHERE:
+        return I64(-1)
+    if first == _SYMMETRIC:
+        return _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
+    column_cells = w.black if d.listing.row_kind == 1 else w.white
+    for k in range(d.listing.column_men):
+        number = I64(w.row_place[change * cells + I64(column_cells[k])])
+        if number == _NO_PLACE:
+            return I64(-1)
+        sort_in(w.scratch, k, number)
+    return first + combination_rank(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
+
+
 # -- the proof ---------------------------------------------------------------------------------
 
 
@@ -278,19 +349,6 @@ _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
 """Instead of a successor's code: it has no entry; the ply wins, or loses, at once; the ply captures nothing and ends
 nothing, and the successor is of the same tier."""
 _FAR: Final = 1 << 20
-
-
-@called
-def _entry_at(
-    x: TierTables,
-    tier: int,
-    king: int,
-    black: NDArray[np.uint8],
-    white: NDArray[np.uint8],
-    scratch: NDArray[np.int64],
-) -> int:
-    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
-    return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
@@ -349,13 +407,12 @@ def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
 
 
 @inlined
-def _successor_code(d: ProofDesk, side: int, king: int, row: tuple[int, int, int], move: int, certain: bool) -> int:
+def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
 
-    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made. Where a
-    column soldier goes, the row stays.
+    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
     """
-    t, x, w = d.tables, d.tiers, d.memory
+    t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(move), target_of(move)
     royal = side == 0 and start == king
     escapes = royal and t.escapes[target] != 0
@@ -364,14 +421,12 @@ def _successor_code(d: ProofDesk, side: int, king: int, row: tuple[int, int, int
         if code != _QUIET:
             return code
     if royal:
-        entry = _entry_at(x, d.tier, target, w.black, w.white, w.scratch)
+        entry = _entry_after(d, 1 + d.listing.row_men * cells + target, target)
     else:
         own = w.black if side == 1 else w.white
         place = _replace(own, start, target)
-        if side == d.listing.row_kind:
-            entry = entry_in_row(x, d.tier, king, row, own, w.row)
-        else:
-            entry = _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
+        change = I64(0) if side == d.listing.row_kind else 1 + place * cells + target
+        entry = _entry_after(d, change, king)
         own[place] = start
     return code_at(d.places, 2 * d.tier + (side ^ 1), entry) if entry >= 0 else I64(_UNPROVED)
 
@@ -386,10 +441,9 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
         return I64(1)
     # Only some rules ask it after every ply.
     certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
-    row = row_of(d.tiers, d.tier, king, w.white if d.listing.row_kind == 1 else w.black, w.row)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
-        code = _successor_code(d, side, king, row, I64(w.moves[number]), certain)
+        code = _successor_code(d, side, king, I64(w.moves[number]), certain)
         if code == _UNPROVED:
             return code
         if code == _WON:
@@ -551,7 +605,7 @@ class TierProof:
         """Prove the positions of a part."""
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
-        memory = new_memory(variant)
+        memory = new_memory(variant, self.index.row_men)
         tally = new_tally(self.codes, LISTED)
         # Kernels are given addresses: the desk keeps alive what lies there.
         desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)

@@ -118,18 +118,21 @@ def row_of(
 
 
 @inlined
-def entry_in_row(
+def entry_of(
     x: TierTables,
     tier: int,
     king: int,
-    row: tuple[int, int, int],
-    column_cells: NDArray[np.uint8],
+    black: NDArray[np.uint8],
+    white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return the entry of column soldiers in a row that `row_of` has found, or -1; ``scratch`` is as it left it."""
+    """Return the entry of a position in a tier, or -1 if it is no undecided placement."""
     s = x.square
-    entry, element, others = row
-    if x.tier.column_men[tier] == 0:
+    row_cells, column_cells = black, white
+    if x.tier.row_kind[tier] == 1:
+        row_cells, column_cells = white, black
+    entry, element, others = row_of(x, tier, king, row_cells, scratch)
+    if entry < 0 or x.tier.column_men[tier] == 0:
         return entry
     orbit, places = I64(s.king[king]), advance(scratch, ROOM)
     column = column_of(x, tier, orbit, element, scratch, column_cells, places)
@@ -141,23 +144,6 @@ def entry_in_row(
         moved = I64(s.compose[(other << 3) + element])
         column = min(column, column_of(x, tier, orbit, moved, scratch, column_cells, places))
     return entry + column
-
-
-@inlined
-def entry_of(
-    x: TierTables,
-    tier: int,
-    king: int,
-    black: NDArray[np.uint8],
-    white: NDArray[np.uint8],
-    scratch: NDArray[np.int64],
-) -> int:
-    """Return the entry of a position in a tier, or -1 if it is no undecided placement."""
-    defenders_first = x.tier.row_kind[tier] == 1
-    row = row_of(x, tier, king, white if defenders_first else black, scratch)
-    if row[0] < 0:
-        return I64(-1)
-    return entry_in_row(x, tier, king, row, black if defenders_first else white, scratch)
 
 
 @inlined
