@@ -119,7 +119,7 @@ COMMANDS = (
     ),
     CommandSpec(
         "play",
-        "tablut.play.playing:play_command",
+        "tablut.play.cli:play_command",
         "A game in the terminal, or on a competition server.",
         65,
         examples=(
@@ -129,7 +129,7 @@ COMMANDS = (
     ),
     CommandSpec(
         "engine",
-        "tablut.play.protocol.cli:engine_command",
+        "tablut.play.protocol:engine_command",
         "A line protocol for programs, like UCI.",
         66,
         examples=('tablut engine --line "go nodes 500"',),

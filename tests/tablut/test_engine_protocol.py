@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.players import player_names
-from tablut.play.protocol import Engine, EngineOptions
-from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS
+from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
 from tablut.position import Move
 from tablut.variants import variant_names
 from tests.support.effort import examples

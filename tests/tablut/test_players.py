@@ -16,11 +16,10 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.arena.plan import contestant
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
-from tablut.play.players.kernels.scoring import FIRST, path_tables
 from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
 from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
-from tablut.play.players.simple import MoveScores
+from tablut.play.players.simple import FIRST, MoveScores, path_tables
 from tablut.play.search import SearchLimits
 from tablut.position import Move
 from tablut.variants import load_variant, shipped_variants, variant_names
