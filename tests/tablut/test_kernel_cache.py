@@ -144,7 +144,7 @@ def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_
     (packages / "tablut" / "far" / "unrelated.py").write_text("class Anything: ...\n")
     (packages / "tablut" / "far" / "__init__.py").write_text(
         "from tablut.lazy import lazy_exports\nif 0:\n    from tablut.far.parts import part\n"
-        "__getattr__, __dir__ = lazy_exports(__name__, {'part': 'tablut.far.parts'})\n"
+        "__getattr__, __dir__ = lazy_exports(__name__)\n"
     )
     (packages / "counting" / "between.py").write_text(BETWEEN)
     (packages / "counting" / "user.py").write_text(USER.format(home=home))
