@@ -125,7 +125,7 @@ def test_every_way_of_counting_agrees(capsys: Captured) -> None:
     plain = answer(capsys, "perft", "-d", "3", "--divide")
     assert sum(plain["divide"].values()) == plain["perft"][-1]
     assert len(plain["divide"]) == 56
-    for option in (["--applied"], ["--threads", "2"], ["--cache", "1"]):
+    for option in (["--applied"], ["--threads", "2"]):
         assert answer(capsys, "perft", "-d", "3", *option)["perft"] == plain["perft"]
     applied = answer(capsys, "perft", "-v", "ashton-5-4v0", "-d", "4", "--applied")["applied"]
     assert applied["outcomes"] == {"undecided": 2624, "king_captured, black wins": 24}
