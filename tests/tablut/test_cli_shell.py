@@ -38,12 +38,6 @@ def tablut(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[byte
     )
 
 
-def test_files_by_the_names_of_our_packages_do_no_harm_where_one_is(tmp_path: Path) -> None:
-    for name in ("symmetry", "counting", "retrograde", "reports"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
-    assert tablut("report", "--help", cwd=tmp_path).returncode == 0
-
-
 # -- exit codes ----------------------------------------------------------------------------
 
 
@@ -81,18 +75,6 @@ def test_whatever_is_raised_has_its_exit_code_and_one_line(
     assert len(captured.err) < 2000
     assert captured.err.replace("\n", "").isprintable()
     assert all(word in captured.err for word in words), captured.err
-
-
-def test_the_trace_is_shown_on_request(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ValueError("no sense")
-
-    monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
-    monkeypatch.setenv("TABLUT_TRACE", "1")
-    assert run(["variants"]) == 70
-    error = capsys.readouterr().err
-    assert error.startswith("Traceback")
-    assert 'raise ValueError("no sense")' in error
 
 
 class _Count(Result):
@@ -230,16 +212,6 @@ def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: s
             for word in printable(cell).split():
                 assert word in shown
     assert all(sign == "\n" or sign.isprintable() for sign in text)
-
-
-def test_markup_is_text(capsys: Captured) -> None:
-    console = PeopleConsole()
-    console.print("[bold]a[/bold] [/red] :smile: https://x 12", style="bold")
-    console.print(Table(label("[b]"), header=True))
-    console.out("[/x]\x1b[1m")
-    out = capsys.readouterr().out
-    assert out.splitlines()[0] == "[bold]a[/bold] [/red] :smile: https://x 12"
-    assert "[/x]\\x1b[1m" in out
 
 
 # -- completion ----------------------------------------------------------------------------

@@ -167,36 +167,6 @@ def test_a_move_out_of_turn_is_an_error() -> None:
     assert [str(move) for move in game.moves] == ["e4-f4"]
 
 
-def test_a_flood_ends_the_game_and_hurts_nobody_else() -> None:
-    def flood(raw: Raw) -> None:
-        try:
-            for _ in range(200):
-                raw.socket.sendall(encode_frame('{"from":"e4","to":"e9"}') * 100)
-        except OSError:
-            pass  # closed in our face
-        raw.socket.close()
-
-    game, _, black = hostile(flood, errors=1_000_000)
-    assert game.verdict is not None
-    assert game.verdict.result == "black"
-    assert black == "BLACKWIN"
-
-
-def test_two_clients_on_one_port() -> None:
-    with served() as running:
-        address = running.referee.address("w")
-        first, second = Raw(address), Raw(address)
-        black = Raw(running.referee.address("b"))
-        first.until_turn("w")
-        assert second.end() is None  # turned away at once: no game is left for it
-        assert "white: a second player was turned away; the seat is taken" in running.told
-        first.move("e4-f4")
-        black.until_turn("b")
-        first.socket.close()
-        assert black.end() == "BLACKWIN"
-        assert running.join().verdict == ("disconnected", "black")
-
-
 def test_a_second_client_waits_for_the_next_game() -> None:
     with served(2) as running:
         address = running.referee.address("w")

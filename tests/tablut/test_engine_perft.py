@@ -63,13 +63,6 @@ def test_published_figures_at_depth_5(name):
     assert_perft(name, load_variant(name).start_position, 5, FIGURES[name][4])
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "ashton-5-4v2", "ashton-5-4v4", "brandubh-5-4v0", "brandubh-5-4v4"])
-def test_reduced_boards_as_the_naive_twin_counts(name):
-    game = NaiveGame(load_variant(name))
-    for depth in (1, 2, 3):
-        assert_perft(name, load_variant(name).start_position, depth, game.perft(game.start(), depth))
-
-
 @pytest.mark.parametrize("name", sorted(path.stem for path in CORPUS.glob("*.txt")))
 def test_corpus(name):
     """Both modes give the figures, and the naive twin those of few moves."""

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -80,22 +79,6 @@ def test_a_search_tells_lines_and_one_best_move(limit: str) -> None:
         assert [line.split()[2] for line in info] == ["1", "2", "3"]
 
 
-def test_scores_count_plies_where_they_are_proved() -> None:
-    said = Talk(variant="ashton-5-4v0")("go nodes 5000")
-    assert " score mate 3 " in said[-2]
-    talk = Talk(variant="ashton")
-    said = talk("position 9/9/9/4w4/2K6/9/9/9/4b4 b", "go depth 4")
-    assert " score mate -2 " in said[-2]  # by the tablebase that ships
-
-
-def test_every_player_answers() -> None:
-    for player in player_names():
-        talk = Talk(variant="brandubh", player=player)
-        *_, info, best = talk("go movetime 50")
-        assert INFO.fullmatch(info)
-        assert Board("brandubh").is_legal(best.removeprefix("bestmove "))
-
-
 @pytest.mark.parametrize("player", ["alphabeta", "random"])
 def test_every_go_of_a_burst_has_its_best_move(player: str) -> None:
     talk = Talk(variant="brandubh", player=player)
@@ -104,15 +87,6 @@ def test_every_go_of_a_burst_has_its_best_move(player: str) -> None:
     talk.engine.finish()
     assert sum(line.startswith("bestmove") for line in talk.said) == times + 1
     assert not any("a search runs" in line for line in talk.said)
-
-
-def test_an_endless_search_that_is_done_waits_for_stop() -> None:
-    talk = Talk(variant="brandubh", player="random")
-    talk("go infinite")
-    time.sleep(0.1)
-    assert not any(line.startswith("bestmove") for line in talk.said)
-    talk("stop")
-    talk.wait(lambda line: line.startswith("bestmove"))
 
 
 def test_what_waits_while_a_search_runs() -> None:

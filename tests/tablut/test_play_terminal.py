@@ -40,13 +40,6 @@ def test_the_board_is_drawn_after_each_move(play) -> None:
     assert "ashton after 2 plies: 3bbb3/" in out
 
 
-@pytest.mark.parametrize("side", ["white", "black"])
-def test_a_person_plays_either_side(side: str, play) -> None:
-    other = "black" if side == "white" else "white"
-    _, out, _ = play("quit" if side == "black" else "e4-f4|quit", "--side", side, "--player", "random")
-    assert f"random ({other}) plays " in out
-
-
 WRONG = {
     "e4-e9": "e4-e9: not legal: from e4 one can go to b4 c4 d4 f4 g4 h4",
     "e5-e6": "e5-e6: not legal: the piece on e5 cannot move",
@@ -112,13 +105,6 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
     assert "no tablebase of ashton-5-4v4 ships" in out
-
-
-def test_a_game_to_its_end(play) -> None:
-    _, out, err = play("c3-b3|c1-b1|b3-b5|moves|board|quit", "--side", "both", "-v", "ashton-5-4v0")
-    assert err == ""
-    assert "white wins (king escaped)" in out
-    assert "over> moves\nthe game is over" in out
 
 
 def test_json_is_one_object(play) -> None:

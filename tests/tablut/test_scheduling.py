@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from random import Random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from tablut.errors import InputError, MachineError
 from tablut.running import scheduling
@@ -52,15 +50,6 @@ def server(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 def test_a_malformed_address_is_bad_input(address: str) -> None:
     with pytest.raises(InputError, match="is not an address of a Dask scheduler"), open_scheduler(1, address):
         pass
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_refused_in_one_line(address: str) -> None:
-    # Short of host and port nothing is connected to.
-    assume(not scheduling._is_address(address))
-    with pytest.raises(InputError) as caught, open_scheduler(1, address):
-        pass
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])

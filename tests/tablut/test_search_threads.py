@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError
-from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
@@ -79,15 +78,6 @@ def test_half_of_one_entry_and_half_of_another_are_never_believed(key, others):
             assert get(table, other)[0] == 0
 
 
-@given(keys, contents, st.integers(0, 127))
-def test_a_changed_bit_makes_an_entry_foreign(key, content, bit):
-    table = empty_table(1)
-    put(table, key, *content)
-    place = 2 * int(np.nonzero(table[1::2])[0][0]) + bit // 64
-    table[place] ^= np.uint64(1 << bit % 64)
-    assert get(table, key)[0] == 0
-
-
 def test_threads_share_the_table_and_nothing_else_that_they_write():
     """Above all not the working memory of tablebases."""
     ashton = load_variant("ashton")
@@ -127,17 +117,6 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
         board.push(found.move)
     searcher._crew.wait()
     assert all(0 < counters[at.NODES] <= 5000 // 3 for counters in helpers), "no more than their share"
-
-
-def test_one_thread_is_the_same_every_time_whatever_others_did_before():
-    board = Board("ashton")
-    answers = []
-    for _ in range(2):
-        searcher = Searcher(board.variant, hash_mib=2, threads=1)
-        found = searcher.search(board, SearchLimits(nodes=20_000))
-        answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
-        Searcher(board.variant, hash_mib=2, threads=4).search(board, SearchLimits(nodes=20_000))
-    assert answers[0] == answers[1]
 
 
 def helpers():
@@ -234,10 +213,3 @@ def test_who_cannot_use_threads_says_so(name):
         return
     with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
         make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))
-
-
-def test_players_of_other_threads_play_another_match():
-    one = contestant("alphabeta@nodes=50", SearchLimits(nodes=1), PlayerOptions(hash_mib=2))
-    plan = MatchPlan(load_variant("brandubh"), one, one, games=2)
-    several = one._replace(options=one.options._replace(threads=2))
-    assert plan._replace(first=several).digest != plan.digest
