@@ -91,7 +91,7 @@ def test_symmetric_contents_are_one_pattern():
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
-    made = [placement(variant, random) for _ in range(500)]
+    made = [placement(variant, random) for _ in range(250)]
     cells = ["".join(position.piece((cell % 7, cell // 7)) or "." for cell in range(49)) for position in made]
     boards = np.array([engine.board(text, position.side) for text, position in zip(cells, made, strict=True)])
     # White likes a king on the middle rank, whatever the terms say of it.
@@ -142,7 +142,7 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
 
 
-@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "berkeley"])
+@pytest.mark.parametrize("name", ["ashton", "berkeley"])
 def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     variant = load_variant(name)
     patterns = load_patterns(variant)

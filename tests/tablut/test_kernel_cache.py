@@ -80,6 +80,7 @@ def start(folder, script):
     )
 
 
+@pytest.mark.slow
 def test_several_processes_at_once(run, tmp_path):
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
     processes = [start(tmp_path, TOGETHER.format(folder=str(tmp_path), name=name)) for name in range(2)]
@@ -157,14 +158,12 @@ def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_
         return json.loads(done.stdout)
 
     assert answer() == [18, 1]
-    assert answer() == [18, 0]
     for unrelated in ("tablut/engine/perft.py", "tablut/far/unrelated.py", "counting/spaces.py"):
         with (packages / unrelated).open("a") as file:
             file.write("# a comment\n")
     assert answer() == [18, 0]
     (packages / "tablut" / "far" / "parts.py").write_text(PARTS.format(part=20))
     assert answer() == [28, 1]
-    assert answer() == [28, 0]
 
 
 def test_what_modules_import_when_they_run_is_found():
