@@ -110,13 +110,6 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert play_match(whole, folder=tmp_path).played == report.played
 
 
-def test_a_game_without_end_is_drawn_at_the_cap() -> None:
-    report = play_match(MatchPlan(load_variant("ashton"), RANDOM, RANDOM, 2, most_plies=7))
-    assert report.summary.termination == {"ply_cap": 2}
-    assert report.summary.plies == 7
-    assert report.summary.draws == 2
-
-
 # -- what is kept ------------------------------------------------------------------------------
 
 

@@ -75,19 +75,6 @@ def test_bounds_as_json(capsys: Captured) -> None:
     }
 
 
-def test_bounds_for_people(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run(["bounds"]) == 0
-    text = capsys.readouterr().out
-    assert "1293874976310946438745768012" in text
-    assert "eq12-upper-limit" in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert run(["bounds", "-v", "brandubh-5-4v0"]) == 0
-    text = capsys.readouterr().out
-    assert "106895" in text
-    assert "published" not in text
-
-
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (9999, "9999"), (10000, "1.000e4"), (99995, "1.000e5")])
 def test_scientific_rounds_half_up(value: int, text: str) -> None:
     assert scientific(value) == text
@@ -139,12 +126,8 @@ def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path:
     for text, arguments, words in (
         ("variant ashton-5-4v0\n" + line, ["-v", "brandubh-5-4v0"], ["line 1", "ashton-5-4v0", "--variant"]),
         ("variant own\n" + line, [], ["line 1", "'own'", "does not ship", "--variant"]),
-        (f"variant {own}\n" + line, [], ["does not ship"]),
         ("variant own\n" + line, ["-v", "ashton-5-4v0"], ["does not ship"]),
-        ("variant\n" + line, [], ["line 1"]),
-        ("variant ashton-5-4v0\n", [], ["no position"]),
         ("", [], ["no position"]),
-        ("# nothing\n", ["-v", "ashton"], ["no position"]),
         ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "claims no number"]),
         ("variant ashton-5-4v0\nid; " + small + "; 1=" + "9" * 5000 + "; by hand\n", [], ["line 2", "depth=nodes"]),
     ):

@@ -106,19 +106,6 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
     assert "before the game began" in capsys.readouterr().err
 
 
-def test_an_interrupted_game_on_a_server_is_kept(
-    server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tablut.play.competition.client.Thinker.choose", stop)
-    port = server(lambda connection: (connection.sendall(state(START)), connection.recv(9)))
-    assert play(port, "--save", str(tmp_path / "game.txt")) == 130
-    assert "interrupted; above is what was done" in capsys.readouterr().err
-    assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
-
-
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
     ports = free_ports()
     listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"

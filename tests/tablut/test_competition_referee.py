@@ -1,7 +1,6 @@
 """The referee over real sockets: whole games, everybody else's worst clients, and the rules as it applies them."""
 
 import random
-import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
@@ -137,20 +136,6 @@ def test_half_a_message_loses_by_time_and_the_result_is_sent(tmp_path: Path) -> 
     assert replay(record).problems == ()
 
 
-def test_who_closes_in_the_middle_loses_whoever_is_to_move() -> None:
-    game, _, black = hostile(lambda raw: raw.socket.close())
-    assert (game.verdict, black) == (("disconnected", "black"), "BLACKWIN")
-    # Closed for sending only: it still reads its result.
-    game, white, black = hostile(lambda raw: raw.socket.shutdown(socket.SHUT_WR))
-    assert (game.verdict, white, black) == (("disconnected", "black"), "BLACKWIN", "BLACKWIN")
-    # Reset, as a process that is killed may do.
-    reset = struct.pack("ii", 1, 0)
-    game, _, black = hostile(
-        lambda raw: (raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset), raw.socket.close())
-    )
-    assert (game.verdict, black) == (("disconnected", "black"), "BLACKWIN")
-
-
 def test_a_move_out_of_turn_is_an_error() -> None:
     with served(errors=1) as running:
         white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
@@ -164,21 +149,6 @@ def test_a_move_out_of_turn_is_an_error() -> None:
         game = running.join()
     assert game.verdict == ("illegal_move", "black")
     assert [str(move) for move in game.moves] == ["e4-f4"]
-
-
-def test_a_second_client_waits_for_the_next_game() -> None:
-    with served(2) as running:
-        address = running.referee.address("w")
-        first, second = Raw(address), Raw(address, "Second")
-        black = Raw(running.referee.address("b"))
-        first.until_turn("w")
-        first.say("")
-        assert first.end() == black.end() == "BLACKWIN"
-        black = Raw(running.referee.address("b"))
-        second.until_turn("w")
-        second.say("")
-        assert second.end() == black.end() == "BLACKWIN"
-        assert [game.white for game in (running.join(), running.games[0])] == ["Second", "Raw"]
 
 
 def sends_a_book(raw: Raw) -> None:

@@ -180,13 +180,6 @@ def test_a_game_that_goes_on_is_not_played_again(random: Random) -> None:
             mine.assert_ok()
 
 
-def test_a_game_that_is_over_has_no_best_move() -> None:
-    talk = Talk(variant="ashton-5-4v0")
-    said, best = talk("position startpos moves c3-b3 c1-b1 b3-b5", "go nodes 5")
-    assert "the game is over (king escaped)" in said
-    assert best == "bestmove none"
-
-
 def test_options_are_used() -> None:
     talk = Talk()
     assert talk("setoption name variant value brandubh", "show")[0].endswith("3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b")

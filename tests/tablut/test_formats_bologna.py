@@ -97,16 +97,6 @@ def test_a_log_in_english() -> None:
     assert str(record.positions[-1]) == "4bb3/4b4/3bw3b/bb2w4/b1ww1wwbb/3b4b/4w4/4b4/4bbK2 b"
 
 
-def test_a_log_in_italian_of_the_first_year() -> None:
-    record = read_log(ITALIAN)
-    assert record.tags == {"Date": "mar 5, 2019 10:00:07 AM"}
-    assert (record.variant, record.start, record.result) == ("bologna", None, None)
-    assert [str(move) for move in record.moves] == ["c5-c3", "h5-h3", "c3-b3"]
-    assert record.notes == ("game log line 52: a5-a5 was not played: Nessuna mossa",)
-    assert record.positions is not None
-    assert [position.side for position in record.positions] == ["b", "w", "b"]
-
-
 def test_a_log_that_breaks_off() -> None:
     cut = ENGLISH[: ENGLISH.rindex("FINE: Stato:")]
     assert read_log(cut).result == "white"
@@ -126,18 +116,6 @@ def test_several_games_in_one_log() -> None:
     assert games[1].moves == games[0].moves
     assert read_log(both).notes[-1] == "the log holds 1 more game; only the first was read"
     assert len(read_logs(ITALIAN + ENGLISH + ITALIAN)) == 3
-
-
-def test_a_seven_by_seven_log_has_no_line_breaks_in_its_boards() -> None:
-    start = "OOOBOOOOOOBOOOOOOWOOOBBWKWBBOOOWOOOOOOBOOOOOOBOOO"
-    after = start[:3] + "OB" + start[5:]
-    header = "x Domain.GameTablut checkMove\nFINE: "
-    log = f"{header}Inizio partita\n{header}Stato:\n{start}-\nB\n"
-    record = read_log(f"{log}{header}Turn: B Pawn from d1 to e1\n{header}Stato:\n{after}-\nW\n")
-    assert record.variant is None
-    assert record.notes == ("the log is of the server's game Tablut, for which no rule set ships",)
-    assert str(record.start) == "3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b"
-    assert [str(position) for position in record.positions or ()] == ["3b3/3b3/3w3/bbwKwbb/3w3/3b3/4b2 w"]
 
 
 HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "

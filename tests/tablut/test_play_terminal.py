@@ -1,7 +1,6 @@
 """A game in the terminal, its lines piped in."""
 
 import io
-import json
 import re
 from pathlib import Path
 
@@ -105,24 +104,6 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
     assert "no tablebase of ashton-5-4v4 ships" in out
-
-
-def test_json_is_one_object(play) -> None:
-    code, out, err = play("e4-f4|foo|resign", "--side", "both", "--json")
-    assert (code, err) == (0, "")
-    body = json.loads(out)
-    expected = {"variant": "ashton", "result": "white", "termination": "resigned", "moves": ["e4-f4"], "side": "both"}
-    assert body.items() >= expected.items()
-    _, out, _ = play("quit", "--json")
-    assert json.loads(out)["result"] is None
-
-
-def test_lines_without_end_and_bytes_that_are_no_text(play, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    code, _, err = play("x" * 20_000)
-    assert (code, err.count("\n")) == (2, 1)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
-    assert run(["play"]) == 2
-    assert "not a UTF-8 text" in capsys.readouterr().err
 
 
 def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

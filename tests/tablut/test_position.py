@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symmetry import dihedral
 from tablut.errors import InputError
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position
 
 SIZES = [3, 5, 7, 9, 11]
-START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 
 
 @st.composite
@@ -36,14 +34,6 @@ def test_an_asymmetric_position_cell_by_cell() -> None:
         11: "K",  # b3
         2: "b",  # c1
     }
-
-
-def test_further_fields_are_kept() -> None:
-    text = f"{START} ply=12 note=a=b"
-    position = Position.parse(text, 9)
-    assert position.fields == {"ply": "12", "note": "a=b"}
-    assert str(position) == text
-    assert str(position.transformed(dihedral(9)[3])).endswith(" w ply=12 note=a=b")
 
 
 @pytest.mark.parametrize("size", SIZES)

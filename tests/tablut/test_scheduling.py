@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,14 +71,6 @@ def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.Mon
     assert "\n" not in str(caught.value)
 
 
-def test_without_an_address_tasks_run_here() -> None:
-    with open_scheduler(2, None) as found:
-        assert isinstance(found, LocalScheduler)
-        assert found.run(lambda task: {"pid": os.getpid(), "task": task}, [1, 2], lambda answer: None) == [
-            {"pid": os.getpid(), "task": task} for task in (1, 2)
-        ]
-
-
 @pytest.mark.parametrize("threads", [1, 3])
 def test_answers_are_in_the_order_of_the_tasks_and_each_is_told_once(threads: int) -> None:
     meeting = threading.Barrier(threads)
@@ -137,12 +128,3 @@ def test_an_interrupt_is_heard_while_a_task_runs() -> None:
     assert not ended
     release.set()
     assert begun == [0]
-
-
-def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError) as caught, open_scheduler(1, "tcp://127.0.0.1:8786"):
-        pass
-    assert str(caught.value).splitlines() == [
-        "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
-    ]

@@ -14,7 +14,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import empty_table
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
-from tests.support.waiting import PATIENCE, stopping
+from tests.support.waiting import stopping
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +47,6 @@ def test_a_node_limit_is_kept_and_repeatable():
             assert found.move in board.legal_moves
             answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
     assert answers[:3] == answers[3:]
-
-
-def test_the_only_move_takes_no_time(ashton):
-    """One iteration is enough for it; of two moves, the same time is used to choose."""
-    board, limits = Board("ashton"), SearchLimits(movetime=PATIENCE, nodes=20_000)
-    moves = list(board.legal_moves)
-    ashton.forget()
-    alone = ashton.think(replace_moves(ashton.root(board), moves[:1]), limits)
-    assert (alone.move, alone.depth) == (moves[0], 1)
-    assert alone.nodes < 1000
-    ashton.forget()
-    two = ashton.think(replace_moves(ashton.root(board), moves[:2]), limits)
-    assert two.depth > 1
-    assert two.nodes >= 20_000
-    # Who names a depth wants it, whatever there is to choose.
-    assert ashton.think(replace_moves(ashton.root(board), moves[:1]), SearchLimits(depth=2)).depth == 2
-
-
-def replace_moves(root, moves):
-    return root._replace(moves=[move.start | move.target << 7 for move in moves])
 
 
 def test_stop_ends_a_search(ashton):
