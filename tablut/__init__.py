@@ -15,19 +15,7 @@ if TYPE_CHECKING:
     from tablut.status import Status
     from tablut.variants import Variant, load_variant, variant_names
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "Board": "tablut.board",
-            "Move": "tablut.position",
-            "Outcome": "tablut.rules.outcome",
-            "Position": "tablut.position",
-            "Status": "tablut.status",
-            "Variant": "tablut.variants",
-            "load_variant": "tablut.variants",
-            "variant_names": "tablut.variants",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __version__ = "0.1.0"
 

@@ -95,7 +95,7 @@ ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "sta
 
 def commands() -> Iterator[str]:
     for spec in command_specs().values():
-        module, attribute = spec.target.split(":")
+        module, attribute = spec.home
         target = getattr(import_module(module), attribute)
         if isinstance(target, typer.Typer):
             callback = target.registered_callback

@@ -7,8 +7,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck, verify
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__, {"SymmetryCheck": "tablut.automorphisms.checks", "verify": "tablut.automorphisms.checks"}
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["SymmetryCheck", "verify"]

@@ -70,7 +70,7 @@ class _LazyGroup(TyperGroup):
         spec = self.specs.get(cmd_name)
         if spec is None:
             return None
-        module, attribute = spec.target.split(":")
+        module, attribute = spec.home
         target = getattr(import_module(module), attribute)
         if not isinstance(target, typer.Typer):
             app = typer.Typer(**_SETTINGS)

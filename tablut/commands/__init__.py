@@ -1,151 +1,55 @@
 """The commands of the game itself."""
 
-from tablut.cli.spec import CommandSpec
+from tablut.cli.spec import command_table
 
 __all__ = ["COMMANDS"]
 
-COMMANDS = (
-    CommandSpec(
-        "variants",
-        "tablut.commands.positions:variants_command",
-        "List the rule sets, or draw one with all its fields.",
-        20,
-        examples=("tablut variants", "tablut variants bologna"),
-    ),
-    CommandSpec(
-        "show",
-        "tablut.commands.positions:show_command",
-        "Draw a position.",
-        21,
-        examples=("tablut show -v edge.toml --svg edge.svg", "tablut show -p start.txt"),
-    ),
-    CommandSpec(
-        "moves",
-        "tablut.commands.positions:moves_command",
-        "List the legal moves of a position.",
-        22,
-        examples=("tablut moves -v bologna",),
-    ),
-    CommandSpec(
-        "apply",
-        "tablut.commands.positions:apply_command",
-        "Make moves and show where they lead.",
-        23,
-        examples=("tablut apply e4-f4",),
-    ),
-    CommandSpec(
-        "status",
-        "tablut.commands.positions:status_command",
-        "Say why a position is impossible.",
-        24,
-        examples=("tablut status",),
-    ),
-    CommandSpec(
-        "convert",
-        "tablut.commands.records:convert_command",
-        "Write a position or moves in another format.",
-        25,
-        examples=("tablut convert --to opentafl -v brandubh", "tablut convert --to berkeley -v brandubh d2-e2"),
-    ),
-    CommandSpec(
-        "replay",
-        "tablut.commands.records:replay_command",
-        "Check a game record and step through it.",
-        26,
-        examples=("tablut replay game.txt",),
-    ),
-    CommandSpec(
-        "rank",
-        "tablut.commands.positions:rank_command",
-        "The number of an undecided placement.",
-        27,
-        examples=('tablut rank -p "9/9/9/4w4/2K6/9/9/9/4b4 b"',),
-    ),
-    CommandSpec(
-        "unrank",
-        "tablut.commands.positions:unrank_command",
-        "The undecided placement of a number.",
-        28,
-        examples=("tablut unrank 123456789",),
-    ),
-    CommandSpec(
-        "perft",
-        "tablut.commands.perft:perft_command",
-        "Count move sequences; check a corpus of known counts.",
-        30,
-        examples=("tablut perft -d 4", "tablut perft -v bologna -d 2 --divide"),
-    ),
-    CommandSpec(
-        "symmetry",
-        "tablut.automorphisms.cli:app",
-        "Verify the symmetry reduction, or draw an orbit.",
-        40,
-        examples=("tablut symmetry verify", 'tablut symmetry show -p "9/9/9/4w4/2K6/9/9/9/4b4 b"'),
-    ),
-    CommandSpec(
-        "bestmove",
-        "tablut.play.cli:bestmove_command",
-        "One move by a player, with score and line.",
-        60,
-        examples=("tablut bestmove --movetime 2", "tablut bestmove -v brandubh --nodes 20000"),
-    ),
-    CommandSpec(
-        "match",
-        "tablut.play.arena.cli:match_command",
-        "Two players compared: score, Elo, intervals.",
-        61,
-        examples=("tablut match alphabeta@nodes=4000 alphabeta@nodes=500 -v brandubh --games 20",),
-    ),
-    CommandSpec(
-        "tournament",
-        "tablut.play.arena.cli:tournament_command",
-        "Every two of some players, rated.",
-        62,
-        examples=("tablut tournament alphabeta@nodes=500 greedy random -v brandubh --games 10",),
-    ),
-    CommandSpec(
-        "measure",
-        "tablut.play.arena.cli:measure_command",
-        "Branching, length and balance of a game.",
-        63,
-        examples=("tablut measure random -v brandubh --games 20 --nodes 1",),
-    ),
-    CommandSpec(
-        "analyse",
-        "tablut.play.analysis.cli:analyse_command",
-        "A game's errors, ply by ply.",
-        64,
-        examples=("tablut analyse game.txt",),
-    ),
-    CommandSpec(
-        "play",
-        "tablut.play.playing:play_command",
-        "A game in the terminal, or on a competition server.",
-        65,
-        examples=(
-            "tablut play --side black -v brandubh --movetime 5",
-            "tablut play --side none --player random -v brandubh",
-        ),
-    ),
-    CommandSpec(
-        "engine",
-        "tablut.play.protocol.cli:engine_command",
-        "A line protocol for programs, like UCI.",
-        66,
-        examples=('tablut engine --line "go nodes 500"',),
-    ),
-    CommandSpec(
-        "referee",
-        "tablut.play.competition.cli:referee_command",
-        "A server for the Bologna competition.",
-        67,
-        examples=("tablut referee --timeout 10 --black alphabeta",),
-    ),
-    CommandSpec(
-        "warmup",
-        "tablut.commands.warmup:warmup_command",
-        "Compile every kernel, so that nothing waits later.",
-        79,
-        examples=("tablut warmup",),
-    ),
-)
+COMMANDS = command_table("""
+variants   20 tablut.commands.positions   List the rule sets, or draw one with all its fields.
+    tablut variants
+    tablut variants bologna
+show       21 tablut.commands.positions   Draw a position.
+    tablut show -v edge.toml --svg edge.svg
+    tablut show -p start.txt
+moves      22 tablut.commands.positions   List the legal moves of a position.
+    tablut moves -v bologna
+apply      23 tablut.commands.positions   Make moves and show where they lead.
+    tablut apply e4-f4
+status     24 tablut.commands.positions   Say why a position is impossible.
+    tablut status
+convert    25 tablut.commands.records     Write a position or moves in another format.
+    tablut convert --to opentafl -v brandubh
+    tablut convert --to berkeley -v brandubh d2-e2
+replay     26 tablut.commands.records     Check a game record and step through it.
+    tablut replay game.txt
+rank       27 tablut.commands.positions   The number of an undecided placement.
+    tablut rank -p "9/9/9/4w4/2K6/9/9/9/4b4 b"
+unrank     28 tablut.commands.positions   The undecided placement of a number.
+    tablut unrank 123456789
+perft      30 tablut.commands.perft       Count move sequences; check a corpus of known counts.
+    tablut perft -d 4
+    tablut perft -v bologna -d 2 --divide
+symmetry   40 tablut.automorphisms.cli:app Verify the symmetry reduction, or draw an orbit.
+    tablut symmetry verify
+    tablut symmetry show -p "9/9/9/4w4/2K6/9/9/9/4b4 b"
+bestmove   60 tablut.play.cli             One move by a player, with score and line.
+    tablut bestmove --movetime 2
+    tablut bestmove -v brandubh --nodes 20000
+match      61 tablut.play.arena.cli       Two players compared: score, Elo, intervals.
+    tablut match alphabeta@nodes=4000 alphabeta@nodes=500 -v brandubh --games 20
+tournament 62 tablut.play.arena.cli       Every two of some players, rated.
+    tablut tournament alphabeta@nodes=500 greedy random -v brandubh --games 10
+measure    63 tablut.play.arena.cli       Branching, length and balance of a game.
+    tablut measure random -v brandubh --games 20 --nodes 1
+analyse    64 tablut.play.analysis.cli    A game's errors, ply by ply.
+    tablut analyse game.txt
+play       65 tablut.play.cli             A game in the terminal, or on a competition server.
+    tablut play --side black -v brandubh --movetime 5
+    tablut play --side none --player random -v brandubh
+engine     66 tablut.play.protocol        A line protocol for programs, like UCI.
+    tablut engine --line "go nodes 500"
+referee    67 tablut.play.competition.cli A server for the Bologna competition.
+    tablut referee --timeout 10 --black alphabeta
+warmup     79 tablut.commands.warmup      Compile every kernel, so that nothing waits later.
+    tablut warmup
+""")

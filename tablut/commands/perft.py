@@ -17,7 +17,6 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
-from tablut.running.machine import check_memory
 from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
 
@@ -56,9 +55,6 @@ def perft_command(
         bool, typer.Option("--applied", help="Make and judge every last move instead of counting them.")
     ] = False,
     threads: Annotated[int, threads_option("Number of threads.")] = 1,
-    cache: Annotated[
-        int, typer.Option("--cache", metavar="MIB", min=0, help="Memory for transpositions, in MiB; none by default.")
-    ] = 0,
     corpus: Annotated[
         str | None,
         typer.Option("--corpus", metavar="FILE", help="Check a file of positions with known numbers instead."),
@@ -70,13 +66,12 @@ def perft_command(
     """
     from tablut.engine import engine_for
 
-    check_memory("--cache", cache)
     if corpus is not None:
-        if position is not None or divide or applied or cache:
-            raise InputError("--corpus: names the positions; leave out --position, --divide, --applied and --cache")
+        if position is not None or divide or applied:
+            raise InputError("--corpus: names the positions; leave out --position, --divide and --applied")
         return _check_corpus(corpus, variant, threads)
-    if applied and (cache or divide):
-        raise InputError("--applied: makes every last move itself; leave out --cache and --divide")
+    if applied and divide:
+        raise InputError("--applied: makes every last move itself; leave out --divide")
 
     rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
@@ -92,7 +87,7 @@ def perft_command(
                     found.statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
                     found.counts.append(found.statistics.nodes)
                 else:
-                    count = partial(engine.perft, board, plies, threads=threads, cache_bytes=cache << 20)
+                    count = partial(engine.perft, board, plies, threads=threads)
                     found.counts.append(interruptible(count))
                 found.seconds = wall_clock() - started
                 display.advance(task)

@@ -26,7 +26,6 @@ _CASES = (
             "moves",
             "perft -d 2",
             "perft -d 2 --applied",
-            "perft -d 2 --cache 1",
             "perft -d 2 --divide --threads 2",
             "bestmove --nodes 1000 --hash 1",
             "bestmove --player random",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from symmetry import stabiliser
 from tablut.engine import kernels
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.jit import kernel, pointer
 from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
-from tablut.engine.perft import LEAF_COUNTERS, PerftCache, perft_applied, perft_cached, perft_counted
+from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
@@ -72,17 +71,41 @@ def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     kernels.unmake(flat(t), pointer(board), undo)
 
 
-# -- `BoardEngine`: the compiled rules on one board array, set up, read, changed and taken back ---
+# -- `Engine`: the kernels of one variant behind functions that allocate, validate and explain ---
 
 
-# A *board array* is ``uint32[2N + 4]`` (see `tablut.engine.layout`).
+# A *board array* is ``uint32[2N + 4]`` (see `tablut.engine.layout`). Bulk work goes from arrays of words to arrays of
+# words.
 
 
 _LETTERS = ".bwK"
+_ROW = 64
+"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
+
+
+class LeafStatistics(NamedTuple):
+    """What the last plies of an applied perft did.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of move sequences.
+    captured : int
+        Soldiers captured by the last plies.
+    key_sum : int
+        Sum modulo 2**64 of the Zobrist keys after the last plies.
+    outcomes : dict
+        Number of sequences by the outcome of the last ply; only what occurred.
+    """
+
+    nodes: int
+    captured: int
+    key_sum: int
+    outcomes: dict[Outcome | None, int]
 
 
 class BoardEngine:
-    """What `tablut.engine.Engine` does with one position."""
+    """What `Engine` does with one position, or from one on."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -150,46 +173,10 @@ class BoardEngine:
         """Return the Zobrist key of a board array."""
         return int(position_key(self.tables, board))
 
+    # -- perft: how many move sequences there are from a board, counted or applied, by one thread or several ---
 
-# ------------------------------------------------------------------------------------------
-# `PerftEngine`: how many move sequences there are from a board, counted or applied, by one thread or several
-
-
-_ROW = 64
-"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
-
-
-class LeafStatistics(NamedTuple):
-    """What the last plies of an applied perft did.
-
-    Attributes
-    ----------
-    nodes : int
-        Number of move sequences.
-    captured : int
-        Soldiers captured by the last plies.
-    key_sum : int
-        Sum modulo 2**64 of the Zobrist keys after the last plies.
-    outcomes : dict
-        Number of sequences by the outcome of the last ply; only what occurred.
-    """
-
-    nodes: int
-    captured: int
-    key_sum: int
-    outcomes: dict[Outcome | None, int]
-
-
-class PerftEngine(BoardEngine):
-    """What `tablut.engine.Engine` counts."""
-
-    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1, cache_bytes: int = 0) -> int:
+    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> int:
         """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted."""
-        if cache_bytes and depth:
-            if threads > 1:
-                raise InputError("perft cache: is used by one thread; leave out the cache or the threads")
-            cache = PerftCache(cache_bytes, self.tables.words)
-            return int(perft_cached(self.tables, board.copy(), depth, cache.positions, cache.depths, cache.counts))
         if depth < 2 or threads < 2:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
         return sum(self.divide(board, depth, threads=threads).values())
@@ -240,13 +227,6 @@ class PerftEngine(BoardEngine):
         return found
 
 
-# -- `Engine`: the kernels of one variant behind functions that allocate, validate and explain ---
-
-
-# Bulk work goes from arrays of words to arrays of words, here. What is done with one
-# position is in `tablut.engine.engine`, counting in `tablut.engine.engine`.
-
-
 class Children(NamedTuple):
     """The children of an array of positions.
 
@@ -268,7 +248,7 @@ class Children(NamedTuple):
     outcomes: NDArray[np.uint8]
 
 
-class Engine(PerftEngine):
+class Engine(BoardEngine):
     """The compiled rules of one variant, which is all that it is made from: ``Engine(variant)``.
 
     Attributes
@@ -468,10 +448,10 @@ class Engine(PerftEngine):
             kept += (self.canonical(words, (symmetry,))[0] == words).all(axis=1)
         return len(elements) // kept
 
-    @cached_property
+    @property
     def group(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that keep the start position."""
-        return stabiliser(self.variant.symmetries, diagram_cells(self.variant.start))
+        return self.variant.start_symmetries
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
         """Return the board arrays of boards or positions, shape (n, 2N + 4)."""

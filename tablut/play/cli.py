@@ -1,23 +1,37 @@
-"""``tablut bestmove``: one move by a player, with its score and the line it expects."""
+"""``tablut bestmove`` and ``tablut play``: one move by a player, a game in the terminal or on a competition server."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import shlex
+from contextlib import suppress
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position
-from tablut.cli.people import draw_board
-from tablut.cli.runtime import Reply, command, interruptible
+from tablut.cli.options import PositionOption, VariantOption, read_position, variant_option
+from tablut.cli.people import Live, draw_board
+from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
+from tablut.errors import InputError, MachineError
+from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
-from tablut.play.players import make_player
-from tablut.play.players.registry import BestMoveResult, bestmove_result
-from tablut.play.search.limits import said_score
-from tablut.variants import load_variant
+from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
+from tablut.play.search.limits import SearchLimits, said_score
+from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
+from tablut.prober import find_prober
+from tablut.records import write_record
+from tablut.records.native import record_of
+from tablut.results import Result
+from tablut.store.files import check_output, write_text
+from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
+    from tablut.variants import Variant
 
 
 @command
@@ -48,10 +62,10 @@ def bestmove_command(
     chooser = make_player(player, rules, options)
     choice = interruptible(lambda: chooser.choose(board, limits))
     result = bestmove_result(board, player, choice)
-    return Reply(result, lambda console: _show(console, board, result), seed=settings.seed)
+    return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
 
 
-def _show(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
+def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
     console.print(draw_board(board.variant, board.position.rows()))
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
@@ -63,3 +77,230 @@ def _show(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
         console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}{played}")
     if len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")
+
+
+# -- ``tablut play``: a game in the terminal, or a game on a competition server ----------
+
+
+_ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
+
+
+class Side(StrEnum):
+    """Which side the person plays."""
+
+    WHITE = "white"
+    BLACK = "black"
+    BOTH = "both"
+    NONE = "none"
+
+
+class _Played(Result):
+    variant: str
+    position: str
+    player: str
+    side: str
+    result: str | None
+    termination: str | None
+    moves: list[str]
+
+
+@command
+def play_command(
+    *,
+    variant: Annotated[
+        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
+    ] = None,
+    position: PositionOption = None,
+    player: PlayerOption = "alphabeta",
+    side: Annotated[
+        Side, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
+    ] = Side.WHITE,
+    budget: Budget,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="HOST", help="Play on the competition server there instead.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="white|black", help="The player's side on a server.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="A server's time for a move; kept strictly.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", help="The server's port. [default: 5800 white, 5801 black]")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="TEXT", help="What the server calls the player: ten letters and digits.")
+    ] = "tablut",
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="Try so long to connect while nobody listens there.")
+    ] = 5.0,
+    write_script: Annotated[
+        Path | None,
+        typer.Option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh there, and end."),
+    ] = None,
+    settings: PlayerSettings,
+) -> Reply:
+    """Play a game in the terminal, or let a player play on a competition server.
+
+    In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
+    is read line by line. On a server the exit code is 3 if it ends without a result.
+    """
+    options = settings.options()
+    rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
+    given = budget.given
+    if save is not None:
+        check_output(save)
+    if server is None and write_script is None:
+        for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
+            if value is not None:
+                raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
+        return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
+    if server is not None and write_script is not None:
+        raise InputError("--write-script: writes the script and ends; leave out --server, which the script is told")
+    if position is not None:
+        raise InputError("--position: a server says itself where the game begins; leave it out")
+    if write_script is not None:
+        said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
+        return _script(rules, said, player, options, name, write_script)
+    assert server is not None
+    if role is None or role.lower() not in _ROLES:
+        raise InputError(f"--role {role or '(none)'}: expected white or black, the side to play on the server")
+    if timeout is None:
+        raise InputError("--timeout: a server needs it; give its seconds for a move, such as --timeout 60")
+    seat = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, given or SearchLimits())
+    return _on_server(rules, player, options, seat.checked(), save)
+
+
+# -- in the terminal ----------------------------------------------------------------------------
+
+
+def _in_terminal(
+    rules: Variant,
+    variant: str,
+    position: str | None,
+    player: str,
+    options: PlayerOptions,
+    budget: Budget,
+    side: Side,
+    save: Path | None,
+) -> Reply:
+    if position == "-" and side is not Side.NONE:
+        raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
+    board = Board(rules, read_position(position, rules))
+    board.outcome()  # a position that cannot be played on is refused here
+    limits = budget.limits()
+    seats = {
+        "white": ready_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
+        "black": ready_player(player, rules, options._replace(seed=options.seed + 1))
+        if side in (Side.WHITE, Side.NONE)
+        else None,
+    }
+    live = Live()
+    settings = TerminalSettings(
+        players={"white": seats["white"], "black": seats["black"]},
+        name=player,
+        limits=limits,
+        advice=replace(budget, playouts=None).limits(),
+        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
+        prober=lambda: find_prober(rules, options.tablebase),
+    )
+    game = TerminalGame(board, settings, live, LineReader(live).ask)
+
+    def reply() -> Reply:
+        if save is not None:
+            game.save(save)
+        ending = game.ending
+        result = _Played(
+            variant=rules.name,
+            position=str(board.position),
+            player=player,
+            side=side,
+            result=ending.result,
+            termination=ending.termination,
+            moves=[str(move) for move in board.move_stack],
+        )
+        return Reply(result, lambda console: _show_left(console, result, save), seed=options.seed)
+
+    try:
+        game.run()
+    except KeyboardInterrupt as stop:
+        on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
+        raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
+    return reply()
+
+
+def _show_left(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+    if result.result is None:
+        console.print(f"\n{result.variant} after {len(result.moves)} plies: {result.position}", soft_wrap=True)
+    if save is not None:
+        console.print(f"record  {save}")
+
+
+# -- on a server --------------------------------------------------------------------------------
+
+
+def _on_server(
+    rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
+) -> Reply:
+    live = Live()
+    chooser = ready_player(player, rules, options)
+    game = play_on_server(chooser, rules, settings, live.print)
+    own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
+    if save is not None:
+        record = record_of(game.board, {own: settings.name, other: "the opponent"}, game.result)
+        write_text(save, write_record(record))
+    outcome = None
+    with suppress(InputError):  # a server may leave a captured king out of its last state
+        outcome = game.board.outcome()
+    result = _Played(
+        variant=rules.name,
+        position=str(game.board.position),
+        player=player,
+        side=own.lower(),
+        result=game.result,
+        termination=None if outcome is None or game.result is None else outcome.termination,
+        moves=[str(move) for move in game.board.move_stack],
+    )
+    reply = Reply(
+        result,
+        lambda console: _show_served(console, result, save),
+        0 if game.result is not None else EXIT_UNKNOWN,
+        seed=options.seed,
+    )
+    if game.interrupted:
+        raise Interrupted(reply)
+    if game.problem is not None:
+        raise Interrupted(reply, cause=MachineError(game.problem))
+    return reply
+
+
+def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+    console.print(f"result  {result.result or 'unknown: the connection ended without one'}", style="bold")
+    console.print(f"played  {result.side}, {result.player}, {result.variant}, {len(result.moves)} plies")
+    if save is not None:
+        console.print(f"record  {save}")
+
+
+class _Script(Result):
+    variant: str
+    player: str
+    script: str
+
+
+def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
+    make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
+    more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
+    if options.threads != 1:
+        more += ["--threads", str(options.threads)]
+    for setting, value in options.settings:
+        more += ["--option", f"{setting}={value}"]
+    if options.tablebase is not None:
+        more += ["--tablebase", str(Path(options.tablebase).resolve())]
+    script = write_player_script(folder, tuple(more))
+    result = _Script(variant=rules.name, player=player, script=str(script))
+    return Reply(
+        result, lambda console: console.print(f"{script}  ({result.player}, {result.variant})", soft_wrap=True)
+    )

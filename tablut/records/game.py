@@ -15,10 +15,9 @@ from tablut.store.files import excerpt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tablut.board import Board
     from tablut.position import MoveText, Position
     from tablut.rules.outcome import Result
-    from tablut.variants import Variant, VariantLike
+    from tablut.variants import Variant
 
 RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record that is read."""
@@ -69,43 +68,6 @@ class GameRecord:
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
             raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected one after each")
-
-    def board(self, variant: VariantLike | None = None) -> Board:
-        r"""Return the board after the last move, the moves made and their captures checked.
-
-        Parameters
-        ----------
-        variant : Variant or str, optional
-            Rules to take instead of the record's own.
-
-        Returns
-        -------
-        Board
-            With the whole history.
-
-        Raises
-        ------
-        InputError
-            If the record names no rules and none are given.
-        IllegalMoveError
-            Naming the first move that is not legal, or captures something else.
-
-        Examples
-        --------
-        >>> from tablut.records import read_record
-        >>> board = read_record('[Variant "ashton"]\n1. e4-f4 a4-b4\n2. f4-f2 *').board()
-        >>> board.ply, board.turn
-        (3, 'black')
-        """
-        from tablut.board import Board
-
-        rules = variant if variant is not None else self.variant
-        if rules is None:
-            raise InputError("record: names no rule set; give it one, such as ashton")
-        board = Board(rules, self.start)
-        for move in self.moves:
-            board.push_text(str(move))
-        return board
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:

@@ -62,15 +62,17 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         text = _decoded(text, origin)
     text = text.removeprefix("\ufeff")
     rules = None if variant is None else as_variant(variant)
-    if looks_like_log(text):
-        return read_log(text, rules)
-    if looks_like_otg(text):
-        return read_game(text, rules)
-    if variant is None and not text.lstrip().startswith("["):
+    read = read_log if looks_like_log(text) else read_game if looks_like_otg(text) else read_native
+    if read is read_native and variant is None and not text.lstrip().startswith("["):
         kinds = 'tags such as [Variant "ashton"], an OpenTafl record or a Bologna log'
         shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
         raise InputError(f"record {shown}: expected {kinds}")
-    return read_native(text, rules)
+    try:
+        return read(text, rules)
+    except InputError as error:
+        if not origin:
+            raise
+        raise InputError(f"record {excerpt(origin)}: {str(error).removeprefix('record: ')}") from error
 
 
 def _decoded(content: bytes, origin: str) -> str:
@@ -82,35 +84,6 @@ def _decoded(content: bytes, origin: str) -> str:
             shown = f"record {excerpt(origin)}" if origin else "record"
             raise InputError(f"{shown}: not a UTF-8 text file") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def write_record(record: GameRecord) -> str:
-    """Return the text of a record in our own format.
-
-    Parameters
-    ----------
-    record : GameRecord
-        The game.
-
-    Returns
-    -------
-    str
-        The text, a line feed at its end.
-
-    Raises
-    ------
-    InputError
-        If the format cannot hold it.
-
-    Examples
-    --------
-    >>> print(write_record(read_record('[Variant "ashton"] 1. e4f4')), end="")
-    [Variant "ashton"]
-    <BLANKLINE>
-    1. e4-f4
-    *
-    """
-    return write_native(record)
 
 
 # -- our own game records: tags in brackets, numbered moves, the result --------------------
@@ -243,10 +216,31 @@ def _moves(words: list[str], size: int) -> list[MoveText]:
     return moves
 
 
-def write_native(record: GameRecord) -> str:
-    """Return the text of a record in our own format; the inverse of `read_native`.
+def write_record(record: GameRecord) -> str:
+    """Return the text of a record in our own format, in which positions after each move and notes have no place.
 
-    Positions after each move and notes have no place in it.
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+
+    Returns
+    -------
+    str
+        The text, a line feed at its end.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold it.
+
+    Examples
+    --------
+    >>> print(write_record(read_record('[Variant "ashton"] 1. e4f4')), end="")
+    [Variant "ashton"]
+    <BLANKLINE>
+    1. e4-f4
+    *
     """
     tags = _rules_tags(record)
     for tag, value in record.tags.items():

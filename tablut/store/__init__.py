@@ -7,9 +7,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from tablut.store.records import DamagedError, StoreError, TooNewError, TooOldError
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        dict.fromkeys(("DamagedError", "StoreError", "TooNewError", "TooOldError"), "tablut.store.records"),
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["DamagedError", "StoreError", "TooNewError", "TooOldError"]

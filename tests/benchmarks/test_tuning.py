@@ -6,13 +6,12 @@ from random import Random
 
 import numpy as np
 import pytest
-import typer
 
 from benchmarks.tuning.__main__ import TRAINING
-from benchmarks.tuning.games import MatchScore, gather, play_game, play_match
+from benchmarks.tuning.games import MatchScore, gather, play_game
 from benchmarks.tuning.judging import judge, judging_command
-from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_command, patterns_of
-from benchmarks.tuning.positions import Positions, gather_positions, slope_of
+from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_of
+from benchmarks.tuning.positions import Positions, gather_positions
 from benchmarks.tuning.regression import fit, term_values
 from tablut.engine import engine_for
 from tablut.notation import diagram_cells
@@ -24,7 +23,6 @@ from tablut.play.search.weights import (
     TERMS,
     load_patterns,
     load_weights,
-    read_patterns,
     weights_family,
     written_patterns,
 )
@@ -60,22 +58,6 @@ def test_games_are_repeatable_and_their_positions_quiet():
     assert np.isfinite(term_values(variant, sample.boards)).all()
 
 
-def test_a_match_against_oneself_is_even():
-    variant = load_variant("brandubh-5-4v4")
-    score = play_match(HAND_WEIGHTS, HAND_WEIGHTS, variant, pairs=6, nodes=100, seed=3)
-    # The same opening twice with colours changed, and nothing random after it.
-    assert (score.wins, score.losses) == (score.losses, score.wins)
-    assert score.share == 0.5
-
-
-def test_the_interval_of_a_match():
-    score = MatchScore(60, 20, 20)
-    assert score.share == pytest.approx(0.7)
-    low, high = score.interval95
-    # By hand: the variance of a game is 0.6 + 0.05 - 0.49 = 0.16.
-    assert (low, high) == pytest.approx((0.7 - 1.96 * 0.04, 0.7 + 1.96 * 0.04))
-
-
 def test_the_stored_weights_say_where_they_come_from():
     stored = json.loads(files("tablut.play.search").joinpath("data", "weights.json").read_text(encoding="utf-8"))
     assert set(stored["weights"]) == set(TRAINING)
@@ -109,7 +91,7 @@ def test_symmetric_contents_are_one_pattern():
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
-    made = [placement(variant, random) for _ in range(500)]
+    made = [placement(variant, random) for _ in range(250)]
     cells = ["".join(position.piece((cell % 7, cell // 7)) or "." for cell in range(49)) for position in made]
     boards = np.array([engine.board(text, position.side) for text, position in zip(cells, made, strict=True)])
     # White likes a king on the middle rank, whatever the terms say of it.
@@ -141,40 +123,6 @@ def test_positions_before_a_random_move_are_not_judged_by_the_result():
     assert ((first.worth >= 0) & (first.worth <= 1)).all()
 
 
-def test_what_a_score_means_is_read_off_the_results():
-    rng = np.random.default_rng(5)
-    scores = rng.normal(0, 2, 40_000)
-    won = rng.random(len(scores)) < 1 / (1 + np.exp(-0.6 * scores))
-    assert slope_of(scores, won.astype(float)) == pytest.approx(0.6, abs=0.03)
-    # A draw is half a win.
-    assert slope_of(scores, np.full(len(scores), 0.5)) == pytest.approx(0, abs=1e-3)
-
-
-def test_the_same_command_makes_the_same_patterns(tmp_path):
-    for name in ("one", "two"):
-        patterns_command(tmp_path / name, ["brandubh"], games=8, nodes=40, rounds=2, seed=9)
-    made = (tmp_path / "one").read_bytes()
-    assert made == (tmp_path / "two").read_bytes()
-    patterns = read_patterns(made)
-    assert written_patterns(patterns) == made
-    assert patterns.made.startswith("python -m benchmarks.tuning.patterns FILE --variant brandubh --games 8 --nodes 40")
-    assert "of 16 games" in patterns.made
-    assert patterns.line_scores.any()
-    # The second round plays with what the first one found, and learns from both.
-    variant = load_variant("brandubh")
-    first = make_patterns([variant], games=8, nodes=40, rounds=1, seed=9)
-    again = gather_positions(variant, games=8, nodes=40, seed=1009, patterns=first)
-    plain = gather_positions(variant, games=8, nodes=40, seed=1009)
-    assert again.boards.shape != plain.boards.shape or (again.boards != plain.boards).any()
-
-
-def test_patterns_of_unlike_boards_are_refused(tmp_path):
-    for names in (["mcgill", "berkeley"], ["berkeley", "leiden"]):
-        with pytest.raises(typer.BadParameter, match="differ"):
-            patterns_command(tmp_path / "none", names, games=1, nodes=10, rounds=1)
-    assert not (tmp_path / "none").exists()
-
-
 def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     variant, rng = load_variant("brandubh"), np.random.default_rng(1)
     made = make_patterns([variant], games=20, nodes=50, rounds=1, seed=1)
@@ -194,7 +142,7 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
 
 
-@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "berkeley"])
+@pytest.mark.parametrize("name", ["ashton", "berkeley"])
 def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     variant = load_variant(name)
     patterns = load_patterns(variant)

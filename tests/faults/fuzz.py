@@ -149,7 +149,6 @@ def prepare(folder: Path) -> None:
         for item in _tree()[words].params:
             if getattr(item, "is_flag", False) and item.name not in ("help", "as_json"):
                 here([*words, *args, item.opts[0]], folder)
-    here(["perft", *_SMALL, "-d", "1", "--cache", "1"], folder)
     here(["bestmove", *_SMALL, "--nodes", "50", "--tablebase", "table"], folder)
     here(["solve", *_SMALL, "--store", "solved"], folder)
     here(["show"], folder)
@@ -177,7 +176,6 @@ def _classics() -> list[Input]:
     proof = b'{"format": "tablut-proof", "version": 1, "variant": "/dev/zero", "rules": "", "position": "5 w", '
     proof += b'"winner": "white", "plies": 1, "positions": 0}\n'
     options = [
-        ["perft", *_SMALL, "-d", "1", "--cache", "200000"],
         ["bestmove", *_SMALL, "--nodes", "50", "--hash", "99999999"],
         ["bestmove", *_SMALL, "--movetime", "0.05", "--nodes", "9" * 23],
         ["bestmove", *_SMALL, "--nodes", "50", "-p", "3bb/3bK/3bb/5/5 w"],

@@ -182,7 +182,7 @@ def questions(game: Game, rng: random.Random, *, every: bool = False) -> list[Qu
     own, men = ["-v", FILE, "--json"], game.men()
     whole, few = men > game.variant.attackers + game.variant.defenders, game.placed(rng, men)
     texts = [rng.choice(game.played), *few]
-    depth, way = rng.choice([2, 3]), rng.choice([[], ["--cache", "1"], ["--applied"], ["--threads", "2"]])
+    depth, way = rng.choice([2, 3]), rng.choice([[], ["--applied"], ["--threads", "2"]])
     asked = [Question(["perft", *own, "-d", str(depth), *way], partial(game.counts, depth))]
     if whole:
         threads = ["--threads", rng.choice(["1", "2"])]

@@ -19,7 +19,7 @@ from retrograde.proofs.solver import prover_for
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.play.arena.statistics import same_chances
-from tablut.play.players.kernels.scoring import path_tables
+from tablut.play.players.simple import path_tables
 from tablut.position import Position
 from tablut.variants import load_variant
 from tests.twins.kernels import find_path

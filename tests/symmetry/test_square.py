@@ -24,13 +24,6 @@ def test_orbits_are_those_of_sympy(size: int) -> None:
     }
 
 
-def test_cycle_types_on_nine_by_nine() -> None:
-    types = sorted(tuple(sorted(symmetry.cycle_type().items())) for symmetry in dihedral(9))
-    reflection, quarter = ((1, 9), (2, 36)), ((1, 1), (4, 20))
-    assert types == sorted([((1, 81),), ((1, 1), (2, 40)), quarter, quarter, *[reflection] * 4])
-    assert len(orbits(dihedral(9))) == 15
-
-
 # What each name promises, on coordinates counted from the centre.
 MAPS = {
     "identity": lambda f, r: (f, r),
@@ -69,21 +62,6 @@ def test_the_stabiliser_of_a_labelling_is_a_group(labels: list[str]) -> None:
     for first in tables:
         for second in tables:
             assert tuple(second[cell] for cell in first) in tables
-
-
-def test_cycles_refuse_a_set_that_the_symmetry_leaves() -> None:
-    with pytest.raises(ValueError, match="rotate_90 moves cell 0 to 2"):
-        dihedral(3)[1].cycles([0])
-
-
-def test_stabiliser_refuses_the_wrong_number_of_labels() -> None:
-    with pytest.raises(ValueError, match="4 labels for 9 cells"):
-        stabiliser(dihedral(3), "abcd")
-
-
-def test_a_board_of_one_cell_is_refused() -> None:
-    with pytest.raises(ValueError, match="size 1"):
-        dihedral(1)
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -16,7 +16,7 @@ from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match
 from tablut.play.arena import plan as contestants_module
-from tablut.play.players import Choice, make_player
+from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
 from tablut.rules.naive import NaiveGame
@@ -51,27 +51,6 @@ def test_pairs_share_their_opening_and_change_colours() -> None:
     assert len(set(openings)) > 3
     assert [one.first_is_white for one in report.played] == [True, False] * 5
     assert sum(report.tally.pairs) == 5
-
-
-def test_openings_are_the_most_balanced_of_those_drawn() -> None:
-    drawn = [Openings(6, 1, 1).of_pair(RULES, number) for number in range(6)]
-    for number in range(6):
-        chosen = Openings(6, 6, 1).of_pair(RULES, number)
-        board = Board(RULES)
-        for move in chosen:
-            board.push(move)
-        assert board.outcome() is None
-        # One stream a pair: the first of the candidates is the one that is drawn alone.
-        assert abs(value(chosen)) <= abs(value(drawn[number]))
-
-
-def value(line: tuple[Move, ...]) -> int:
-    board = Board(RULES)
-    for move in line:
-        board.push(move)
-    score = make_player("alphabeta", RULES).choose(board, SearchLimits(nodes=2000)).score
-    assert score is not None
-    return score
 
 
 def test_an_opening_that_no_game_has_is_refused() -> None:
@@ -129,13 +108,6 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert len(report.summary.faults) == 2
     # A fault is read back as one.
     assert play_match(whole, folder=tmp_path).played == report.played
-
-
-def test_a_game_without_end_is_drawn_at_the_cap() -> None:
-    report = play_match(MatchPlan(load_variant("ashton"), RANDOM, RANDOM, 2, most_plies=7))
-    assert report.summary.termination == {"ply_cap": 2}
-    assert report.summary.plies == 7
-    assert report.summary.draws == 2
 
 
 # -- what is kept ------------------------------------------------------------------------------

@@ -142,11 +142,6 @@ def test_one_process_serves_the_games_of_a_match_and_is_told_of_each(fake: Any, 
     assert len(said.removeprefix("position startpos moves ").split()) in (2, 3)
 
 
-def test_a_stubborn_program_is_ended(fake: Any, tmp_path: Path) -> None:
-    play_match(plan(f"{fake('stubborn')}@nodes=1"))
-    assert not any(runs(pid) for pid in pids(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from symmetry import dihedral
-from tablut.automorphisms.checks import breaks, images, random_placements, random_positions, verify
+from tablut.automorphisms.checks import breaks, random_placements, verify
 from tablut.cli.shell import run
-from tablut.engine import engine_for
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.status import position_status
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
 
@@ -82,27 +80,6 @@ def test_what_is_no_group_is_caught() -> None:
     checks = verify(load_variant("ashton"), samples=50, most=100, group=(identity, turn))
     assert checks[0].failures > 0
     assert any(check.failures for check in checks if check.name.startswith("it is the same for all"))
-
-
-def test_the_sets_are_what_they_say() -> None:
-    variant = load_variant("brandubh")
-    engine, rng = engine_for(variant), np.random.default_rng(7)
-    for words in (random_placements(variant, 200, rng), random_positions(variant, 200, rng)):
-        for board in engine.boards(words):
-            cells, side = engine.cells(board)
-            assert not position_status(variant, Position(cells, side))
-    again = random_placements(variant, 200, np.random.default_rng(7))
-    assert (again == random_placements(variant, 200, np.random.default_rng(7))).all()
-
-
-def test_images_are_those_of_positions() -> None:
-    variant = load_variant("ashton")
-    engine = engine_for(variant)
-    words = random_placements(variant, 50, np.random.default_rng(3))
-    for element in variant.symmetries:
-        for board, image in zip(engine.boards(words), engine.boards(images(engine, words, element)), strict=True):
-            cells, side = engine.cells(board)
-            assert engine.cells(image) == (Position(cells, side).transformed(element).cells, side)
 
 
 def test_verify_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:

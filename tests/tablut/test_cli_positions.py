@@ -28,13 +28,6 @@ def test_show(capsys: Captured, tmp_path: Path) -> None:
     assert "4  ● ● ○ ♔ ○ ● ●" in capsys.readouterr().out
 
 
-def test_show_an_impossible_position(capsys: Captured) -> None:
-    shown = answer(capsys, "show", "-p", START.replace("K", "1"))
-    assert shown["status"] == ["NO_KING"]
-    assert run(["show", "-p", START.replace("K", "1")]) == 0
-    assert "impossible: there is no king" in capsys.readouterr().out
-
-
 def test_positions_come_from_text_file_and_standard_input(
     capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,17 +50,6 @@ def test_moves(capsys: Captured) -> None:
     assert {entry["move"] for entry in escapes if entry["outcome"]} == {"b4-a4", "b4-b5", "b4-e4", "b4-b1"}
     assert run(["moves", "-v", "ashton-5-4v0", "-p", "2b2/1K3/b3b/5/2b2 w"]) == 0
     assert "king escaped: white has won" in capsys.readouterr().out
-
-
-def test_moves_tell_captures(capsys: Captured) -> None:
-    position = "9/9/3w5/9/4K4/9/1wb6/9/9 w"
-    listed = answer(capsys, "moves", "-p", position)["moves"]
-    (capture,) = [entry for entry in listed if entry["captures"]]
-    assert capture["move"] == "d7-d3"
-    assert capture["captures"] == ["c3"]
-    assert capture["outcome"] == {"termination": "no_attackers", "winner": "white"}
-    assert run(["moves", "-p", position]) == 0
-    assert "d7-d3xc3" in capsys.readouterr().out
 
 
 def test_apply(capsys: Captured) -> None:
@@ -93,52 +75,12 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     assert Path("file").read_text() == "kept"
 
 
-def test_status(capsys: Captured) -> None:
-    assert answer(capsys, "status")["status"] == []
-    result = answer(capsys, "status", "-v", "ashton-5-4v0", "-p", "2w2/5/b1b1b/5/2b2 w")
-    assert result["status"] == ["NO_KING", "TOO_MANY_DEFENDERS", "SOLDIER_ON_CASTLE", "DEFENDER_IN_CAMP"]
-    assert list(result["meanings"]) == result["status"]
-    assert run(["status"]) == 0
-    assert "no objection found" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("to", ["tablut", "grid", "opentafl", "bologna"])
 def test_every_format_of_positions_is_read_back(capsys: Captured, to: str) -> None:
     lopsided = "b8/9/2w6/9/4K4/6b2/9/9/1w7 b"
     text = answer(capsys, "convert", "--to", to, "-p", lopsided)["text"]
     again = answer(capsys, "convert", "--to", "tablut", "-p", text, "--side", "b")
     assert again["text"] == lopsided
-
-
-def test_moves_in_every_notation(capsys: Captured) -> None:
-    moves = ["e2-f2", "e4-h4", "f2-f3"]
-    for to, expected in (
-        ("berkeley", ["e2-f", "e4-h", "f2-3"]),
-        ("mcgill", ["7 4 7 5 0", "5 4 5 7 1", "7 5 6 5 0"]),
-    ):
-        assert answer(capsys, "convert", "--to", to, "-v", "berkeley", *moves)["text"].split("\n") == expected
-        applied = answer(capsys, "convert", "--to", "tablut", "-v", "berkeley", *expected)
-        assert applied["moves"] == moves
-    spoken = ['{"from":"e2","to":"f2","turn":"BLACK"}', "Te4-h4"]
-    assert answer(capsys, "convert", "--to", "tablut", "-v", "berkeley", *spoken)["moves"] == moves[:2]
-
-
-GAME = '[Variant "ashton-5-4v0"]\n[White "Anna"]\n[Black "Bert"]\n\n1. c3-b3 c1-b1\n2. b3-b2 e3-e2\n{}\n'
-
-
-def test_a_right_record(capsys: Captured, tmp_path: Path) -> None:
-    file, copy = tmp_path / "game.txt", tmp_path / "copy.txt"
-    file.write_text(GAME.format("*"))
-    result = answer(capsys, "replay", str(file), "--svg", str(tmp_path / "plies"), "--save", str(copy))
-    assert result["problems"] == []
-    assert [entry["move"] for entry in result["moves"]] == ["c3-b3", "c1-b1", "b3-b2", "e3-e2"]
-    assert result["position"] == result["positions"][-1]
-    assert sorted(path.name for path in (tmp_path / "plies").iterdir()) == [f"ply-{n}.svg" for n in range(5)]
-    assert copy.read_text() == file.read_text()
-    assert run(["replay", str(file), "--ply", "1"]) == 0
-    text = capsys.readouterr().out
-    assert "Anna against Bert" in text
-    assert "3  ● ♔ ╳ · ●" in text
 
 
 WRONG = {
@@ -157,12 +99,6 @@ def test_a_wrong_record_is_answered_with_no(capsys: Captured, tmp_path: Path, mo
     assert any(problem.startswith(WRONG[moves]) for problem in result["problems"]), result["problems"]
     assert run(["replay", str(file)]) == 1
     assert WRONG[moves] in capsys.readouterr().out
-
-
-def test_a_captured_king_may_be_named_among_the_captures() -> None:
-    start = '[Variant "ashton"]\n[Start "9/9/9/2b6/2K6/9/9/2b6/9 b"]\n'
-    assert replay(read_record(start + "1. c2-c4xc5 black")).problems == ()
-    assert replay(read_record(start + "1. c2-c4xd5 black")).problems == ("ply 1: says c2-c4xd5, the move is c2-c4",)
 
 
 @pytest.mark.parametrize(

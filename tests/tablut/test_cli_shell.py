@@ -38,12 +38,6 @@ def tablut(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[byte
     )
 
 
-def test_files_by_the_names_of_our_packages_do_no_harm_where_one_is(tmp_path: Path) -> None:
-    for name in ("symmetry", "counting", "retrograde", "reports"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
-    assert tablut("report", "--help", cwd=tmp_path).returncode == 0
-
-
 # -- exit codes ----------------------------------------------------------------------------
 
 
@@ -81,18 +75,6 @@ def test_whatever_is_raised_has_its_exit_code_and_one_line(
     assert len(captured.err) < 2000
     assert captured.err.replace("\n", "").isprintable()
     assert all(word in captured.err for word in words), captured.err
-
-
-def test_the_trace_is_shown_on_request(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ValueError("no sense")
-
-    monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
-    monkeypatch.setenv("TABLUT_TRACE", "1")
-    assert run(["variants"]) == 70
-    error = capsys.readouterr().err
-    assert error.startswith("Traceback")
-    assert 'raise ValueError("no sense")' in error
 
 
 class _Count(Result):
@@ -134,17 +116,9 @@ def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken() -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["variants"],
-        ["bounds", "--json"],
-        ["--help"],
-    ],
-)
-def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) -> None:
+def test_a_full_standard_output_is_the_machines_failure() -> None:
     with Path("/dev/full").open("w") as full:
-        result = tablut(*arguments, stdout=full)
+        result = tablut("variants", "--json", stdout=full)
     assert result.returncode == 74
     assert result.stderr.count(b"\n") == 1
     assert b"No space left" in result.stderr
@@ -155,8 +129,6 @@ def test_a_full_standard_output_is_the_machines_failure(arguments: list[str]) ->
     ("closed", "code", "words"),
     [
         ("tablut variants >&-", 74, "standard output: is closed"),
-        ("tablut --help >&-", 74, "standard output: is closed"),
-        ("tablut variants 2>&-", 0, ""),
         ("tablut nonsense 2>&-", 2, ""),
         ("tablut show -p - <&-", 2, "standard input: is closed"),
         ("tablut bounds --help | true", 0, ""),
@@ -170,15 +142,10 @@ def test_closed_streams(closed: str, code: int, words: str) -> None:
     assert result.stderr.count("\n") == (1 if words else 0)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
-def test_every_encoding_shows_a_board(encoding: str) -> None:
-    result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": encoding})
+def test_an_encoding_without_our_signs_shows_a_board() -> None:
+    result = tablut("show", "-v", "brandubh", env={"PYTHONIOENCODING": "cp1252"})
     assert (result.returncode, result.stderr) == (0, b"")
-    text = result.stdout.decode(encoding)
-    assert "brandubh  3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b" in text
-    assert ("4  b b w K w b b" in text) == (encoding != "utf-8")
-    described = tablut("variants", "brandubh", "--json", env={"PYTHONIOENCODING": encoding})
-    assert json.loads(described.stdout.decode(encoding))["title"] == "Brandubh"
+    assert "4  b b w K w b b" in result.stdout.decode("cp1252")
 
 
 @given(st.text(), st.sampled_from(["cp1252", "ascii", "utf-8", "shift_jis"]))
@@ -232,16 +199,6 @@ def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: s
     assert all(sign == "\n" or sign.isprintable() for sign in text)
 
 
-def test_markup_is_text(capsys: Captured) -> None:
-    console = PeopleConsole()
-    console.print("[bold]a[/bold] [/red] :smile: https://x 12", style="bold")
-    console.print(Table(label("[b]"), header=True))
-    console.out("[/x]\x1b[1m")
-    out = capsys.readouterr().out
-    assert out.splitlines()[0] == "[bold]a[/bold] [/red] :smile: https://x 12"
-    assert "[/x]\\x1b[1m" in out
-
-
 # -- completion ----------------------------------------------------------------------------
 
 
@@ -259,11 +216,8 @@ def completed(words: str, shell_name: str = "bash") -> list[str]:
 
 
 def test_the_tab_key() -> None:
-    assert completed("tablut b") == ["bounds", "bestmove", "bench"]
     assert set(completed("tablut ")) >= {*command_specs(), "help"}
     assert completed("tablut bounds -v brandubh-5") == ["brandubh-5-4v0", "brandubh-5-4v4"]
-    assert completed("tablut nonsense x") in ([], [""])
-    assert completed("tablut b", "fish")[0].startswith("bounds\t")
     assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
 
 

@@ -67,6 +67,7 @@ def test_what_lasts_is_said_once_also_where_nobody_looks(counters, capsys, monke
     assert clocks.announced() == bool(lines)
 
 
+@pytest.mark.slow
 def test_a_command_that_compiles_says_so_and_reports_its_work_alone(tmp_path):
     """With an empty cache, piped: one line at the beginning, one at the end, and a rate as with a full cache."""
     command = [sys.executable, "-m", "tablut", "perft", "-d", "2", "-v", "ashton-5-4v0", "--json"]

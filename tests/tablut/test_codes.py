@@ -90,10 +90,3 @@ def test_what_is_no_code_gives_an_empty_row() -> None:
     rows = np.ones((2, 3), dtype=np.uint64)
     decode_rows(tables, beyond, 1, rows)
     assert not rows.any()
-
-
-def test_too_much_material_for_kernels_has_codes_all_the_same() -> None:
-    codes, tables = position_codes(121, 40, 20)
-    assert not codes.fits
-    assert tables is None
-    assert encode(codes, *decode(codes, codes.size - 1)) == codes.size - 1

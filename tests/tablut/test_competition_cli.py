@@ -18,7 +18,7 @@ from tablut.formats import bologna
 from tablut.play.competition.wire import encode_frame
 from tablut.position import Position
 from tablut.records import read_record
-from tests.support.waiting import PATIENCE, Clock
+from tests.support.waiting import PATIENCE
 from tests.support.wire import START, receive, state
 
 Captured = pytest.CaptureFixture[str]
@@ -104,46 +104,6 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any
     assert captured.err.count("\n") == 1
     assert play(server(lambda connection: None)) == 74
     assert "before the game began" in capsys.readouterr().err
-
-
-def test_an_interrupted_game_on_a_server_is_kept(
-    server: Any, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tablut.play.competition.client.Thinker.choose", stop)
-    port = server(lambda connection: (connection.sendall(state(START)), connection.recv(9)))
-    assert play(port, "--save", str(tmp_path / "game.txt")) == 130
-    assert "interrupted; above is what was done" in capsys.readouterr().err
-    assert read_record((tmp_path / "game.txt").read_text(encoding="utf-8")).result is None
-
-
-def test_games_that_were_played_are_told_if_nobody_comes_for_the_next(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ports, clock = free_ports(), Clock()
-    monkeypatch.setattr("tablut.play.competition.referee.time", clock)
-
-    def once(side: int) -> None:
-        with connected(ports[side]) as connection:
-            connection.sendall(encode_frame('"one"') + encode_frame("[]"))
-            while connection.recv(1 << 16):
-                pass
-        clock.runs = True
-
-    threads = [threading.Thread(target=once, args=(side,), daemon=True) for side in (0, 1)]
-    for thread in threads:
-        thread.start()
-    options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--games", "3", "--wait", "2", "--json"]
-    assert run(["referee", *options]) == 3
-    captured = capsys.readouterr()
-    body = json.loads(captured.out)
-    assert [game["termination"] for game in body["games"]] == ["malformed"]
-    assert body["interrupted"] is True
-    assert "white and black did not come" in captured.err
-    for thread in threads:
-        thread.join(PATIENCE)
 
 
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:

@@ -9,13 +9,11 @@ import pytest
 from tablut.board import Board
 from tablut.errors import MachineError
 from tablut.formats import bologna
-from tablut.play.competition import ClientSettings, play_on_server
 from tablut.play.competition.wire import encode_frame
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Position
-from tests.support.waiting import PATIENCE
-from tests.support.wire import BOLOGNA, START, against, in_thread, receive, state
+from tests.support.wire import BOLOGNA, START, against, receive, state
 
 
 def test_the_client_reads_states_in_any_pieces() -> None:
@@ -56,26 +54,6 @@ def test_a_refused_move_is_not_sent_again() -> None:
     assert len(set(sent)) == 4
 
 
-def test_the_client_lives_with_rules_of_its_server() -> None:
-    """A position that recurs is a draw to us; a server that allows it goes on, and so does the client."""
-    cycle = ("e4-g4", "e2-f2", "g4-e4", "f2-g2", "e4-f4", "g2-f2", "f4-e4", "f2-g2")
-
-    def script(connection: socket.socket) -> None:
-        board = Board(BOLOGNA)
-        connection.sendall(state(str(board.position)))
-        receive(connection)
-        for move in cycle:
-            board.push(move)
-            connection.sendall(state(str(board.position)))
-            if board.position.side == "w":
-                receive(connection)
-        connection.sendall(state(str(board.position), "DRAW"))
-
-    game = against(script)
-    assert game.result == "draw"
-    assert [str(move) for move in game.board.move_stack] == list(cycle)
-
-
 BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
     "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
     "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended within a message"),
@@ -99,21 +77,3 @@ def test_a_server_that_is_none_is_one_line(script: Callable[[socket.socket], obj
     assert problem is not None
     assert message in problem
     assert "\n" not in problem
-
-
-def test_a_server_that_starts_late_is_waited_for() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
-    def late() -> None:
-        time.sleep(0.4)
-        with socket.create_server(("127.0.0.1", port)) as listener:
-            connection, _ = listener.accept()
-            receive(connection)
-            connection.sendall(state(START, "DRAW"))
-            connection.close()
-
-    thread, _ = in_thread(late)
-    settings = ClientSettings("127.0.0.1", "w", timeout=PATIENCE, port=port, wait=PATIENCE)
-    assert play_on_server(make_player("random", BOLOGNA), BOLOGNA, settings).result == "draw"
-    thread.join(PATIENCE)

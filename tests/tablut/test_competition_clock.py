@@ -77,7 +77,6 @@ def test_a_late_player_loses_no_game_by_time() -> None:
 
 def test_the_script_plays_a_game_as_the_competition_starts_it(tmp_path: Path) -> None:
     script = write_player_script(tmp_path, ("--player", "random", "--port", "1"))
-    assert subprocess.run([script], capture_output=True, check=False).returncode == 2
     text = script.read_text(encoding="utf-8")
     with served() as running:
         script.write_text(text.replace("--port 1", f"--port {running.referee.address('b')[1]}"), encoding="utf-8")

@@ -12,11 +12,9 @@ from numba.core import types
 
 from tablut import Board
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, U64, advance, called, kernel, pointer, popcount, scalar, trailing_zeros
-from tablut.engine.lines import slide_masks
+from tablut.engine.jit import I64, advance, called, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import transpose_rows
 from tablut.engine.records import Record, flat
-from tablut.engine.tables import zobrist_keys
 from tablut.errors import InputError
 from tablut.variants import load_variant
 
@@ -27,11 +25,6 @@ def bits_of(values, found):
     for index in range(len(values)):
         found[index, 0] = popcount(address[index])
         found[index, 1] = trailing_zeros(advance(address, I64(index))[0])
-
-
-@kernel
-def shifted(bit):
-    return U64(1) << U64(bit)
 
 
 def test_bit_intrinsics_on_every_bit_and_pair():
@@ -48,15 +41,6 @@ def transposed(rows, size, columns):
     transpose_rows(pointer(rows), size, pointer(columns))
 
 
-@kernel
-def sum_of(values):
-    address = pointer(values)
-    total = 0
-    for index in range(len(values)):
-        total += scalar(I64(address[index]))
-    return total
-
-
 @pytest.mark.parametrize("size", [3, 5, 8, 9, 11, 16])
 def test_rows_become_columns_and_nothing_beyond_them(size):
     bits = np.random.default_rng(size).integers(0, 2, (2, size, size), dtype=np.uint32)
@@ -66,19 +50,6 @@ def test_rows_become_columns_and_nothing_beyond_them(size):
     transposed(rows, size, columns)
     assert columns[:size].tolist() == (bits[0].T @ weights | (bits[1].T @ weights) << np.uint32(16)).tolist()
     assert columns[size] == 7
-
-
-def test_what_is_kept_out_of_vectors_is_the_same_number():
-    assert sum_of(np.array([-(2**62), 3, 2**61])) == 3 - 2**61
-
-
-def test_a_typed_shift_reaches_bit_63():
-    assert [int(shifted(np.int64(bit))) for bit in (62, 63)] == [1 << 62, 1 << 63]
-
-
-def test_keys_differ_everywhere():
-    keys, side = zobrist_keys(121)
-    assert len({*keys.ravel().tolist(), int(side)}) == 3 * 121 + 1
 
 
 def test_the_seed_is_what_it_was():
@@ -128,19 +99,6 @@ def test_bad_input_is_named():
         engine.perft_applied(engine.start(), 0)
 
 
-def test_slides_stop_at_the_first_piece():
-    masks = slide_masks(load_variant("leiden"), ".........", "attacker")
-    for place in range(9):
-        for occupancy in range(512):
-            reached = 0
-            for step in (1, -1):
-                target = place + step
-                while 0 <= target < 9 and not occupancy >> target & 1:
-                    reached |= 1 << target
-                    target += step
-            assert masks[place, occupancy] == reached
-
-
 PUBLIC = """
 import json
 from tablut import Board
@@ -149,6 +107,7 @@ print(json.dumps([jit.PRIVATE, sorted(map(str, Board("brandubh").legal_moves))])
 """
 
 
+@pytest.mark.slow
 def test_without_numbas_inner_parts_the_answers_are_the_same(tmp_path):
     """As under a numba that is not tested: its public decorator compiles, and nothing is kept."""
     environment = {**os.environ, "TABLUT_PUBLIC_NUMBA": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from tablut.engine import engine_for
-from tablut.engine.perft import PerftCache
-from tablut.errors import InputError
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
 from tests.support.placements import letters
@@ -65,13 +63,6 @@ def test_published_figures_at_depth_5(name):
     assert_perft(name, load_variant(name).start_position, 5, FIGURES[name][4])
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "ashton-5-4v2", "ashton-5-4v4", "brandubh-5-4v0", "brandubh-5-4v4"])
-def test_reduced_boards_as_the_naive_twin_counts(name):
-    game = NaiveGame(load_variant(name))
-    for depth in (1, 2, 3):
-        assert_perft(name, load_variant(name).start_position, depth, game.perft(game.start(), depth))
-
-
 @pytest.mark.parametrize("name", sorted(path.stem for path in CORPUS.glob("*.txt")))
 def test_corpus(name):
     """Both modes give the figures, and the naive twin those of few moves."""
@@ -93,35 +84,3 @@ def test_threads_share_the_same_tree():
     assert len(divide) == 56
     assert sum(divide.values()) == 248456
     assert engine.perft(board, 0) == 1
-
-
-# -- perft with a memory gives the numbers of perft without ------------------------------
-
-
-@pytest.mark.parametrize("name", ["ashton", "brandubh", "ashton-5-4v2"])
-def test_perft_with_a_memory_gives_the_same_numbers(name: str) -> None:
-    """With a single slot, with many collisions, and with hardly any."""
-    engine = engine_for(load_variant(name))
-    board = engine.start()
-    before = board.copy()
-    for depth in range(4):
-        for cache_bytes in (40, 10_000, 1 << 20):
-            assert engine.perft(board, depth, cache_bytes=cache_bytes) == engine.perft(board, depth)
-    assert (board == before).all()
-
-
-def test_recurring_positions_are_found() -> None:
-    engine = engine_for(load_variant("brandubh-5-4v0"))
-    board = engine.start()
-    assert engine.perft(board, 7, cache_bytes=1 << 22) == engine.perft(board, 7)
-
-
-def test_a_cache_too_small_for_a_position_is_refused() -> None:
-    with pytest.raises(InputError, match="too small for one position"):
-        PerftCache(10, words=3)
-
-
-def test_a_cache_is_used_by_one_thread() -> None:
-    engine = engine_for(load_variant("ashton"))
-    with pytest.raises(InputError, match="one thread"):
-        engine.perft(engine.start(), 2, threads=2, cache_bytes=1 << 20)

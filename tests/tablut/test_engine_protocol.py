@@ -4,9 +4,7 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,15 +14,12 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.players import player_names
-from tablut.play.protocol import Engine, EngineOptions
-from tablut.play.protocol.engine import COMMANDS, LONGEST_LINE, OPTIONS
+from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
 from tablut.position import Move
 from tablut.variants import variant_names
 from tests.support.effort import examples
 from tests.support.waiting import PATIENCE, eventually
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = (ROOT / "docs" / "engine-protocol.md").read_text(encoding="utf-8")
 INFO = re.compile(
     r"info depth \d+( score (cp|mate) -?\d+)? nodes \d+ nps \d+ time \d+ tbhits \d+ pv( [a-i]\d-[a-i]\d)+"
 )
@@ -81,22 +76,6 @@ def test_a_search_tells_lines_and_one_best_move(limit: str) -> None:
         assert [line.split()[2] for line in info] == ["1", "2", "3"]
 
 
-def test_scores_count_plies_where_they_are_proved() -> None:
-    said = Talk(variant="ashton-5-4v0")("go nodes 5000")
-    assert " score mate 3 " in said[-2]
-    talk = Talk(variant="ashton")
-    said = talk("position 9/9/9/4w4/2K6/9/9/9/4b4 b", "go depth 4")
-    assert " score mate -2 " in said[-2]  # by the tablebase that ships
-
-
-def test_every_player_answers() -> None:
-    for player in player_names():
-        talk = Talk(variant="brandubh", player=player)
-        *_, info, best = talk("go movetime 50")
-        assert INFO.fullmatch(info)
-        assert Board("brandubh").is_legal(best.removeprefix("bestmove "))
-
-
 @pytest.mark.parametrize("player", ["alphabeta", "random"])
 def test_every_go_of_a_burst_has_its_best_move(player: str) -> None:
     talk = Talk(variant="brandubh", player=player)
@@ -105,15 +84,6 @@ def test_every_go_of_a_burst_has_its_best_move(player: str) -> None:
     talk.engine.finish()
     assert sum(line.startswith("bestmove") for line in talk.said) == times + 1
     assert not any("a search runs" in line for line in talk.said)
-
-
-def test_an_endless_search_that_is_done_waits_for_stop() -> None:
-    talk = Talk(variant="brandubh", player="random")
-    talk("go infinite")
-    time.sleep(0.1)
-    assert not any(line.startswith("bestmove") for line in talk.said)
-    talk("stop")
-    talk.wait(lambda line: line.startswith("bestmove"))
 
 
 def test_what_waits_while_a_search_runs() -> None:
@@ -210,13 +180,6 @@ def test_a_game_that_goes_on_is_not_played_again(random: Random) -> None:
             mine.assert_ok()
 
 
-def test_a_game_that_is_over_has_no_best_move() -> None:
-    talk = Talk(variant="ashton-5-4v0")
-    said, best = talk("position startpos moves c3-b3 c1-b1 b3-b5", "go nodes 5")
-    assert "the game is over (king escaped)" in said
-    assert best == "bestmove none"
-
-
 def test_options_are_used() -> None:
     talk = Talk()
     assert talk("setoption name variant value brandubh", "show")[0].endswith("3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b")
@@ -306,17 +269,3 @@ def test_the_command_over_pipes() -> None:
     # The end of the input waits for a search that has limits.
     assert lines[-1].startswith("bestmove c3-")
     assert process.returncode == 0
-
-
-# -- the page -------------------------------------------------------------------------------
-
-
-def test_the_client_of_the_docs_plays() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
-    assert len(code.strip().splitlines()) <= 12
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
-    board = Board("brandubh")
-    moves = done.stdout.split()
-    for move in moves:
-        board.push(move)
-    assert len(moves) == 6

@@ -1,6 +1,5 @@
 """The kernels against the naive twin: random play, random placements, random rules, random terrain."""
 
-from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -72,16 +71,10 @@ def as_integer(words):
 @pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
 @given(seed=SEEDS)
 @settings(relaxed, max_examples=examples(4))
-def test_random_play(variant, seed):
-    for position in random_play(variant, Random(seed), 40)[::8]:
+def test_shipped_rules(variant, seed):
+    random = Random(seed)
+    for position in [*random_play(variant, random, 40)[::8], *(placement(variant, random) for _ in range(2))]:
         assert_twins_agree(variant, position)
-
-
-@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
-@given(seed=SEEDS)
-@settings(relaxed, max_examples=examples(10))
-def test_random_placements(variant, seed):
-    assert_twins_agree(variant, placement(variant, Random(seed)))
 
 
 @given(variant=random_variants(), seed=SEEDS)
@@ -95,19 +88,12 @@ def test_random_rules(variant, seed):
 @given(variant=random_terrains(sizes=SIZES), seed=SEEDS)
 @settings(relaxed, max_examples=examples(15))
 def test_random_terrain(variant, seed):
-    # Making the tables of a terrain takes longer than asking them.
-    random = Random(seed)
-    for _ in range(6):
-        assert_twins_agree(variant, placement(variant, random))
-
-
-@given(variant=random_terrains(sizes=(3, 5)), seed=SEEDS)
-@settings(relaxed, max_examples=examples(40))
-def test_crowded_small_boards(variant, seed):
-    # Where sides are left without a move, castles are besieged and kings are surrounded.
-    random = Random(seed)
-    for _ in range(5):
-        assert_twins_agree(variant, placement(variant, random, soldiers=random.randrange(variant.size**2)))
+    # Making the tables of a terrain takes longer than asking them. On crowded small boards sides are left without a
+    # move, castles are besieged and kings are surrounded.
+    random, cells = Random(seed), variant.size**2
+    for number in range(6):
+        crowd = random.randrange(cells) if number % 2 and cells < 49 else None
+        assert_twins_agree(variant, placement(variant, random, soldiers=crowd))
 
 
 @pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
@@ -146,31 +132,6 @@ def test_canonical_is_the_least_of_all_images(name, data, seed):
         assert number[0] == images.index(min(images))
 
 
-@given(variant=random_variants(), seed=SEEDS)
-@settings(relaxed, max_examples=examples(12))
-def test_perft_is_invariant_under_symmetry(variant, seed):
-    engine, size = engine_for(variant), variant.size
-    position = placement(variant, Random(seed))
-    cells = letters(variant.size, position)
-    counts = set()
-    for element in variant.symmetries:
-        image = [""] * len(cells)
-        for cell, letter in enumerate(cells):
-            image[element.table[cell]] = letter
-        board = engine.board("".join(image), position.side)
-        depth = 3 if size < 9 else 2
-        applied = engine.perft_applied(board, depth)
-        counts.add(
-            (
-                engine.perft(board, depth),
-                applied.nodes,
-                applied.captured,
-                tuple(sorted((str(outcome), leaves) for outcome, leaves in applied.outcomes.items())),
-            )
-        )
-    assert len(counts) == 1
-
-
 @given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=SEEDS)
 @settings(relaxed, max_examples=examples(10))
 def test_applied_perft_is_the_naive_walk(variant, seed):
@@ -194,9 +155,3 @@ def test_applied_perft_is_the_naive_walk(variant, seed):
         found = engine.perft_applied(board, 2, threads=threads)
         assert found == (nodes, captured, key_sum % 2**64, outcomes), game.write(position)
         assert engine.perft(board, 2, threads=threads) == nodes
-
-
-def test_rules_replaced_on_a_variant_are_a_new_engine():
-    ashton, bologna = (variant for variant in shipped_variants() if variant.name in ("ashton", "bologna"))
-    changed = replace(ashton, rules=bologna.rules)
-    assert engine_for(changed).perft(engine_for(changed).start(), 4) == 19159224

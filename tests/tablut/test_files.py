@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import (
     check_output,
     child,
-    excerpt,
     lock_folder,
     read_bytes,
     read_text,
@@ -37,15 +35,6 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     for path in (pipe, Path("/dev/zero"), tmp_path):
         with pytest.raises(InputError):
             read_bytes(path, "file")
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="no files without a length here")
-def test_a_file_that_names_no_length_is_read_whole_within_bounds() -> None:
-    path = Path("/proc/self/status")
-    assert path.stat().st_size == 0
-    assert read_bytes(path, "file").startswith(b"Name:")
-    with pytest.raises(InputError, match="more than 10 bytes"):
-        read_bytes(path, "file", 10)
 
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", b"bc"], [bytes(1 << 20), b"end"]])
@@ -74,11 +63,6 @@ def test_a_link_in_a_store_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc")
     with pytest.raises(InputError, match="link"):
         child(tmp_path, "link", "ply")
-
-
-def test_an_excerpt_is_one_short_line() -> None:
-    assert len(excerpt("\n" * 1_000_000)) < 400
-    assert "\n" not in excerpt("a\nb")
 
 
 def test_a_full_disk_is_the_machines_fault_and_a_folder_the_users(tmp_path: Path) -> None:
@@ -111,24 +95,6 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
         pass
     with lock_folder(tmp_path, "store"):
         pass
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["census", "-v", "ashton-5-4v0", "--plies", "1", "--store"],
-        ["census", "verify"],
-        ["reachable", "estimate", "-v", "ashton-5-4v0", "--samples", "1", "--store"],
-        ["tablebase", "build", "-v", "ashton-5-4v0", "--men", "2", "--store"],
-        ["tablebase", "verify"],
-        ["match", "random", "random", "-n", "2", "--nodes", "1", "--store"],
-    ],
-)
-def test_a_store_under_a_url_is_refused(command, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert run([*command, "s3://tables/six"]) == 2
-    assert "is a URL" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_checked_beforehand_is_what_cannot_be_written(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.formats.reading import read_move
 from tablut.position import Move, MoveText
@@ -70,15 +69,3 @@ def test_captures_of_both_notations() -> None:
 def test_what_the_notations_look_like(move: str, short: str, numbers: str) -> None:
     assert berkeley.write_move(Move.parse(move, 9)) == short
     assert mcgill.write_move(Move.parse(move, 9), "w") == numbers
-
-
-def test_two_digit_ranks_of_the_largest_board() -> None:
-    assert str(berkeley.read_move("k11-9", 11)) == "k11-k9"
-    assert str(berkeley.read_move("d10-k", 11)) == "d10-k10"
-    assert str(mcgill.read_move("0 10 10 10 1", 11)[0]) == "k11-k1"
-
-
-@pytest.mark.parametrize("squares", [(0, 10), (5, 5)])
-def test_a_move_that_the_short_notation_cannot_say(squares: tuple[int, int]) -> None:
-    with pytest.raises(InputError, match="along one rank or one file"):
-        berkeley.write_move(Move(*squares, 9))

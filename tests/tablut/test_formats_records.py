@@ -24,27 +24,6 @@ def moves(*texts: str, size: int = 9) -> tuple[MoveText, ...]:
     return tuple(MoveText.parse(text, size) for text in texts)
 
 
-def test_a_record_of_our_own() -> None:
-    record = read_record(NATIVE)
-    assert record == GameRecord(
-        tags={"White": 'Anna "the fox"', "Black": "Bert", "Event": "One line\nand another"},
-        variant="ashton",
-        start=None,
-        moves=moves("e4-f4", "a4-e4xe3", "f4-f3", "i6-i7", "f3-e3xe4"),
-        result="white",
-    )
-    assert write_record(record) == NATIVE.replace(" {takes from both sides}", "")
-
-
-def test_another_start_and_no_result() -> None:
-    start = Position.parse("2b6/9/9/9/4K4/9/9/7w1/9 b note=mine", 9)
-    record = GameRecord({}, "leiden", start, moves("c9-c1"), None)
-    text = write_record(record)
-    assert '[Start "2b6/9/9/9/4K4/9/9/7w1/9 b note=mine"]' in text
-    assert text.endswith("\n1. c9-c1\n*\n")
-    assert read_record(text) == record
-
-
 def captures(size: int) -> st.SearchStrategy[frozenset[int] | None]:
     return st.none() | st.frozensets(squares(size), min_size=1, max_size=3)
 
@@ -150,11 +129,6 @@ def test_results_of_opentafl(value: str, result: str | None) -> None:
     assert read_game(otg("", f"[result:{value}]\n")).result == result
 
 
-def test_a_start_of_its_own() -> None:
-    record = read_game(otg("1. b1-b2", "[position:/1t5/7/7/3K3/7/7/5T1/]\n"))
-    assert str(record.start) == "5w1/7/7/3K3/7/7/1b5 b"
-
-
 def test_rules_beside_a_record_that_no_field_can_say() -> None:
     rules = RULES.replace("surf:n", "sw:s")
     with pytest.raises(
@@ -167,16 +141,6 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
     assert '[Variant "brandubh"]' in write_record(record)
     moved = read_record(otg("", rules=rules.replace("/3t3/3t3/3T3/", "/3t3/4t2/3T3/")), load_variant("brandubh"))
     assert str(moved.start) == "3b3/3b3/3w3/bbwKwbb/3w3/4b2/3b3 b"
-
-
-def test_a_log_becomes_a_record_of_ours() -> None:
-    log = read_record((RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8"))
-    again = read_record(write_record(log))
-    assert (again.tags, again.variant, again.result) == (log.tags, log.variant, log.result)
-    # The log says of every move what it captured; our text says nothing where nothing was.
-    assert [(move.move, move.captures or frozenset()) for move in again.moves] == [
-        (move.move, move.captures) for move in log.moves
-    ]
 
 
 SAMPLES = [path.read_text(encoding="utf-8") for path in sorted(RECORDS.iterdir())]

@@ -1,28 +1,17 @@
 """rank and unrank: a bijection, of exactly the size that the bound counts."""
 
-from itertools import combinations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting.spaces import spaces
 from tablut.cli.shell import run
-from tablut.errors import InputError
-from tablut.indexing import PlacementIndex, rank_combination, unrank_combination
-from tablut.position import Position
+from tablut.indexing import PlacementIndex
 from tablut.status import position_status
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
 from tests.support.effort import examples
-
-
-@pytest.mark.parametrize(("cells", "length"), [(7, 0), (7, 1), (7, 3), (7, 7), (9, 4)])
-def test_combinations_are_ranked_without_gaps(cells: int, length: int) -> None:
-    ranks = {rank_combination(chosen): list(chosen) for chosen in combinations(range(cells), length)}
-    assert sorted(ranks) == list(range(len(ranks)))
-    assert all(unrank_combination(rank, length) == chosen for rank, chosen in ranks.items())
 
 
 @pytest.mark.parametrize("name", variant_names())
@@ -72,43 +61,6 @@ def test_random_ranks_of_every_variant(name: str, data: st.DataObject) -> None:
     tier, within = index.rank_in_tier(position)
     assert (tier.attackers, tier.defenders) == position.material
     assert index.unrank_in_tier(tier.attackers, tier.defenders, within, side) == position
-
-
-@pytest.mark.parametrize("name", variant_names())
-def test_the_first_and_the_last(name: str) -> None:
-    index = PlacementIndex(load_variant(name))
-    for rank in (0, index.size - 1):
-        assert index.rank(index.unrank(rank, "w")) == rank
-    for rank in (-1, index.size):
-        with pytest.raises(InputError, match="has the ranks 0 to"):
-            index.unrank(rank, "w")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("2b2/5/b3b/5/2b2 w", "has 0 kings"),
-        ("2b2/2K2/b1K1b/5/2b2 w", "has 2 kings"),
-        ("1K3/5/b3b/5/2b2 b", "the king on b5 is in no undecided placement"),
-        ("2b2/5/b1b1K/5/5 w", "an attacker on c3"),
-        ("5/5/2K2/5/5 b", "have 1 to 4 attackers"),
-        ("2b2/1w3/b1K1b/5/2b2 w", "have 1 to 4 attackers and up to 0 defenders"),
-    ],
-)
-def test_what_is_not_counted_is_refused(text: str, words: str) -> None:
-    index = PlacementIndex(load_variant("ashton-5-4v0"))
-    with pytest.raises(InputError, match=words):
-        index.rank(Position.parse(text, 5))
-
-
-def test_no_such_tier() -> None:
-    index = PlacementIndex(load_variant("ashton-5-4v0"))
-    with pytest.raises(InputError, match="no such tier"):
-        index.unrank_in_tier(5, 0, 0, "w")
-    with pytest.raises(InputError, match="has the ranks 0 to"):
-        index.unrank_in_tier(1, 0, 10**9, "w")
-    with pytest.raises(InputError, match="of size 9"):
-        index.rank(Position.parse("9/9/9/9/4K4/9/9/9/4b4 w", 9))
 
 
 def test_from_the_shell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """A game in the terminal, its lines piped in."""
 
 import io
-import json
 import re
 from pathlib import Path
 
@@ -38,13 +37,6 @@ def test_the_board_is_drawn_after_each_move(play) -> None:
     assert "white> e4-f4" in out
     assert "black to move, ashton" in out
     assert "ashton after 2 plies: 3bbb3/" in out
-
-
-@pytest.mark.parametrize("side", ["white", "black"])
-def test_a_person_plays_either_side(side: str, play) -> None:
-    other = "black" if side == "white" else "white"
-    _, out, _ = play("quit" if side == "black" else "e4-f4|quit", "--side", side, "--player", "random")
-    assert f"random ({other}) plays " in out
 
 
 WRONG = {
@@ -112,31 +104,6 @@ def test_hints_judgements_and_table_values(play) -> None:
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
     assert "no tablebase of ashton-5-4v4 ships" in out
-
-
-def test_a_game_to_its_end(play) -> None:
-    _, out, err = play("c3-b3|c1-b1|b3-b5|moves|board|quit", "--side", "both", "-v", "ashton-5-4v0")
-    assert err == ""
-    assert "white wins (king escaped)" in out
-    assert "over> moves\nthe game is over" in out
-
-
-def test_json_is_one_object(play) -> None:
-    code, out, err = play("e4-f4|foo|resign", "--side", "both", "--json")
-    assert (code, err) == (0, "")
-    body = json.loads(out)
-    expected = {"variant": "ashton", "result": "white", "termination": "resigned", "moves": ["e4-f4"], "side": "both"}
-    assert body.items() >= expected.items()
-    _, out, _ = play("quit", "--json")
-    assert json.loads(out)["result"] is None
-
-
-def test_lines_without_end_and_bytes_that_are_no_text(play, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    code, _, err = play("x" * 20_000)
-    assert (code, err.count("\n")) == (2, 1)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
-    assert run(["play"]) == 2
-    assert "not a UTF-8 text" in capsys.readouterr().err
 
 
 def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

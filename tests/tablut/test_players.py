@@ -13,14 +13,12 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.notation import square_name
 from tablut.play.arena.plan import contestant
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
-from tablut.play.players.kernels.scoring import FIRST, path_tables
 from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
 from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
-from tablut.play.players.simple import MoveScores
+from tablut.play.players.simple import FIRST, MoveScores, path_tables
 from tablut.play.search import SearchLimits
 from tablut.position import Move
 from tablut.variants import load_variant, shipped_variants, variant_names
@@ -30,31 +28,24 @@ from tests.twins.kernels import find_path
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
 @pytest.mark.parametrize("name", player_names())
-def test_every_player_plays_every_variant(variant, name):
-    player = make_player(name, variant, PlayerOptions(hash_mib=1))
-    board = Board(variant)
-    for _ in range(6):
-        if board.outcome() is not None:
-            break
-        before = board.copy()
-        choice = player.choose(board, SearchLimits(nodes=300))
-        assert (board, board.move_stack) == (before, before.move_stack)
-        assert choice.move in board.legal_moves
-        assert choice.pv[0] == choice.move
-        for move in choice.pv:
-            before.push(move)  # a line of legal moves
-        board.push(choice.move)
-
-
-def test_the_random_player_is_its_seed():
-    board = Board("ashton")
-    games = []
-    for seed in (1, 1, 2):
-        player = make_player("random", board.variant, PlayerOptions(seed=seed))
-        games.append([player.choose(board, SearchLimits(nodes=1)).move for _ in range(10)])
-    assert games[0] == games[1] != games[2]
+def test_every_player_plays_every_variant(name):
+    for variant in shipped_variants():
+        player, board = make_player(name, variant, PlayerOptions(hash_mib=1)), Board(variant)
+        while board.outcome() is None and board.ply < 4:
+            before = board.copy()
+            choice = player.choose(board, SearchLimits(nodes=300))
+            assert (board, board.move_stack) == (before, before.move_stack)
+            assert choice.nodes <= 300 + 8
+            assert choice.pv[0] == choice.move
+            for move in choice.pv:
+                before.push(move)  # a line of legal moves
+            board.push(choice.move)
+    over = Board("ashton-5-4v0")
+    for move in ("c3-b3", "c5-d5", "b3-b5"):
+        over.push(move)
+    with pytest.raises(InputError, match="the game is over"):
+        make_player(name, over.variant, PlayerOptions(hash_mib=1)).choose(over, ONE)
 
 
 def test_the_command_follows_the_game(capsys: Captured):
@@ -98,19 +89,6 @@ def test_greedy_captures_rather_than_win() -> None:
     assert chosen("greedy", CAPTURE_OR_WIN) == {"f2-e2"}
 
 
-def test_greedy_does_not_prefer_the_king() -> None:
-    position = "9/9/9/3b3b1/9/9/1bw2bK2/9/9 b"  # black can capture the king or a defender
-    found = chosen("greedy", position, seeds=40)
-    outcomes = Counter()
-    for move in found:
-        board = Board("mcgill", position)
-        board.push(move)
-        outcome = board.outcome()
-        outcomes["king" if outcome else "soldier"] += 1
-        assert outcome or board.captured(), move
-    assert set(outcomes) == {"king", "soldier"}
-
-
 def test_greedy_runs_for_the_nearest_corner() -> None:
     assert chosen("greedy", "9/9/9/9/9/9/2K6/9/6b2 w") == {"c3-a3", "c3-c1", "c3-c9", "c3-i3"}
     # Black has no king: without a capture, anything goes.
@@ -119,26 +97,24 @@ def test_greedy_runs_for_the_nearest_corner() -> None:
     assert len(chosen("greedy", "9/4b4/9/9/b8/9/K8/w8/9 w", seeds=20)) > 3
 
 
-@pytest.mark.parametrize("name", variant_names())
-def test_greedy_captures_when_it_can(name: str) -> None:
-    variant = load_variant(name)
+def test_greedy_captures_when_it_can() -> None:
     random, captures = Random(2), 0
-    for seed in range(12 if variant.size < 9 else 3):
+    for variant, seed in product(shipped_variants(), range(2)):
         board = Board(variant)
         player = make_player("greedy", variant, PlayerOptions(seed=seed))
-        while board.outcome() is None and board.ply < 40:
+        while board.outcome() is None and board.ply < 30:
+            if board.ply % 2 == 0:
+                board.push(random.choice(list(board.legal_moves)))
+                continue
             could = False
             for move in list(board.legal_moves):
                 board.push(move)
                 could = could or bool(board.captured()) or board.captured_king() is not None
                 board.pop()
-            choice = player.choose(board, ONE).move if board.ply % 2 else random.choice(list(board.legal_moves))
-            by_player = board.ply % 2 == 1
-            board.push(choice)
-            if by_player and could:
-                captures += 1
-                assert board.captured() or board.captured_king() is not None
-    assert captures > 0
+            board.push(player.choose(board, ONE).move)
+            assert not could or board.captured() or board.captured_king() is not None
+            captures += could
+    assert captures > 20
 
 
 # -- victory paths, section III-A ----------------------------------------------------------
@@ -170,34 +146,6 @@ FIGURE_7 = "9/b8/9/8K/8b/9/9/9/4b4 b"
 )
 def test_figures_5_to_7(position: str, expected: bool) -> None:
     assert on_path(position) is expected
-
-
-def test_figure_7_played_out() -> None:
-    """'Able to move forward and capture the piece by sandwiching it between the corner square and himself.'"""
-    board = Board("mcgill", FIGURE_7)
-    board.push("a8-i8")
-    board.push("i6-i7")
-    assert [square_name(square, 9) for square in board.captured()] == ["i8"]
-    replies = 0
-    for reply in list(board.legal_moves):
-        board.push(reply)
-        assert board.outcome() is None
-        board.push("i7-i9")
-        assert board.outcome().winner == "white"
-        board.pop()
-        board.pop()
-        replies += 1
-    assert replies > 20
-
-
-def test_five_plies_ahead() -> None:
-    """'Clear paths to victory up to five total moves ahead': the king goes to figure 7's square at once."""
-    position = "9/b8/9/5K3/8b/9/9/9/4b4 w"
-    assert "f6-i6" in chosen("heuristic", position, seeds=30)
-    for move in chosen("heuristic", position, seeds=30):
-        board = Board("mcgill", position)
-        board.push(move)
-        assert on_path(board.text), move
 
 
 # -- scores, section III-B -----------------------------------------------------------------
@@ -251,18 +199,6 @@ def test_expanded_definitions_make_black_forget_to_capture() -> None:
     assert chosen("mcts-improved", position, limits=many) == {"h6-h3"}
 
 
-def test_black_loses_with_expanded_definitions_as_in_table_iv() -> None:
-    lost = 0
-    for seed in range(6):
-        board = Board("mcgill")
-        black = make_player("mcts-expanded", "mcgill", PlayerOptions(seed, hash_mib=4))
-        white = make_player("greedy", "mcgill", PlayerOptions(seed + 100))
-        while board.outcome() is None:
-            board.push((black if board.turn == "black" else white).choose(board, SearchLimits(playouts=400)).move)
-        lost += board.outcome().winner == "white"
-    assert lost >= 5
-
-
 def test_the_filter_lets_only_the_best_moves_through() -> None:
     board = Board("mcgill")
     player = FilteredPlayer(board.variant, PlayerOptions(seed=1, hash_mib=1))
@@ -272,16 +208,6 @@ def test_the_filter_lets_only_the_best_moves_through() -> None:
         assert choice.move in best
         assert choice.playouts == (200 if len(best) > 1 else 0)
         board.push(choice.move)
-
-
-def test_what_was_learnt_is_kept_only_by_the_last_one() -> None:
-    board = Board("mcgill")
-    moves = list(board.legal_moves)
-    for keep, visits in (("no", 300), ("yes", 600)):
-        player = MonteCarloPlayer(board.variant, PlayerOptions(1, 1, settings=(("keep", keep),)))
-        for _ in range(2):
-            found = player.statistics(board, moves, SearchLimits(playouts=300))
-        assert visits <= sum(row.visits for row in found) <= visits + 20
 
 
 def test_a_full_memory_is_no_end() -> None:
@@ -306,18 +232,10 @@ def test_payoff_prefers_a_win_to_everything() -> None:
     assert board.outcome().winner == "white"
 
 
-def test_minimax3_looks_three_plies_ahead_and_no_further() -> None:
-    board = Board("berkeley")
-    choice = make_player("minimax3", "berkeley").choose(board, SearchLimits(nodes=10_000_000))
-    assert choice.depth == 3
-    shallow = make_player("minimax3", "berkeley", PlayerOptions(settings=(("depth", "1"),)))
-    assert shallow.choose(board, SearchLimits(nodes=10_000_000)).nodes == len(board.legal_moves)
-
-
 # -- all of them ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", ["random", *SOURCES])
 def test_a_seed_and_a_budget_make_a_game(name: str) -> None:
     kinds = [SearchLimits(nodes=600)] + ([SearchLimits(playouts=60)] if name in MONTE_CARLO else [])
     for limits in kinds:
@@ -330,12 +248,6 @@ def test_a_seed_and_a_budget_make_a_game(name: str) -> None:
             games.append(board.move_stack)
         assert games[0] == games[1]
         assert (games[0] == games[2]) == (name in ("payoff", "minimax3"))
-
-
-@pytest.mark.parametrize("name", [*MONTE_CARLO, "payoff", "minimax3"])
-def test_nodes_are_kept(name: str) -> None:
-    player = make_player(name, "ashton", PlayerOptions(hash_mib=1))
-    assert 0 < player.choose(Board("ashton"), SearchLimits(nodes=500)).nodes <= 500 + 8
 
 
 def play(name: str, variant, seed: int, plies: int, limits: SearchLimits) -> Board:
@@ -359,17 +271,6 @@ def test_a_thousand_games_without_an_illegal_move() -> None:
             ended[name] += board.outcome() is not None
     assert len(SOURCES) * len(variant_names()) * 10 >= 1000
     assert all(ended[name] > 50 for name in SOURCES), ended
-
-
-def test_sources_beat_random_moves() -> None:
-    """Table I for greedy, and more so for the others; two games a side are enough to see that."""
-    for name in ("greedy", "heuristic", "mcts-heuristic", "payoff"):
-        won = 0
-        for seed in range(4):
-            board = play(name, "mcgill", seed, 200, SearchLimits(nodes=4000))
-            mine = "black" if seed % 2 == 0 else "white"
-            won += board.outcome() is not None and board.outcome().winner == mine
-        assert won >= 3, name
 
 
 def test_a_match_names_their_budgets_and_options() -> None:
@@ -403,12 +304,3 @@ def test_the_players_page_names_every_player_with_its_options() -> None:
 
 
 # -- players of others ---------------------------------------------------------------------
-
-
-def test_players_refuse_games_that_are_over() -> None:
-    board = Board("ashton-5-4v0", "5/5/5/bK3/1b3 w")
-    while board.outcome() is None:
-        board.push(next(iter(board.legal_moves)))
-    for name in SOURCES:
-        with pytest.raises(InputError, match="the game is over"):
-            make_player(name, "ashton-5-4v0", PlayerOptions(hash_mib=1)).choose(board, ONE)

@@ -14,10 +14,9 @@ from tablut.engine.attacks import NO_MOVE
 from tablut.engine.jit import kernel, pointer
 from tablut.engine.tables import split_mix
 from tablut.play.players import PlayerOptions
-from tablut.play.players.kernels import minimax as at
-from tablut.play.players.kernels.playouts import next_random, random_below
-from tablut.play.players.kernels.scoring import FIRST, new_scheme, path_tables, score_moves
-from tablut.play.players.montecarlo import MonteCarloPlayer
+from tablut.play.players import minimax as at
+from tablut.play.players.montecarlo import MonteCarloPlayer, next_random, random_below
+from tablut.play.players.simple import FIRST, new_scheme, path_tables, score_moves
 from tablut.play.search import SearchLimits
 from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher

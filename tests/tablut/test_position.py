@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symmetry import dihedral
 from tablut.errors import InputError
-from tablut.notation import diagram_cells, parse_square, position_text, square_name
+from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position
 
 SIZES = [3, 5, 7, 9, 11]
-START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 
 
 @st.composite
@@ -28,13 +26,6 @@ def test_both_texts_round_trip(position: Position) -> None:
     assert Position.parse(position.grid(), position.size) == position
 
 
-def test_the_start_of_tablut() -> None:
-    position = Position.parse(START, 9)
-    assert str(position) == START
-    assert position.cells.index("K") == 40
-    assert position.material == (16, 8)
-
-
 def test_an_asymmetric_position_cell_by_cell() -> None:
     position = Position.parse("b4/4w/1K3/5/2b2 b", 5)
     assert {cell: piece for cell, piece in enumerate(position.cells) if piece != "."} == {
@@ -43,27 +34,6 @@ def test_an_asymmetric_position_cell_by_cell() -> None:
         11: "K",  # b3
         2: "b",  # c1
     }
-
-
-def test_runs_of_two_digits() -> None:
-    text = "10b/11/11/11/11/5K5/11/11/11/11/w10 w"
-    assert str(Position.parse(text, 11)) == text
-
-
-def test_further_fields_are_kept() -> None:
-    text = f"{START} ply=12 note=a=b"
-    position = Position.parse(text, 9)
-    assert position.fields == {"ply": "12", "note": "a=b"}
-    assert str(position) == text
-    assert str(position.transformed(dihedral(9)[3])).endswith(" w ply=12 note=a=b")
-
-
-@given(positions(), st.integers(0, 7), st.integers(0, 7))
-def test_transformations_compose(position: Position, first: int, second: int) -> None:
-    group = dihedral(position.size)
-    table = tuple(group[second].table[cell] for cell in group[first].table)
-    (both,) = [g for g in group if g.table == table]
-    assert position.transformed(group[first]).transformed(group[second]) == position.transformed(both)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -87,11 +57,6 @@ def test_a_plain_move_names_no_captures() -> None:
         Move.parse("e4-e7xe8", 9)
 
 
-def test_a_moves_image() -> None:
-    quarter = dihedral(9)[1]
-    assert str(Move.parse("a1-a3", 9).transformed(quarter)) == "i1-g1"
-
-
 # -- squares and positions as text, over all squares of all boards -----------------------
 
 
@@ -109,13 +74,3 @@ def test_square_names_round_trip_over_all_squares(size: int) -> None:
 def test_numbers_of_no_square_are_refused(square: int) -> None:
     with pytest.raises(ValueError, match="no square number"):
         square_name(square, 9)
-
-
-def test_a_diagram_is_read_from_the_bottom_left() -> None:
-    rows = ("b.", "wK")
-    assert diagram_cells(rows) == "wKb."
-
-
-def test_runs_of_ten_and_more_are_written_with_two_digits() -> None:
-    rows = ["." * 11] * 10 + ["." * 10 + "K"]
-    assert position_text(rows, "b") == "11/" * 10 + "10K b"

@@ -58,8 +58,6 @@ unrank «1e5»
 unrank 947889249256532407079664255 => ranks 0 to
 perft «-d» 0 => tablut perft --help
 perft «--applied» --divide
-perft --cache 1 --threads 2 => one thread
-perft «--cache» 99999999
 perft --corpus «nosuchfile»
 perft «--corpus» file --divide
 probe «s3://tables/ashton-5» => rsync

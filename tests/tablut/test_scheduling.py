@@ -3,15 +3,12 @@
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from tablut.errors import InputError, MachineError
 from tablut.running import scheduling
@@ -54,15 +51,6 @@ def test_a_malformed_address_is_bad_input(address: str) -> None:
         pass
 
 
-@given(st.text(max_size=30))
-def test_any_text_is_refused_in_one_line(address: str) -> None:
-    # Short of host and port nothing is connected to.
-    assume(not scheduling._is_address(address))
-    with pytest.raises(InputError) as caught, open_scheduler(1, address):
-        pass
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])
 def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(scheduling, "_PATIENCE", 0.5)
@@ -81,14 +69,6 @@ def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.Mon
             pass
     assert caught.value.exit_code == 74
     assert "\n" not in str(caught.value)
-
-
-def test_without_an_address_tasks_run_here() -> None:
-    with open_scheduler(2, None) as found:
-        assert isinstance(found, LocalScheduler)
-        assert found.run(lambda task: {"pid": os.getpid(), "task": task}, [1, 2], lambda answer: None) == [
-            {"pid": os.getpid(), "task": task} for task in (1, 2)
-        ]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -148,12 +128,3 @@ def test_an_interrupt_is_heard_while_a_task_runs() -> None:
     assert not ended
     release.set()
     assert begun == [0]
-
-
-def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError) as caught, open_scheduler(1, "tcp://127.0.0.1:8786"):
-        pass
-    assert str(caught.value).splitlines() == [
-        "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
-    ]

@@ -1,14 +1,12 @@
 """Limits of a search: time kept under load, nodes repeatable, stopping, and what is refused."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import Verdict, verdict_of
-from tablut.play.search import state as at
 from tablut.play.search import tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK
@@ -16,7 +14,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import empty_table
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
-from tests.support.waiting import PATIENCE, stopping
+from tests.support.waiting import stopping
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +36,6 @@ def test_a_machine_that_begins_late_still_moves_on_thought():
         assert searcher.search(played, SearchLimits(nodes=20_000)).score < 5000
 
 
-def test_no_entry_outlives_its_generation():
-    """After 255 searches numbers come again: by then each part of the table has been emptied, a bit in each search."""
-    board = Board("ashton-5-4v0")
-    searcher = Searcher(board.variant, hash_mib=1)
-    sizes = []
-    for _ in range(2):
-        searcher._state.table[:] = 1
-        for _ in range(255):
-            before = int((searcher._state.table == 1).sum())
-            searcher._prepare(searcher.root(board))
-            sizes.append(before - int((searcher._state.table == 1).sum()))
-        assert not searcher._state.table.any()
-    assert max(sizes) <= len(searcher._state.table) // 255 + 8
-    assert 1 <= searcher._generation <= 255
-
-
 def test_a_node_limit_is_kept_and_repeatable():
     board = Board("mcgill")
     answers = []
@@ -65,26 +47,6 @@ def test_a_node_limit_is_kept_and_repeatable():
             assert found.move in board.legal_moves
             answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
     assert answers[:3] == answers[3:]
-
-
-def test_the_only_move_takes_no_time(ashton):
-    """One iteration is enough for it; of two moves, the same time is used to choose."""
-    board, limits = Board("ashton"), SearchLimits(movetime=PATIENCE, nodes=20_000)
-    moves = list(board.legal_moves)
-    ashton.forget()
-    alone = ashton.think(replace_moves(ashton.root(board), moves[:1]), limits)
-    assert (alone.move, alone.depth) == (moves[0], 1)
-    assert alone.nodes < 1000
-    ashton.forget()
-    two = ashton.think(replace_moves(ashton.root(board), moves[:2]), limits)
-    assert two.depth > 1
-    assert two.nodes >= 20_000
-    # Who names a depth wants it, whatever there is to choose.
-    assert ashton.think(replace_moves(ashton.root(board), moves[:1]), SearchLimits(depth=2)).depth == 2
-
-
-def replace_moves(root, moves):
-    return root._replace(moves=[move.start | move.target << 7 for move in moves])
 
 
 def test_stop_ends_a_search(ashton):
@@ -193,14 +155,3 @@ def test_a_tablebase_win_that_a_reply_can_spoil_is_not_played():
     found = Searcher(variant, hash_mib=1, prober=spoiled).search(board, SearchLimits(nodes=10))
     assert str(found.move) != "c3-c4" or found.score == TABLEBASE - 3
     assert found.mate is None  # the game before may still spoil it
-
-
-def test_the_move_limit_spoils_a_tablebase_win():
-    mcgill = load_variant("brandubh-5-4v0")
-    variant = replace(mcgill, rules=mcgill.rules.model_copy(update={"move_limit": 4, "repetition": "none"}))
-    board = Board(variant, "2b2/5/b1K1b/5/2b2 w")
-    for value, mate in ((-3, 3), (-5, None)):
-        searcher = Searcher(variant, hash_mib=1, prober=Table(variant, {}, verdict_of(value)))
-        found = searcher.search(board, SearchLimits(nodes=300))
-        assert found.mate == mate
-    assert searcher._state.counters[at.LIMIT_PLY] == 4

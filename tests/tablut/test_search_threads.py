@@ -1,11 +1,9 @@
 """Search in several threads: what they share cannot mislead, limits hold for all of them, one alone is as before."""
 
-import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError
-from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import SearchLimits, transposition
 from tablut.play.search import state as at
@@ -79,15 +76,6 @@ def test_half_of_one_entry_and_half_of_another_are_never_believed(key, others):
             assert get(table, other)[0] == 0
 
 
-@given(keys, contents, st.integers(0, 127))
-def test_a_changed_bit_makes_an_entry_foreign(key, content, bit):
-    table = empty_table(1)
-    put(table, key, *content)
-    place = 2 * int(np.nonzero(table[1::2])[0][0]) + bit // 64
-    table[place] ^= np.uint64(1 << bit % 64)
-    assert get(table, key)[0] == 0
-
-
 def test_threads_share_the_table_and_nothing_else_that_they_write():
     """Above all not the working memory of tablebases."""
     ashton = load_variant("ashton")
@@ -127,17 +115,6 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
         board.push(found.move)
     searcher._crew.wait()
     assert all(0 < counters[at.NODES] <= 5000 // 3 for counters in helpers), "no more than their share"
-
-
-def test_one_thread_is_the_same_every_time_whatever_others_did_before():
-    board = Board("ashton")
-    answers = []
-    for _ in range(2):
-        searcher = Searcher(board.variant, hash_mib=2, threads=1)
-        found = searcher.search(board, SearchLimits(nodes=20_000))
-        answers.append((found.move, found.score, found.depth, found.nodes, found.pv))
-        Searcher(board.variant, hash_mib=2, threads=4).search(board, SearchLimits(nodes=20_000))
-    assert answers[0] == answers[1]
 
 
 def helpers():
@@ -205,22 +182,6 @@ def test_a_search_ends_with_its_first_thread():
     assert searcher.search(board, SearchLimits(nodes=100)).move in board.legal_moves
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads as Linux shows them")
-def test_an_interrupt_ends_the_process_and_its_threads():
-    command = [sys.executable, "-m", "tablut", "bestmove", "--threads", "3", "--depth", "60", "--hash", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    tasks = Path(f"/proc/{process.pid}/task")
-    try:
-        eventually(lambda: len(list(tasks.iterdir())) >= 4)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        process.wait()
-    assert (process.returncode, out) == (130, "")
-
-
 # -- where threads are asked for ----------------------------------------------------------
 
 
@@ -234,10 +195,3 @@ def test_who_cannot_use_threads_says_so(name):
         return
     with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
         make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))
-
-
-def test_players_of_other_threads_play_another_match():
-    one = contestant("alphabeta@nodes=50", SearchLimits(nodes=1), PlayerOptions(hash_mib=2))
-    plan = MatchPlan(load_variant("brandubh"), one, one, games=2)
-    several = one._replace(options=one.options._replace(threads=2))
-    assert plan._replace(first=several).digest != plan.digest

@@ -49,15 +49,15 @@ def naive_value(twin, board, depth):
 @pytest.mark.parametrize(
     ("name", "depth", "cases"),
     [
-        ("ashton-5-4v0", 3, 6),
-        ("ashton-5-4v0", 4, 2),
-        ("brandubh-5-4v0", 3, 6),
+        ("ashton-5-4v0", 3, 3),
+        ("ashton-5-4v0", 4, 1),
+        ("brandubh-5-4v0", 3, 2),
         pytest.param("brandubh-5-4v0", 4, 1, marks=pytest.mark.slow),
-        ("ashton-5-4v4", 2, 6),
-        ("ashton-7-4v1", 2, 4),
-        ("leiden", 1, 3),
-        ("berkeley", 1, 3),
-        ("mcgill", 1, 3),
+        ("ashton-5-4v4", 2, 4),
+        ("ashton-7-4v1", 2, 2),
+        ("leiden", 1, 2),
+        ("berkeley", 1, 2),
+        ("mcgill", 1, 2),
     ],
 )
 def test_plain_alpha_beta_is_minimax(name, depth, cases):
@@ -97,7 +97,7 @@ def test_the_game_before_the_root_counts():
     ]
     lawless = replace(original, rules=original.rules.model_copy(update={"repetition": "none"}))
     random = Random(11)
-    games = [shuffled(lawless, random, 3 + number % 4).move_stack for number in range(16)]
+    games = [shuffled(lawless, random, 3 + number % 4).move_stack for number in range(8)]
     values = []
     for changed in rules:
         variant = replace(original, rules=original.rules.model_copy(update=changed))
@@ -179,8 +179,11 @@ class Solution:
             some_lost[children.parents[of_child == -plies]] = True
             all_won = np.zeros(len(values), dtype=bool)
             all_won[~stuck] = np.minimum.reduceat(of_child > 0, starts[~stuck])
+            known = np.count_nonzero(values)
             values = np.where((values == 0) & some_lost, plies, values)
             values = np.where((values == 0) & all_won, -plies - 1, values)
+            if np.count_nonzero(values) == known:
+                break
         return values
 
 
@@ -204,7 +207,7 @@ def test_what_search_calls_proven_is_true(name, nodes):
     solved = solution(name)
     engine, chooser = solved.engine, Searcher(solved.variant, hash_mib=1)
     proven = 0
-    rows = np.random.default_rng(nodes).choice(len(solved.words), 1500 if nodes < 1000 else 300, replace=False)
+    rows = np.random.default_rng(nodes).choice(len(solved.words), 600 if nodes < 1000 else 120, replace=False)
     for row in rows.tolist():
         board, value = solved.boards[row], int(solved.values[row])
         moves = engine.legal_moves(board).tolist()

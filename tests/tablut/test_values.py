@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tablut.engine.jit import kernel
 from tablut.indexing import tier_tables, values
@@ -75,11 +74,3 @@ def test_kernels_have_the_same_functions() -> None:
         assert found[:, number].tolist() == [function(item) for item in items.tolist()]
     assert found[:, 4].tolist() == [values.won_in(item >> 2) for item in items.tolist()]
     assert found[:, 5].tolist() == [values.lost_in(item >> 2) for item in items.tolist()]
-
-
-@pytest.mark.parametrize("limit", [None, 0, 1, 7])
-def test_a_limit_takes_what_is_longer(limit: int | None) -> None:
-    for value in range(-30, 30):
-        wdl, plies = verdict_of(value)
-        kept = wdl == "draw" or limit is None or plies <= limit
-        assert values.within_limit(value, limit) == (value if kept else 0)

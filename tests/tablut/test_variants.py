@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tablut.errors import VariantError
-from tablut.notation import square_name
-from tablut.variants import load_variant, rule_fields, shipped_variants
+from tablut.variants import load_variant, shipped_variants
 
 # name: size, attackers, defenders, first, king cells, camp cells, free cells, escapes, those in reach
 SHIPPED = {
@@ -58,34 +57,6 @@ def test_every_board_is_mapped_to_itself_by_its_symmetries(name: str) -> None:
             assert moved == set(regions.approaches[symmetry.table[escape]])
 
 
-def test_ashton_cell_by_cell() -> None:
-    variant = load_variant("ashton")
-    names = variant.regions.named()
-    assert variant.start_position == "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
-    assert names["castle"] == ["e5"]
-    assert names["camp D"] == ["d1", "e1", "f1", "e2"]
-    assert " ".join(names["escapes"]) == "b1 c1 g1 h1 a2 i2 a3 i3 a7 i7 a8 i8 b9 c9 g9 h9"
-    assert not {"a1", "b2"} <= set(names["king"])
-    assert "b2" in names["king"]
-
-
-def test_a_king_comes_to_an_escape_over_one_neighbour_or_two() -> None:
-    def ways(name: str, square: str) -> list[list[str]]:
-        variant = load_variant(name)
-        cells = {square_name(cell, variant.size): way for cell, way in variant.regions.approaches.items()}
-        return [sorted(square_name(cell, variant.size) for cell in way) for way in cells[square]]
-
-    assert ways("ashton", "b1") == [["b2"]]
-    assert ways("mcgill", "a1") == [["a2"], ["b1"]]
-    assert ways("leiden", "e1") == [["e2"]]
-
-
-def test_what_sets_bologna_apart_from_ashton() -> None:
-    ashton, bologna = ({f.name: f.value for f in rule_fields(load_variant(n).rules)} for n in ("ashton", "bologna"))
-    assert {name for name in ashton if ashton[name] != bologna[name]} == {"camps.shelter", "camps.inert"}
-    assert bologna["camps.inert"] == ["e1", "a5", "i5", "e9"]
-
-
 def test_variants_are_values() -> None:
     variant = load_variant("ashton")
     assert variant.regions.castle == 40  # derived things do not stay in the pickle
@@ -112,19 +83,6 @@ def test_a_users_file_works_by_path(tmp_path: Path) -> None:
     variant = load_variant(user_file(tmp_path))
     assert variant.name == "mine"
     assert variant.same_game(load_variant("ashton"))
-
-
-def test_a_moved_camp_cell_leaves_the_symmetries_that_are_left(tmp_path: Path) -> None:
-    # f1 is a camp cell no longer, g1 is: only what keeps the other three camps and this one remains.
-    path = user_file(tmp_path, ("+**DDD**+", "+**DD*D*+"), ('...bbb...\n"""', '...bb.b..\n"""'))
-    assert [symmetry.name for symmetry in load_variant(path).symmetries] == ["identity"]
-
-
-def test_a_camp_without_a_soldier_stays_empty(tmp_path: Path) -> None:
-    path = user_file(tmp_path, ('....b....\n...bbb...\n"""', '.........\n.........\n"""'))
-    regions = load_variant(path).regions
-    assert [camp.garrison for camp in regions.camps] == [4, 4, 4, 0]
-    assert len(regions.camp_cells) == 12
 
 
 BAD = {
@@ -181,19 +139,6 @@ def test_a_wrong_file_is_refused_with_its_name_and_field(case: str, tmp_path: Pa
 def test_an_unknown_variant_is_refused(name: str, message: str) -> None:
     with pytest.raises(VariantError, match=message):
         load_variant(name)
-
-
-def test_a_file_of_another_ending_is_read_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(user_file(tmp_path, name="my-rules.toml"))
-    path.rename(tmp_path / "my-rules")
-    path.with_name("leiden").write_text("no rules")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(VariantError, match=r"variant 'my-rules': no such rule set; write './my-rules' for the file"):
-        load_variant("my-rules")
-    assert load_variant("./my-rules").name == "my-rules"
-    assert load_variant("leiden") is load_variant("LEIDEN")
-    with pytest.raises(VariantError, match="leiden"):
-        load_variant("./leiden")
 
 
 def test_a_users_file_never_has_the_name_of_another_game(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tablut.engine.jit import I64, advance, kernel, pointer
 from tablut.engine.records import flat
-from tablut.play.players.kernels.minimax import Evaluation, ended, estimate
-from tablut.play.players.kernels.scoring import PathTables, stands_on_path, victory_path
+from tablut.play.players.minimax import Evaluation, ended, estimate
+from tablut.play.players.simple import PathTables, stands_on_path, victory_path
 
 if TYPE_CHECKING:
     import numpy as np

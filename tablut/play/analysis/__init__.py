@@ -7,15 +7,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from tablut.play.analysis.game import AnalysedPly, Analyst, GameAnalysis, Insight, analyse
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "AnalysedPly": "tablut.play.analysis.game",
-            "Analyst": "tablut.play.analysis.game",
-            "GameAnalysis": "tablut.play.analysis.game",
-            "Insight": "tablut.play.analysis.game",
-            "analyse": "tablut.play.analysis.game",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["AnalysedPly", "Analyst", "GameAnalysis", "Insight", "analyse"]

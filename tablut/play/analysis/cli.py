@@ -21,7 +21,7 @@ from tablut.records.game import RECORD_BYTES
 from tablut.running.machine import check_memory
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.strip import draw_sheet
-from tablut.variants import as_variant, load_variant
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -119,7 +119,10 @@ def analyse_command(
     for written in (annotate, picture):
         if written is not None:
             check_output(Path(written))
-    rules, game = _read(record, variant)
+    game = read_record(read_bytes(record, "record", RECORD_BYTES), variant, origin=record)
+    if game.variant is None:
+        raise InputError(f"record {excerpt(record)}: names no rule set; give one with --variant")
+    rules = as_variant(game.variant)
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
     analyst = Analyst(
@@ -143,19 +146,6 @@ def analyse_command(
         else:
             write_text(Path(picture), drawing)
     return Reply(found, lambda console: _show(console, found))
-
-
-def _read(record: str, variant: str | None) -> tuple[Variant, GameRecord]:
-    """Return the rules and the game of a file, which errors name."""
-    given = None if variant is None else load_variant(variant)
-    content = read_bytes(record, "record", RECORD_BYTES)
-    try:
-        game = read_record(content, given)
-    except InputError as error:
-        raise InputError(f"record {excerpt(record)}: {str(error).removeprefix('record: ')}") from error
-    if game.variant is None:
-        raise InputError(f"record {excerpt(record)}: names no rule set; give one with --variant")
-    return as_variant(game.variant), game
 
 
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:

@@ -10,25 +10,7 @@ if TYPE_CHECKING:
     from tablut.play.arena.statistics import Sprt, Tally
     from tablut.play.arena.tournament import GameMeasures, TournamentReport, measure, play_tournament
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "Contestant": "tablut.play.arena.plan",
-            "GameMeasures": "tablut.play.arena.tournament",
-            "MatchPlan": "tablut.play.arena.plan",
-            "MatchReport": "tablut.play.arena.match",
-            "MatchSummary": "tablut.play.arena.match",
-            "Openings": "tablut.play.arena.plan",
-            "Played": "tablut.play.arena.match",
-            "Sprt": "tablut.play.arena.statistics",
-            "Tally": "tablut.play.arena.statistics",
-            "TournamentReport": "tablut.play.arena.tournament",
-            "contestant": "tablut.play.arena.plan",
-            "measure": "tablut.play.arena.tournament",
-            "play_match": "tablut.play.arena.match",
-            "play_tournament": "tablut.play.arena.tournament",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "Contestant",

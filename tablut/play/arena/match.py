@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
@@ -147,13 +147,6 @@ class MatchReport(NamedTuple):
     played: tuple[Played, ...]
     tally: Tally
     summary: MatchSummary
-
-
-class Watcher(Protocol):
-    """Somebody who is told of each game that has ended."""
-
-    def __call__(self, played: Played) -> None:
-        """Take notice of a game."""
 
 
 def play_match(

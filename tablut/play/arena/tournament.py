@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from tablut.play.arena.match import MatchReport, Played
+    from tablut.play.arena.match import Played, PlayedGame
     from tablut.play.arena.plan import Contestant, MatchPlan
     from tablut.variants import Variant
 
@@ -191,40 +188,27 @@ class Rating(NamedTuple):
 
 
 def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -> list[Rating]:
-    """Return the most likely ratings."""
-    met = sorted(points)
-    first, second = (np.array([pair[place] for pair in met], dtype=int) for place in (0, 1))
-    won = np.array([points[pair][0] for pair in met])
-    games = np.array([points[pair][1] for pair in met], dtype=float)
-
-    def _cost(strength: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        apart = strength[first] - strength[second]
-        value = float((games * np.logaddexp(0, apart) - won * apart).sum())
+    """Return the most likely ratings, by Newton's method on a concave likelihood."""
+    won, games = np.zeros((players, players)), np.zeros((players, players))
+    for (first, second), (score, count) in points.items():
+        won[first, second], won[second, first] = score, count - score
+        games[first, second] = games[second, first] = count
+    strength, step = np.zeros(players), np.ones(players)
+    while abs(step).max() > 1e-9:
         # A draw against strength 0 is half a win and half a loss.
-        value += _VIRTUAL * float((np.logaddexp(0, strength) - strength / 2).sum())
-        slope = _VIRTUAL * (expit(strength) - 0.5)
-        each = games * expit(apart) - won
-        np.add.at(slope, first, each)
-        np.subtract.at(slope, second, each)
-        return value, slope
-
-    best = minimize(_cost, np.zeros(players), jac=True, method="BFGS", options={"gtol": 1e-8}).x
-    chance = expit(best[first] - best[second])
-    weight = games * chance * (1 - chance)
-    own = expit(best)
-    information = np.diag(_VIRTUAL * own * (1 - own))
-    for one, other, value in zip(first, second, weight, strict=True):
-        information[one, one] += value
-        information[other, other] += value
-        information[one, other] -= value
-        information[other, one] -= value
+        chance, own = expit(strength[:, None] - strength), expit(strength)
+        slope = (won - games * chance).sum(axis=1) + _VIRTUAL * (0.5 - own)
+        weight = games * chance * (1 - chance)
+        information = np.diag(weight.sum(axis=1) + _VIRTUAL * own * (1 - own)) - weight
+        step = np.linalg.solve(information, slope)
+        strength += step / max(1.0, abs(step).max())
     # Elo is told against the mean of the players, whose own doubt is taken out.
     centre = np.eye(players) - 1 / players
     spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
     z = float(norm.ppf(0.975))
     return [
         Rating(_ELO * float(at), (_ELO * float(at - z * error), _ELO * float(at + z * error)))
-        for at, error in zip(best - best.mean(), spread, strict=True)
+        for at, error in zip(strength - strength.mean(), spread, strict=True)
     ]
 
 
@@ -293,29 +277,15 @@ class GameMeasures(Result):
     white_elo: float | None
 
 
-def branching_factors(variant: Variant, report: MatchReport) -> list[list[int]]:
-    """Return how many legal moves each position of each game had."""
-    factors = []
-    for one in report.played:
-        board, met = Board(variant), []
-        for move in one.game.moves:
-            met.append(board.legal_moves.count())
-            board.push(move)
-        factors.append(met)
-    return factors
-
-
-def _repeated(variant: Variant, report: MatchReport) -> list[int]:
-    """Return how many plies of each game led to a position that it had before."""
-    counts = []
-    for one in report.played:
-        board = Board(variant)
-        seen = {str(board.position)}
-        for move in one.game.moves:
-            board.push(move)
-            seen.add(str(board.position))
-        counts.append(len(one.game.moves) + 1 - len(seen))
-    return counts
+def _measured(variant: Variant, game: PlayedGame) -> tuple[list[int], int]:
+    """Return how many legal moves each position of a game had, and how many plies led to one that it had before."""
+    board = Board(variant)
+    factors, seen = [], {str(board.position)}
+    for move in game.moves:
+        factors.append(board.legal_moves.count())
+        board.push(move)
+        seen.add(str(board.position))
+    return factors, len(game.moves) + 1 - len(seen)
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
@@ -351,15 +321,13 @@ def measure(variant: Variant, report: MatchReport) -> GameMeasures:
     """
     if len(report.played) < 2:
         raise InputError("measure: expected at least two games")
-    factors = branching_factors(variant, report)
-    logs = np.array([sum(math.log10(factor) for factor in met) for met in factors])
-    lengths = np.array([len(met) for met in factors], dtype=float)
-    means = np.array([sum(met) / len(met) for met in factors if met])
+    factors, repeated = zip(*(_measured(variant, one.game) for one in report.played), strict=True)
     winners = [one.game.winner for one in report.played]
     white, black, games = winners.count("white"), winners.count("black"), len(winners)
     points = white + (games - white - black) / 2
     elo = elo_of(points / games)
-    branching = _estimated(means)
+    branching = _estimated([sum(met) / len(met) for met in factors if met])
+    lengths = [len(met) for met in factors]
     return GameMeasures(
         variant=variant.name,
         player=report.summary.a,
@@ -367,9 +335,9 @@ def measure(variant: Variant, report: MatchReport) -> GameMeasures:
         capped=sum(one.game.termination == "ply_cap" for one in report.played),
         branching=branching,
         plies=_estimated(lengths),
-        log10_tree=_estimated(logs),
-        log10_power=round(float(lengths.mean()) * math.log10(branching.mean), 4),
-        repeated=_estimated(np.array(_repeated(variant, report), dtype=float)),
+        log10_tree=_estimated([sum(map(math.log10, met)) for met in factors]),
+        log10_power=round(float(np.mean(lengths)) * math.log10(branching.mean), 4),
+        repeated=_estimated(repeated),
         white=white,
         black=black,
         draws=games - white - black,
@@ -379,7 +347,7 @@ def measure(variant: Variant, report: MatchReport) -> GameMeasures:
     )
 
 
-def _estimated(values: Sequence[float] | NDArray[np.float64]) -> Estimated:
+def _estimated(values: Sequence[float]) -> Estimated:
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
@@ -396,44 +364,23 @@ def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
     pa: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
 
-    rows = [
-        {
-            "a": report.summary.a,
-            "b": report.summary.b,
-            "game": one.number,
-            "a_is_white": one.first_is_white,
-            "winner": one.game.winner,
-            "a_points": one.points,
-            "termination": one.game.termination,
-            "plies": len(one.game.moves),
-            "white_seconds": one.game.seconds[0],
-            "black_seconds": one.game.seconds[1],
-            "white_nodes": one.game.nodes[0],
-            "black_nodes": one.game.nodes[1],
-            "fault": one.game.fault,
-            "moves": " ".join(map(str, one.game.moves)),
-        }
-        for report in reports
-        for one in report.played
-    ]
-    schema = pa.schema(
-        [
-            ("a", pa.string()),
-            ("b", pa.string()),
-            ("game", pa.int32()),
-            ("a_is_white", pa.bool_()),
-            ("winner", pa.string()),
-            ("a_points", pa.float64()),
-            ("termination", pa.string()),
-            ("plies", pa.int32()),
-            ("white_seconds", pa.float64()),
-            ("black_seconds", pa.float64()),
-            ("white_nodes", pa.int64()),
-            ("black_nodes", pa.int64()),
-            ("fault", pa.string()),
-            ("moves", pa.string()),
-        ]
-    )
+    games = [(report.summary, one, one.game) for report in reports for one in report.played]
+    columns = {
+        "a": pa.array([summary.a for summary, _, _ in games], pa.string()),
+        "b": pa.array([summary.b for summary, _, _ in games], pa.string()),
+        "game": pa.array([one.number for _, one, _ in games], pa.int32()),
+        "a_is_white": pa.array([one.first_is_white for _, one, _ in games], pa.bool_()),
+        "winner": pa.array([game.winner for _, _, game in games], pa.string()),
+        "a_points": pa.array([one.points for _, one, _ in games], pa.float64()),
+        "termination": pa.array([game.termination for _, _, game in games], pa.string()),
+        "plies": pa.array([len(game.moves) for _, _, game in games], pa.int32()),
+        "white_seconds": pa.array([game.seconds[0] for _, _, game in games], pa.float64()),
+        "black_seconds": pa.array([game.seconds[1] for _, _, game in games], pa.float64()),
+        "white_nodes": pa.array([game.nodes[0] for _, _, game in games], pa.int64()),
+        "black_nodes": pa.array([game.nodes[1] for _, _, game in games], pa.int64()),
+        "fault": pa.array([game.fault for _, _, game in games], pa.string()),
+        "moves": pa.array([" ".join(map(str, game.moves)) for _, _, game in games], pa.string()),
+    }
     content = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows, schema=schema), content, compression="zstd")
+    parquet.write_table(pa.table(columns), content, compression="zstd")
     write_bytes(path, content.getvalue())

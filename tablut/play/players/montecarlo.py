@@ -1,4 +1,4 @@
-"""The Monte Carlo players of the McGill paper, sections IV and V: one player, four sets of defaults."""
+"""The Monte Carlo players of the McGill paper, sections IV and V: one player, four sets of defaults, with kernels."""
 
 from __future__ import annotations
 
@@ -10,23 +10,339 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.play.players.kernels import playouts as at
-from tablut.play.players.kernels.budget import NODES, UNLIMITED, spending
-from tablut.play.players.kernels.scoring import path_tables
+from tablut.engine.attacks import NO_MOVE, king_capture, winner_of
+from tablut.engine.jit import I64, U64, called, inlined, kernel
+from tablut.engine.kernels import generate, key_change, make, position_key, unmake
+from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
+from tablut.engine.records import flat
+from tablut.errors import InputError
+from tablut.play.players.budget import NODES, UNLIMITED, is_spent, new_budget, spending
 from tablut.play.players.registry import Setting, read_settings
-from tablut.play.players.simple import WIN_FIRST, MoveScores
+from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_tables, victory_path
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from tablut.board import Board
+    from tablut.engine.tables import Tables
     from tablut.play.players.registry import PlayerOptions
     from tablut.position import Move
     from tablut.variants import Variant
 
+
+@inlined
+def next_random(state: NDArray[np.uint64]) -> np.uint64:
+    """Return the next output, and move the state, a pointer to one uint64, on."""
+    state[0] += U64(0x9E3779B97F4A7C15)
+    mixed = U64(state[0])
+    mixed = (mixed ^ (mixed >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> U64(27))) * U64(0x94D049BB133111EB)
+    return U64(mixed ^ (mixed >> U64(31)))
+
+
+@inlined
+def random_below(state: NDArray[np.uint64], count: int) -> int:
+    """Return an integer from 0 to below a count, of which there are fewer than 2**31."""
+    return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))
+
+
+# ------------------------------------------------------------------------------------------
+# Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled
+
+
+# A playout walks so many plies from the root. While the states that it meets are known, UCT
+# chooses the next one among all that a move leads to, any that was never seen first; the first
+# new state is remembered, and from there moves are random. The result goes to every remembered
+# state on the way, counted for the side that moved into it. A playout that ends undecided
+# counts as seen, neither won nor lost.
+#
+# There is no tree of nodes: a state is found by its Zobrist key, as the paper's section VII has
+# it, so that ways that meet share what they learn, and what was learnt can be kept for the next
+# move. When seven eighths of the places are taken, no further state is remembered.
+#
+# Repetition plays no part in a playout; the move limit ends one without a winner.
+
+
+# Places in `Tree.counters`.
+ROOT_MOVES: Final = 0
+"""Number of moves to choose from."""
+DEPTH: Final = 1
+"""Plies of a playout."""
+FROM_LEAF: Final = 2
+"""1 if they count from the first new state, 0 if from the root."""
+LOSSES_COUNT: Final = 3
+"""1 for (wins − losses)/total, 0 for wins/total."""
+NEXT_STATES: Final = 4
+"""1 for the logarithm of how often all next states were seen (figure 8), 0 for that of the state itself."""
+DEFINITIONS: Final = 5
+"""`NONE`, `AWARE` or `BLIND`."""
+LIMIT_PLY: Final = 6
+"""Plies from the root at which the game is drawn."""
+PLAYOUTS: Final = 7
+FILLED: Final = 8
+"""Places taken."""
+DEEPEST: Final = 9
+"""Plies to the deepest state remembered or met among those remembered."""
+COUNTERS: Final = 10
+
+NONE: Final = 0
+"""The rules alone end a playout."""
+AWARE: Final = 1
+"""So does a victory path with white to move, and a king that can be captured with black to move."""
+BLIND: Final = 2
+"""So do both, whoever is to move; a king that can be captured goes first."""
+
+MOST_DEPTH: Final = 512
+_BYTES_A_PLACE: Final = 28
+
+
+class Tree(NamedTuple):
+    """The memory of a Monte Carlo player; N is the size, C the cells of the board, M a power of two.
+
+    Attributes
+    ----------
+    root, board : ndarray of uint32, shape (2N + 4,)
+        The position to choose in, and that of the current playout.
+    root_moves, moves : ndarray of int32, shape (4C,)
+        The moves to choose from, and room for those of a state.
+    places : ndarray of int64, shape (4C,)
+        Where the states that they lead to are remembered.
+    keys : ndarray of uint64, shape (M,)
+        Of the states remembered; 0 where there is none.
+    visits, wins, losses : ndarray of int32, shape (M,)
+        How often a state was seen, and how those playouts ended for the side that moved into it.
+    taken : ndarray of int64, shape (M,)
+        The places taken, in their order.
+    path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
+        The places of the states on the way.
+    counters : ndarray of int64, shape (COUNTERS,)
+        Settings and results.
+    budget : ndarray of int64
+    random : ndarray of uint64, shape (1,)
+        The generator's state.
+    exploration : ndarray of float64, shape (1,)
+        The constant c of UCT.
+    """
+
+    root: NDArray[np.uint32]
+    board: NDArray[np.uint32]
+    root_moves: NDArray[np.int32]
+    moves: NDArray[np.int32]
+    places: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    visits: NDArray[np.int32]
+    wins: NDArray[np.int32]
+    losses: NDArray[np.int32]
+    taken: NDArray[np.int64]
+    path: NDArray[np.int64]
+    counters: NDArray[np.int64]
+    budget: NDArray[np.int64]
+    random: NDArray[np.uint64]
+    exploration: NDArray[np.float64]
+    mask: int
+
+
+def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
+    """Return an empty tree."""
+    if mebibytes < 1:
+        raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
+    places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
+    room = 4 * size * size
+    return Tree(
+        root=new_board(size),
+        board=new_board(size),
+        root_moves=np.zeros(room, dtype=np.int32),
+        moves=np.zeros(room, dtype=np.int32),
+        places=np.zeros(room, dtype=np.int64),
+        keys=np.zeros(places, dtype=np.uint64),
+        visits=np.zeros(places, dtype=np.int32),
+        wins=np.zeros(places, dtype=np.int32),
+        losses=np.zeros(places, dtype=np.int32),
+        taken=np.zeros(places, dtype=np.int64),
+        path=np.zeros(2 * MOST_DEPTH + 2, dtype=np.int64),
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        budget=new_budget(),
+        random=np.array([seed % (1 << 64)], dtype=np.uint64),
+        exploration=np.zeros(1, dtype=np.float64),
+        mask=places - 1,
+    )
+
+
+# -- states --------------------------------------------------------------------------------
+
+
+@inlined
+def _place_of(tree: Tree, key: np.uint64) -> int:
+    """Return where a state is remembered, or the empty place where it would be."""
+    place = I64(key >> U64(1)) & tree.mask
+    while tree.keys[place] != U64(0) and tree.keys[place] != key:
+        place = (place + 1) & tree.mask
+    return place
+
+
+@inlined
+def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
+    """Return the key after a move, never 0, which means no state."""
+    side = side_of(t, board)
+    is_king = side == 0 and start_of(move) == king_of(t, board)
+    undo, _ = make(t, board, move)
+    unmake(t, board, undo)
+    after = U64(key ^ key_change(t, side, is_king, undo))
+    return after if after != U64(0) else U64(1)
+
+
+@inlined
+def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
+    """Take an empty place for a state; return False if too few are left."""
+    filled = I64(tree.counters[FILLED])
+    if filled > tree.mask - (tree.mask >> 3):
+        return False
+    tree.keys[place] = key
+    tree.visits[place] = tree.wins[place] = tree.losses[place] = np.int32(0)
+    tree.taken[filled] = place
+    tree.counters[FILLED] = filled + 1
+    return True
+
+
+# -- a playout -----------------------------------------------------------------------------
+
+
+@called
+def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
+    """Return the number of the move that UCT chooses in a remembered state, one never seen first; O(moves)."""
+    unseen, chosen, total = I64(0), I64(0), I64(0)
+    for index in range(count):
+        next_place = _place_of(tree, _key_after(t, tree.board, key, I64(moves[index])))
+        tree.places[index] = next_place
+        if tree.keys[next_place] == U64(0):
+            unseen += 1
+            if random_below(tree.random, unseen) == 0:
+                chosen = I64(index)
+        else:
+            total += I64(tree.visits[next_place])
+    if unseen != 0:
+        return chosen
+    seen = total if tree.counters[NEXT_STATES] != 0 else I64(tree.visits[place])
+    logarithm = math.log(max(seen, I64(1)))
+    best = -1e300
+    for index in range(count):
+        value = _value(tree, tree.places[index]) + tree.exploration[0] * math.sqrt(
+            logarithm / max(tree.visits[tree.places[index]], 1)
+        )
+        if value > best:
+            best, chosen = value, I64(index)
+    return chosen
+
+
+@inlined
+def _value(tree: Tree, place: int) -> float:
+    """Return the objective of a remembered state for the side that moved into it."""
+    gained = I64(tree.wins[place]) - tree.counters[LOSSES_COUNT] * I64(tree.losses[place])
+    return gained / max(I64(tree.visits[place]), I64(1))
+
+
+@inlined
+def _defined_winner(t: Tables, paths: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
+    """Return who has won by the expanded definitions: 1 white, 2 black, 0 nobody."""
+    side = side_of(t, board)
+    blind = definitions == BLIND
+    winner = I64(0)
+    if (side == 1 or blind) and king_capture(t, board) != NO_MOVE:
+        winner = I64(2)
+    if (side == 0 or blind) and winner == 0 and victory_path(t, paths, board) != NO_MOVE:
+        winner = I64(1)
+    return winner
+
+
+@called
+def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> None:
+    board, counters = tree.board, tree.counters
+    for item in range(board_items(t.size)):
+        board[item] = tree.root[item]
+    first_side = side_of(t, board)
+    key = U64(root_key)
+    place = _place_of(tree, key)
+    known = tree.keys[place] != U64(0) or _remember(tree, place, key)
+    length, ply, left, winner = I64(0), I64(0), I64(counters[DEPTH]), I64(0)
+    if known:
+        tree.path[0], length = place, I64(1)
+    while left > 0 and winner == 0 and ply < counters[LIMIT_PLY]:
+        if ply == 0:
+            moves, count = tree.root_moves, I64(counters[ROOT_MOVES])
+        else:
+            moves = tree.moves
+            count = generate(t, board, moves)
+        side = side_of(t, board)
+        if count == 0:
+            winner = I64(2) - side
+            break
+        index = _by_uct(t, tree, key, place, moves, count) if known else random_below(tree.random, count)
+        move = I64(moves[index])
+        if known:
+            key = _key_after(t, board, key, move)
+            place = _place_of(tree, key)
+        _, outcome = make(t, board, move)
+        ply, left = ply + 1, left - 1
+        tree.budget[NODES] += 1
+        if known:
+            known = tree.keys[place] != U64(0)
+            if known or _remember(tree, place, key):
+                tree.path[length] = place
+                length += 1
+                counters[DEEPEST] = max(counters[DEEPEST], ply)
+            if not known and counters[FROM_LEAF] != 0:
+                left = I64(counters[DEPTH])
+        if outcome != UNDECIDED:
+            winner = I64(1) + winner_of(outcome)
+        elif counters[DEFINITIONS] != NONE:
+            winner = _defined_winner(t, paths, board, I64(counters[DEFINITIONS]))
+        known = known and length < MOST_DEPTH
+    # What stands at an even place was moved into by the other side than the first one.
+    for index in range(length):
+        entered, mover = tree.path[index], first_side ^ (index & 1) ^ 1
+        tree.visits[entered] += np.int32(1)
+        if winner == mover + 1:
+            tree.wins[entered] += np.int32(1)
+        elif winner != 0:
+            tree.losses[entered] += np.int32(1)
+
+
+@kernel
+def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
+    """Make playouts until there are so many or the budget is spent."""
+    t, p, s = flat(tables), flat(paths), flat(tree)
+    key = position_key(t, s.root)
+    if key == U64(0):
+        key = U64(1)
+    while s.counters[PLAYOUTS] < most and not is_spent(s.budget):
+        _playout(t, p, s, key)
+        s.counters[PLAYOUTS] += 1
+
+
+@kernel
+def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
+    """Write what is remembered of the states that the moves to choose from lead to."""
+    t, s = flat(tables), flat(tree)
+    key = position_key(t, s.root)
+    if key == U64(0):
+        key = U64(1)
+    for index in range(len(statistics)):
+        place = _place_of(s, _key_after(t, s.root, key, I64(s.root_moves[index])))
+        known = s.keys[place] != U64(0)
+        statistics[index, 0] = I64(s.visits[place]) if known else I64(0)
+        statistics[index, 1] = I64(s.wins[place]) if known else I64(0)
+        statistics[index, 2] = I64(s.losses[place]) if known else I64(0)
+
+
+# -- the Monte Carlo players of the McGill paper, sections IV and V: one player, four sets of defaults
+
+
 SETTINGS: Final[Mapping[str, Setting]] = {
-    "depth": Setting(8, least=1, most=at.MOST_DEPTH),
+    "depth": Setting(8, least=1, most=MOST_DEPTH),
     "from": Setting("root", ("root", "leaf")),
     "c": Setting(math.sqrt(2), least=0, most=1000),
     "objective": Setting("wins", ("wins", "net")),
@@ -57,7 +373,6 @@ class MonteCarloPlayer:
     Chosen where the paper leaves it open, each with its alternative as an option: the steps
     count from the root (``from=leaf``: from the first new state); the move of the highest objective
     is played, among equals one of the most visits, then any; a simulation that ends undecided adds
-    to the total alone; one new state a simulation is remembered (`tablut.play.players.kernels.playouts`).
     What was learnt is forgotten between moves (``keep=yes``: it is not). A single move is played at once.
     """
 
@@ -71,7 +386,7 @@ class MonteCarloPlayer:
         self._engine = engine_for(variant)
         self._paths = path_tables(variant)
         self._random = Random(options.seed)
-        self._tree = at.new_tree(variant.size, options.hash_mib, options.seed)
+        self._tree = new_tree(variant.size, options.hash_mib, options.seed)
         self._tree.exploration[0] = self.settings["c"]
         self._scores: MoveScores | None = None
         if self.settings["filter"] == "yes":
@@ -84,16 +399,16 @@ class MonteCarloPlayer:
         if moves := self._engine.legal_moves(array).tolist():
             self._prepare(array, moves, plies_left=None)
             with spending(self._tree.budget, SearchLimits(), time.perf_counter()):
-                at.run_playouts(self._engine.tables, self._paths, self._tree, 1)
-            at.root_statistics(self._engine.tables, self._tree, np.zeros((1, 3), dtype=np.int64))
+                run_playouts(self._engine.tables, self._paths, self._tree, 1)
+            root_statistics(self._engine.tables, self._tree, np.zeros((1, 3), dtype=np.int64))
         self.forget()
         self._tree.random[0] = seed % (1 << 64)
 
     def forget(self) -> None:
         """Forget all states."""
         tree = self._tree
-        tree.keys[tree.taken[: tree.counters[at.FILLED]]] = 0
-        tree.counters[at.FILLED] = 0
+        tree.keys[tree.taken[: tree.counters[FILLED]]] = 0
+        tree.counters[FILLED] = 0
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the move of the highest objective after as many playouts as the limits allow."""
@@ -111,10 +426,10 @@ class MonteCarloPlayer:
             chosen.move,
             score=_centi_logits(chosen),
             mate=None,
-            depth=int(counters[at.DEEPEST]),
+            depth=int(counters[DEEPEST]),
             nodes=int(self._tree.budget[NODES]),
             pv=(chosen.move,),
-            playouts=int(counters[at.PLAYOUTS]),
+            playouts=int(counters[PLAYOUTS]),
         )
 
     def statistics(
@@ -127,28 +442,28 @@ class MonteCarloPlayer:
         self._prepare(array, [move.code for move in moves], None if limit is None else limit - board.ply)
         most = UNLIMITED if limits.playouts is None else limits.playouts
         with spending(tree.budget, limits, time.perf_counter() if began is None else began):
-            at.run_playouts(self._engine.tables, self._paths, tree, most)
+            run_playouts(self._engine.tables, self._paths, tree, most)
         found = np.zeros((len(moves), 3), dtype=np.int64)
-        at.root_statistics(self._engine.tables, tree, found)
+        root_statistics(self._engine.tables, tree, found)
         return [MoveStatistics(move, *map(int, row)) for move, row in zip(moves, found, strict=True)]
 
     def _prepare(self, array: np.ndarray, codes: list[int], plies_left: int | None) -> None:
         tree, counters, settings = self._tree, self._tree.counters, self.settings
-        if settings["keep"] == "no" or 2 * counters[at.FILLED] > len(tree.keys):
+        if settings["keep"] == "no" or 2 * counters[FILLED] > len(tree.keys):
             self.forget()
         side = "black" if self._engine.cells(array)[1] == "b" else "white"
         tree.root[:] = array
         tree.root_moves[: len(codes)] = codes
-        counters[at.ROOT_MOVES] = len(codes)
-        counters[at.DEPTH] = settings["depth"]
-        counters[at.FROM_LEAF] = settings["from"] == "leaf"
-        counters[at.LOSSES_COUNT] = settings["objective"] == "net"
-        counters[at.NEXT_STATES] = settings["uct"] == "next"
-        counters[at.DEFINITIONS] = at.NONE
+        counters[ROOT_MOVES] = len(codes)
+        counters[DEPTH] = settings["depth"]
+        counters[FROM_LEAF] = settings["from"] == "leaf"
+        counters[LOSSES_COUNT] = settings["objective"] == "net"
+        counters[NEXT_STATES] = settings["uct"] == "next"
+        counters[DEFINITIONS] = NONE
         if settings["expanded"] in ("both", side):
-            counters[at.DEFINITIONS] = at.BLIND if settings["turn"] == "blind" else at.AWARE
-        counters[at.LIMIT_PLY] = UNLIMITED if plies_left is None else plies_left
-        counters[[at.PLAYOUTS, at.DEEPEST]] = 0
+            counters[DEFINITIONS] = BLIND if settings["turn"] == "blind" else AWARE
+        counters[LIMIT_PLY] = UNLIMITED if plies_left is None else plies_left
+        counters[[PLAYOUTS, DEEPEST]] = 0
 
     def _chosen(self, found: Sequence[MoveStatistics]) -> MoveStatistics:
         losses_count = self.settings["objective"] == "net"

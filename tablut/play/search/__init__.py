@@ -11,6 +11,6 @@ from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
 if TYPE_CHECKING:
     from tablut.play.search.searcher import Searcher
 else:
-    __getattr__, __dir__ = lazy_exports(__name__, {"Searcher": "tablut.play.search.searcher"})
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["MATE", "PROVEN", "SearchLimits", "Searcher", "mate_in"]
