@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
 
+from counting.paper import Subspace, SubspaceSum
 from counting.spaces import FINAL
-from counting.subspaces import Subspace, SubspaceSum
 from tablut.notation import square_name
 from tablut.results import Result, scientific
 from tablut.variants.model import DIRECTIONS, ray

@@ -109,7 +109,7 @@ def census_command(
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
     from counting.census.counted import CountWish
-    from counting.census.run import census
+    from counting.census.report import census
     from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:

@@ -22,7 +22,7 @@ from counting.reachable.certificates import (
     write_file,
 )
 from counting.reachable.drawing import GENERATOR
-from counting.reachable.stages import counted_family
+from counting.reachable.games import counted_family
 from tablut.store.files import child
 from tablut.store.folders import Kind, commit
 from tablut.store.records import (

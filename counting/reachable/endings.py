@@ -14,9 +14,8 @@ import numpy as np
 
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
 from counting.reachable.drawing import draw_number
-from counting.reachable.games import EFFORTS, backward_tree, finder_for
+from counting.reachable.games import EFFORTS, backward_tree, finder_for, pocket
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import make, unmake

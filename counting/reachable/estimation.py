@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counting.reachable.certificates import PositionCertificate, Space, write_file
-from counting.reachable.checker import Checker
+from counting.reachable.checker import LEMMAS, Checker
 from counting.reachable.chunks import (
     KIND,
     Chunk,
@@ -30,9 +30,8 @@ from counting.reachable.chunks import (
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.endings import EXCLUSIONS, ending_index, settle_endings
+from counting.reachable.games import count_lemmas, counted_family, settle_samples
 from counting.reachable.lemmas import LAST_MOVE
-from counting.reachable.plain import LEMMAS
-from counting.reachable.stages import count_lemmas, counted_family, settle_samples
 from counting.spaces import FINAL, fixed_material, spaces
 from symmetry import count_orbits
 from tablut.engine import engine_for

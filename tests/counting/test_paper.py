@@ -7,8 +7,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counting.paper import PaperEquations
-from counting.subspaces import Published, Subspace, permutations_with_repetition
+from counting.paper import PaperEquations, Published, Subspace, permutations_with_repetition
 from tablut.variants import load_variant, variant_names
 
 EXACT = {

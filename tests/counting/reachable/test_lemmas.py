@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from counting.reachable.checker import LEMMAS, PlainReach
 from counting.reachable.drawing import drawer_for
+from counting.reachable.games import count_lemmas
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import LEMMAS, PlainReach
-from counting.reachable.stages import count_lemmas
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.testing import placement, random_play, random_variants, small_variants, variants
