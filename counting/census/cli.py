@@ -16,7 +16,6 @@ from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptib
 from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
-from tablut.running.clocks import wall_clock
 from tablut.running.progress import Observer
 from tablut.variants import load_variant
 
@@ -125,7 +124,7 @@ def census_command(
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = _Display(display)
+        observer = Bars(display)
         try:
             report = census(
                 rules,
@@ -326,7 +325,7 @@ def verify_command(
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
-        observer = _Display(display)
+        observer = Bars(display)
         # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
@@ -362,24 +361,20 @@ _LONG: Final = 60
 """Seconds from which on an estimate is printed where there is no terminal."""
 
 
-class _Display(Observer):
-    """Shows the progress: a bar with a rate where somebody watches, else only what takes long."""
+class Bars(Observer):
+    """Shows the progress: a bar where somebody watches, else only what takes long."""
 
     def __init__(self, display: Progress) -> None:
         self.display, self.watched = display, display.console.is_terminal
         self.task = display.add_task("", total=None)
-        self.name, self.began, self.count = "", 0.0, 0
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = step, wall_clock(), 0
+        """Start a bar for a step."""
         self.display.reset(self.task, description=step, total=max(1, total or 1))
 
     def advance(self, count: int = 1) -> None:
-        """Move the bar on and show the rate."""
-        self.count += count
-        rate = self.count / (wall_clock() - self.began) / 1e6
-        self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
+        """Move the bar on."""
+        self.display.advance(self.task, count)
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""

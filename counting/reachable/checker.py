@@ -1,4 +1,4 @@
-"""Checks certificates with the plain rules alone: lemmas, predecessors, backward trees and position numbers, stated plainly.
+"""Checks certificates with the plain rules alone; lemmas, predecessors, backward trees and numbers, stated plainly.
 
 It uses `tablut.rules.NaiveGame` and the variant's data, neither the search nor the compiled lemmas nor the compiled
 drawer. That a set is locked is stated in `counting.exclusions.sets`. Positions are numbered from the variant's regions

@@ -7,6 +7,7 @@ excludes, the position is out of reach.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -194,25 +195,15 @@ class FamilyTables(NamedTuple):
     kings: NDArray[np.int64]
 
 
-class CountedFamily(NamedTuple):
-    """How many placements hold a set of the family."""
-
-    placements: int
-    surviving: int
-
-
-@lru_cache(maxsize=16)
-def counted_family(variant: Variant) -> CountedFamily:
-    """Return what has been counted of a variant."""
-    size, record = PlacementIndex(variant).size, published_exclusions(variant.digest)
-    if record is None:
-        return CountedFamily(size, size)
-    return CountedFamily(size, record.of("no_end").placements)
+def surviving(variant: Variant) -> int:
+    """Return how many undecided placements hold no set of the family that has been counted for a variant."""
+    record = published_exclusions(variant.digest)
+    return PlacementIndex(variant).size if record is None else record.of("no_end").placements
 
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family whose sets `counted_family` leaves out."""
+    """Return the family whose sets `surviving` leaves out."""
     record = published_exclusions(variant.digest)
     found = [] if record is None else sets_of(record, variant.size)
     if record is not None and spaces(variant)["excluded_no_end"].kings:
@@ -257,14 +248,6 @@ _OUTSIDE: Final = len(LEMMAS) + 1
 """The place of the count after those of the lemmas."""
 
 
-class LemmaCounts(NamedTuple):
-    """What the lemmas say of a range of samples."""
-
-    counts: list[int]
-    outside: int
-    checksum: int
-
-
 @kernel
 def _tally_lemmas(
     drawing: DrawTables,
@@ -307,8 +290,8 @@ def _tally_lemmas(
     return checksum
 
 
-def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCounts:
-    """Return what the lemmas say of the samples from ``first`` on."""
+def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+    """Return what the lemmas say of the samples from ``first`` on, with a checksum of all answers."""
     lemmas, counts = lemmas_for(variant), np.zeros(_OUTSIDE + 1, dtype=np.int64)
     checksum = _tally_lemmas(
         drawer_for(variant).tables,
@@ -322,7 +305,7 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> LemmaCo
         count,
         counts,
     )
-    return LemmaCounts(counts[:_OUTSIDE].tolist(), int(counts[_OUTSIDE]), int(checksum))
+    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
 
 
 @kernel
@@ -334,71 +317,53 @@ def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uin
         is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
 
 
-class SampleChunk(NamedTuple):
-    """A range of samples that went through both stages."""
-
-    lemmas: list[int]
-    outside: int
-    found: int
-    pockets: int
-    exhausted: int
-    unknown: int
-    twins: list[int]
-    plies: list[int]
-    digest: str
-    certificates: list[PositionCertificate]
+Settled = tuple[dict[str, Any], list[PositionCertificate]]
+"""What became of a range of samples, and a certificate of each."""
 
 
-def settle_samples(variant: Variant, seed: int, first: int, count: int) -> SampleChunk:
-    """Return the certificates of the samples from ``first`` on, by lemma, game or backward tree."""
+def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
+    """Settle the samples from ``first`` on, by lemma, game or backward tree."""
     engine, lemmas = engine_for(variant), lemmas_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
     codes = lemmas.of_boards(boards)
-    left = boards.copy()
-    locked = codes == LOCKED
-    sets = np.ascontiguousarray(left[locked])
-    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), sets)
-    left[locked] = sets
-    passed = np.flatnonzero(codes == 0)
+    passed, locked = np.flatnonzero(codes == 0), np.flatnonzero(codes == LOCKED)
+    left = np.empty_like(boards[locked])
+    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), left)
+    sets = dict(zip(locked.tolist(), left, strict=True))
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
     certificates, trees = [], BackwardTrees(variant)
-    counts = {"game": 0, "pocket": 0, "tree": 0, "unknown": 0}
     one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
-    for place, number in enumerate(numbers):
-        claim: dict[str, object] = {"i": first + place, "n": str(number)}
-        code = int(codes[place])
+    for place, (number, code) in enumerate(zip(numbers, codes.tolist(), strict=True)):
+        claim: dict[str, Any] = {}
         if code == LOCKED:
-            claim["locked"] = " ".join(_squares(variant, left[place]))
+            claim["locked"] = " ".join(_squares(variant, sets[place]))
         elif code:
             claim["lemma"] = LEMMAS[code - 1]
         elif games[place].status == "game":
             claim["game"] = encode_moves(games[place].moves)
-            counts["game"] += 1
         elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
             claim["pocket"] = " ".join(cells)
-            counts["pocket"] += 1
         elif (size := trees.size(words[place : place + 1])) is not None:
             claim["tree"] = size
-            counts["tree"] += 1
             one_sided.append(place)
         else:
             claim["unknown"] = True
-            counts["unknown"] += 1
-        certificates.append(PositionCertificate.model_validate(claim))
-    return SampleChunk(
-        lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
-        outside=count_lemmas(variant, seed, first, count).outside,
-        found=counts["game"],
-        pockets=counts["pocket"],
-        exhausted=counts["tree"],
-        unknown=counts["unknown"],
-        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
-        plies=[len(game.moves) for game in games.values() if game.status == "game"],
-        digest=digest_of(certificates),
-        certificates=certificates,
-    )
+        certificates.append(PositionCertificate(i=first + place, n=str(number), **claim))
+    claims = Counter(name for certificate in certificates for name in certificate.claims())
+    result = {
+        "lemmas": np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
+        "outside": count_lemmas(variant, seed, first, count)["outside"],
+        "found": claims["game"],
+        "pockets": claims["pocket"],
+        "exhausted": claims["tree"],
+        "unknown": claims["unknown"],
+        "twins": _reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
+        "plies": [len(game.moves) for game in games.values() if game.status == "game"],
+        "digest": digest_of(certificates),
+    }
+    return result, certificates
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
