@@ -12,7 +12,7 @@ COMMANDS = (
     ),
     CommandSpec(
         "exclusions",
-        "counting.exclusions.cli:exclusions_command",
+        "counting.cli:exclusions_command",
         "Find the locked sets, and count exactly the placements that contain one.",
         11,
         examples=("tablut exclusions",),

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from counting.exclusions.record import counted_spaces, published_exclusions
 from counting.findings import ComparedGame, Finding, compare, find
-from counting.paper import PUBLISHED, GeometryFact, PaperEquations
+from counting.paper import PUBLISHED, Geometry, PaperEquations
 from counting.spaces import FINAL, Space, classes, spaces
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
@@ -35,15 +34,6 @@ class Term(Result):
     exact: ExactInt
     approx: str
     published: str | None
-    agrees: bool | None
-
-
-class Geometry(Result):
-    """A number about the board, derived from the terrain, beside the paper's."""
-
-    description: str
-    derived: int
-    stated: int | None
     agrees: bool | None
 
 
@@ -220,17 +210,25 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     record = record or published_exclusions(variant.digest)
     if record is not None and record.game != variant.digest:
         raise InputError(f"variant {variant.name}: the count of its locked sets is of other rules ({record.variant})")
-    left = _Left.of(record, sizes, orbits)
-    corrected, tightened = _counts(sizes), _tightened(left.sizes)
+    survivors = [] if record is None else record.survivors
+    # Captured kings' placements are undecided ones too; one that is left only as a final one counts once more.
+    corrected, classes_ = (_sum(counts, counts["king_captured"]) for counts in (sizes, orbits))
+    tightened, classes_tightened = (
+        _sum(left, left["king_captured_undecided"])
+        for left in (
+            _left(sizes, {space.id: space.placements for space in survivors}),
+            _left(orbits, {space.id: space.classes for space in survivors}),
+        )
+    )
     return BoundsReport(
         variant=variant.name,
         terms=_terms(paper),
-        geometry=[_geometry(fact) for fact in paper.geometry()],
+        geometry=paper.geometry(),
         corrected=corrected,
         tightened=tightened,
         with_side_to_move=_with_side_to_move({"corrected": corrected, "tightened": tightened}),
-        classes=_counts(orbits),
-        classes_tightened=_tightened(left.orbits),
+        classes=classes_,
+        classes_tightened=classes_tightened,
         symmetries=[symmetry.name for symmetry in variant.symmetries],
         excluded=[
             *(
@@ -247,31 +245,14 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """What is left of each space, in placements and in classes.
+def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
+    """Return what is left of each space, in placements or in classes; ``survivors`` are those of a record, if any.
 
     Beside the spaces, ``king_captured_undecided`` has the captured kings whose placement is left as an undecided one.
     """
-
-    sizes: dict[str, int]
-    orbits: dict[str, int]
-
-    @classmethod
-    def of(cls, record: ExclusionRecord | None, sizes: Mapping[str, int], orbits: Mapping[str, int]) -> _Left:
-        """Return it with the locked sets of a record, or without."""
-
-        def left(counts: Mapping[str, int]) -> dict[str, int]:
-            found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
-            # The besieged kings are captured ones, as every placement with a captured king is an undecided one.
-            return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"]}
-
-        if record is None:
-            return cls(left(sizes), left(orbits))
-        return cls(
-            left(sizes) | {survivors.id: survivors.placements for survivors in record.survivors},
-            left(orbits) | {survivors.id: survivors.classes for survivors in record.survivors},
-        )
+    found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
+    # The besieged kings are captured ones, as every placement with a captured king is an undecided one.
+    return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 
 _LOCKED = {
@@ -342,22 +323,6 @@ def _terms(paper: PaperEquations) -> list[Term]:
             )
         )
     return terms
-
-
-def _geometry(fact: GeometryFact) -> Geometry:
-    return Geometry(description=fact.description, derived=fact.derived, stated=fact.stated, agrees=fact.agrees)
-
-
-def _counts(parts: Mapping[str, int]) -> SpaceCounts:
-    """Add up the spaces."""
-    # Captured kings' placements are undecided ones too: add the others to the undecided ones.
-    return _sum(parts, parts["king_captured"])
-
-
-def _tightened(left: Mapping[str, int]) -> SpaceCounts:
-    """Add up what is left of the spaces."""
-    # A placement with a captured king that is left only as a final one counts once more.
-    return _sum(left, left["king_captured_undecided"])
 
 
 def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:

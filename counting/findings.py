@@ -1,9 +1,7 @@
 """What is wrong, missing or out of date in the complexity paper, each with its evidence.
 
 The evidence of a finding is what a computation gave; a test derives it again in
-another way. `status` says how certain it is:
-``proved`` (an argument and its exact numbers), ``computed`` (exhausted or
-evaluated exactly) or ``quoted`` (rests on a cited source).
+another way.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ from decimal import Decimal
 from functools import cache
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
+from counting.paper import Subspace, SubspaceSum
 from counting.spaces import FINAL
-from counting.subspaces import Subspace, SubspaceSum
 from tablut.notation import square_name
 from tablut.results import Result, scientific
 from tablut.variants.model import DIRECTIONS, ray
@@ -46,35 +44,143 @@ class Finding(Result):
 
 
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
-    """Return the findings about the paper."""
+    """Return the findings about the paper; their statements are kept in ``data/findings.toml``."""
     if not paper.is_the_papers:
         return []
+    numbers = {id_: scientific(paper[id_].body.value()) for id_ in ("eq13", "eq14")}
+    evidence = _evidence(paper, values)
+    if record is not None:
+        numbers |= {"sets": str(sum(size.sets for size in record.sets)), "pieces": str(record.pieces)}
+        left = record.of("no_end").placements
+        evidence["locked-sets"] = {
+            "eq6": str(paper["eq6"].body.value()),
+            "with_a_locked_set": str(values["no_end"] - values["excluded_no_end"] - left),
+            "left": str(left),
+        }
     return [
-        _limit_of_12(paper),
-        _totals(paper),
-        _past_the_camp(paper),
-        _counted_twice(paper, values),
-        _captured_is_undecided(paper, values),
-        _camp_ends(paper),
-        _escape_takes_last(values),
-        _escape_past_capture(paper, values),
-        _besieged_at_home(paper, values),
-        _king_alone(paper, values),
-        *([] if record is None else [_locked(paper, values, record)]),
-        _side_to_move(paper, values),
-        _many_kings(paper),
-        _four_groups(paper),
-        _morris(),
-        _chess(),
+        Finding(**found | {"statement": found["statement"].format(**numbers)}, evidence=evidence[found["id"]])
+        for found in _data("findings", "findings")
+        if found["id"] in evidence
     ]
 
 
-def _value(paper: PaperEquations, equation: str) -> int:
-    return paper[equation].body.value()
+def _data(file: str, table: str) -> list[dict[str, Any]]:
+    """Return a table that is kept as data."""
+    text = (resources.files("counting") / "data" / f"{file}.toml").read_text(encoding="utf-8")
+    return list(tomllib.loads(text)[table])
 
 
-def _final(values: Mapping[str, int]) -> int:
-    return sum(values[name] for name in FINAL)
+def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evidence]:
+    """Return the evidence of each finding but that about locked sets."""
+    exact, camps = (
+        {id_: equation.body.value() for id_, equation in paper.equations.items()},
+        paper.variant.regions.camps,
+    )
+    evidence: dict[str, Evidence] = {
+        id_: {name: value if isinstance(value, list) else str(value) for name, value in proofs.items()}
+        for id_, proofs in {**_of_print(paper, exact), **_of_spaces(paper, exact, values)}.items()
+    }
+    return evidence | {
+        "four-groups-in-all": {"camps": len(camps), "camp_cells": sum(len(camp.cells) for camp in camps)}
+    }
+
+
+def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return the evidence about numbers that the paper prints, quotes or remarks on."""
+    variant, camps = paper.variant, paper.variant.regions.camps
+    # The value of (12) that it prints is that with one attacker more.
+    printed, limit_of_12 = paper["eq12"].published, _subspace_of_12(paper)
+    assert printed is not None
+    with_15 = replace(limit_of_12, attackers=range(limit_of_12.attackers.stop + 1)).value()
+    fits = [name for name, changed in _single_changes(limit_of_12).items() if printed.agrees(changed.value())]
+    fillings = [camp_fillings(variant, camp) for camp in camps]
+    southern = camps[-1].cells
+    middle = next(cell for cell in southern if len(southern & {*variant.regions.neighbours(cell)}) == 3)
+    morris, chess = (next(game for game in published_games() if name in game.name) for name in ("Morris", "Chess"))
+    assert chess.error is not None
+    return {
+        "eq12-upper-limit": {
+            "published": printed.text,
+            "printed_formula": exact["eq12"],
+            "with_limit_15": with_15,
+            "changes_of_one_number_that_give_the_published_value": fits,
+        },
+        "eq13-eq14-totals": {
+            "eq13": exact["eq13"],
+            "eq14": exact["eq14"],
+            "eq13_with_limit_15_in_eq12": exact["eq13"] + with_15 - exact["eq12"],
+            "eq14_with_limit_15_in_eq12": exact["eq14"] + with_15 - exact["eq12"],
+        },
+        "camp-ends-remark": {
+            "fillings": [
+                f"{len(graph)} of {2 ** len(camp.cells)}" for graph, camp in zip(fillings, camps, strict=True)
+            ],
+            "camp": sorted(square_name(cell, variant.size) for cell in southern),
+            "to_three_ends_without_the_middle": shortest_line(fillings[-1], southern, southern - {middle}),
+        },
+        "morris-is-naive": {"published": morris.published[0], "3^24": 3**24, "source": morris.source},
+        "chess-1e43-is-no-bound": {
+            "published": list(chess.published),
+            "estimate": f"{chess.today} ± {chess.error} at 95 %",
+            "lowest_over_1e43": (Decimal(chess.today) - Decimal(chess.error)) / Decimal("1e43"),
+            "source": chess.source,
+        },
+    }
+
+
+def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return the evidence about placements that are counted twice, too often or not at all."""
+    final, size = sum(values[name] for name in FINAL), paper.variant.size
+    # The patterns that the paper leaves out: two soldiers across, past the camp that the king stands beside.
+    past_terrain = paper.patterns["past_terrain"]
+    missing = paper.captured_sum(past_terrain).value()
+    by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
+    (_, castle), (_, camp), (_, soldiers_only), (_, kings) = paper["eq1"].body.factors  # type: ignore[union-attr]
+    return {
+        "camp-front-two-soldiers": {
+            "king_cells": [square_name(king, size) for king, _ in past_terrain],
+            "attackers": [
+                " ".join(square_name(cell, size) for cell in sorted(pattern.attackers)) for _, pattern in past_terrain
+            ],
+            "missing_term": missing,
+        },
+        "captures-counted-twice": {
+            "eq9_to_eq12": by_pattern,
+            "with_the_missing_patterns": by_pattern + missing,
+            "each_placement_once": values["king_captured"],
+            "counted_too_often": by_pattern + missing - values["king_captured"],
+        },
+        "captured-kings-are-in-eq6": {
+            "labelled": exact["eq6"] + final,
+            "distinct": exact["eq6"] + final - values["king_captured"],
+        },
+        "escape-takes-the-last-attacker": {
+            "missing_term": values["escaped_last"],
+            "of_these_some_arrival_captures": values["escaped_last"] - values["excluded_escaped_last"],
+        },
+        "escape-beside-a-doomed-attacker": {
+            "eq8": exact["eq8"],
+            "impossible": values["excluded_escaped"],
+            "possible": values["escaped"] - values["excluded_escaped"],
+        },
+        "besieged-on-the-castle": {"counted_in_eq4": values["excluded_no_end"], "eq9": exact["eq9"]},
+        "king-alone-on-the-castle": {"eq7": exact["eq7"], "impossible": values["excluded_all_captured"]},
+        "no-side-to-move": {
+            "labelled_with_side_to_move": 2 * exact["eq6"] + final,
+            "labelled_without": exact["eq6"] + final,
+        },
+        "naive-bound-has-many-kings": {
+            "eq1": exact["eq1"],
+            "exactly_one_king": 2**camp * 3**soldiers_only * (castle * 3**kings + kings * 3 ** (kings - 1)),
+        },
+    }
+
+
+def _subspace_of_12(paper: PaperEquations) -> Subspace:
+    body = paper["eq12"].body
+    assert isinstance(body, SubspaceSum)
+    (part,) = body.parts
+    return part
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:
@@ -89,265 +195,6 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
     for camp in range(part.camp_cells - 4, part.camp_cells + 5):
         changes[f"camp cells {camp}"] = replace(part, camp_cells=camp)
     return {change: changed for change, changed in changes.items() if changed != part}
-
-
-def _with_limit_15(paper: PaperEquations) -> Subspace:
-    body = paper["eq12"].body
-    assert isinstance(body, SubspaceSum)
-    (part,) = body.parts
-    return replace(part, attackers=range(part.attackers.stop + 1))
-
-
-def _limit_of_12(paper: PaperEquations) -> Finding:
-    equation = paper["eq12"]
-    assert isinstance(equation.body, SubspaceSum)
-    assert equation.published is not None
-    (part,) = equation.body.parts
-    fits = [name for name, changed in _single_changes(part).items() if equation.published.agrees(changed.value())]
-    return Finding(
-        id="eq12-upper-limit",
-        kind="misprint",
-        statement="The published value of (12), 1.6e26, is not the value of the printed formula. It is the value with "
-        "15 instead of 14 as the upper limit of b, one attacker more than the game has.",
-        status="computed",
-        evidence={
-            "published": equation.published.text,
-            "printed_formula": str(equation.body.value()),
-            "with_limit_15": str(_with_limit_15(paper).value()),
-            "changes_of_one_number_that_give_the_published_value": fits,
-        },
-    )
-
-
-def _totals(paper: PaperEquations) -> Finding:
-    excess = _with_limit_15(paper).value() - _value(paper, "eq12")
-    eq13, eq14 = _value(paper, "eq13"), _value(paper, "eq14")
-    return Finding(
-        id="eq13-eq14-totals",
-        kind="misprint",
-        statement=f"(13) and (14) inherit the value of (12): by their formulas they are {scientific(eq13)} and "
-        f"{scientific(eq14)}, not 4.6e26 and 1.4e27. Both carry the same symbol in print.",
-        status="computed",
-        evidence={
-            "eq13": str(eq13),
-            "eq14": str(eq14),
-            "eq13_with_limit_15_in_eq12": str(eq13 + excess),
-            "eq14_with_limit_15_in_eq12": str(eq14 + excess),
-        },
-    )
-
-
-def _past_the_camp(paper: PaperEquations) -> Finding:
-    patterns = paper.patterns["past_terrain"]
-    size = paper.variant.size
-    return Finding(
-        id="camp-front-two-soldiers",
-        kind="omission",
-        statement="A king in front of a camp's tip can also be taken by two soldiers across, along the line that does "
-        "not touch the camp. Neither (11) nor (12) counts those placements.",
-        status="computed",
-        evidence={
-            "king_cells": [square_name(king, size) for king, _ in patterns],
-            "attackers": [
-                " ".join(square_name(cell, size) for cell in sorted(pattern.attackers)) for _, pattern in patterns
-            ],
-            "missing_term": str(paper.captured_sum(patterns).value()),
-        },
-    )
-
-
-def _counted_twice(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    by_pattern = sum(_value(paper, f"eq{n}") for n in (9, 10, 11, 12))
-    complete = by_pattern + paper.captured_sum(paper.patterns["past_terrain"]).value()
-    return Finding(
-        id="captures-counted-twice",
-        kind="overcount",
-        statement="(9) to (12) add up over capture patterns, so a king held in two ways is counted twice. Each "
-        "placement once, with the patterns that the paper leaves out, there are fewer.",
-        status="computed",
-        evidence={
-            "eq9_to_eq12": str(by_pattern),
-            "with_the_missing_patterns": str(complete),
-            "each_placement_once": str(values["king_captured"]),
-            "counted_too_often": str(complete - values["king_captured"]),
-        },
-    )
-
-
-def _captured_is_undecided(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    undecided, final = _value(paper, "eq6"), _final(values)
-    return Finding(
-        id="captured-kings-are-in-eq6",
-        kind="scope",
-        statement="A captured king stays on its cell, where an undecided one may stand with the same soldiers around "
-        "it: every placement of (9) to (12) is already in (6). (14) therefore counts placements labelled by how the "
-        "game ended, not distinct ones.",
-        status="proved",
-        evidence={
-            "labelled": str(undecided + final),
-            "distinct": str(undecided + final - values["king_captured"]),
-        },
-    )
-
-
-def _camp_ends(paper: PaperEquations) -> Finding:
-    variant = paper.variant
-    camps = variant.regions.camps
-    graphs = [camp_fillings(variant, camp) for camp in camps]
-    southern = camps[-1]
-    middle = next(cell for cell in southern.cells if len(southern.cells & {*variant.regions.neighbours(cell)}) == 3)
-    return Finding(
-        id="camp-ends-remark",
-        kind="refuted",
-        statement="Section 3.1 ends with the remark that three soldiers on the ends of a camp imply the fourth. They "
-        "do not: when an end has left, the middle soldier may step onto it. All fillings of every camp occur.",
-        status="computed",
-        evidence={
-            "fillings": [f"{len(graph)} of {2 ** len(camp.cells)}" for graph, camp in zip(graphs, camps, strict=True)],
-            "camp": sorted(square_name(cell, variant.size) for cell in southern.cells),
-            "to_three_ends_without_the_middle": shortest_line(graphs[-1], southern.cells, southern.cells - {middle}),
-        },
-    )
-
-
-def _escape_takes_last(values: Mapping[str, int]) -> Finding:
-    return Finding(
-        id="escape-takes-the-last-attacker",
-        kind="omission",
-        statement="A king can escape and take black's last soldier with the same move (king to b1, soldier on c1, the "
-        "camp cell d1 behind it). Those placements are in neither (7) nor (8): 16 times the sum of C(62, w).",
-        status="proved",
-        evidence={
-            "missing_term": str(values["escaped_last"]),
-            "of_these_some_arrival_captures": str(values["escaped_last"] - values["excluded_escaped_last"]),
-        },
-    )
-
-
-def _escape_past_capture(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    return Finding(
-        id="escape-beside-a-doomed-attacker",
-        kind="overcount",
-        statement="(8) counts escaped kings beside a soldier that their arrival captures, such as king b1, soldier c1. "
-        "The paper's footnote expects that captures would lower the number; by this much.",
-        status="proved",
-        evidence={
-            "eq8": str(_value(paper, "eq8")),
-            "impossible": str(values["excluded_escaped"]),
-            "possible": str(values["escaped"] - values["excluded_escaped"]),
-        },
-    )
-
-
-def _besieged_at_home(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    return Finding(
-        id="besieged-on-the-castle",
-        kind="overcount",
-        statement="A king on the castle has never moved, so the last of four soldiers around it captured on arrival: "
-        "no such placement is undecided. Yet (4) counts them all, as many as (9).",
-        status="proved",
-        evidence={"counted_in_eq4": str(values["excluded_no_end"]), "eq9": str(_value(paper, "eq9"))},
-    )
-
-
-def _king_alone(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    return Finding(
-        id="king-alone-on-the-castle",
-        kind="overcount",
-        statement="(7) counts the king alone on the castle. It never moved, and no other white piece is there that "
-        "could have taken the last attacker.",
-        status="proved",
-        evidence={"eq7": str(_value(paper, "eq7")), "impossible": str(values["excluded_all_captured"])},
-    )
-
-
-def _locked(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord) -> Finding:
-    sets = sum(size.sets for size in record.sets)
-    return Finding(
-        id="locked-sets",
-        kind="overcount",
-        statement=f"(6) counts placements that no game shows: {sets} sets of at most {record.pieces} pieces are "
-        "locked. "
-        "Whichever of the set came last would have captured another of it, or had nowhere to come from.",
-        status="proved",
-        evidence={
-            "eq6": str(_value(paper, "eq6")),
-            "with_a_locked_set": str(values["no_end"] - values["excluded_no_end"] - record.of("no_end").placements),
-            "left": str(record.of("no_end").placements),
-        },
-    )
-
-
-def _side_to_move(paper: PaperEquations, values: Mapping[str, int]) -> Finding:
-    undecided, final = _value(paper, "eq6"), _final(values)
-    return Finding(
-        id="no-side-to-move",
-        kind="scope",
-        statement="The paper's states are placements without the side to move. The figures for chess and draughts that "
-        "it is compared with include it; with it, every undecided placement counts twice.",
-        status="computed",
-        evidence={
-            "labelled_with_side_to_move": str(2 * undecided + final),
-            "labelled_without": str(undecided + final),
-        },
-    )
-
-
-def _many_kings(paper: PaperEquations) -> Finding:
-    naive = _value(paper, "eq1")
-    (_, castle), (_, camp), (_, soldiers_only), (_, kings) = paper["eq1"].body.factors  # type: ignore[union-attr]
-    one_king = 2**camp * 3**soldiers_only * (castle * 3**kings + kings * 3 ** (kings - 1))
-    return Finding(
-        id="naive-bound-has-many-kings",
-        kind="overcount",
-        statement="The naive bound (1) lets each of the 45 king cells hold a king of its own. With exactly one king "
-        "the same count is smaller by more than four orders of magnitude.",
-        status="computed",
-        evidence={"eq1": str(naive), "exactly_one_king": str(one_king)},
-    )
-
-
-def _four_groups(paper: PaperEquations) -> Finding:
-    camps = paper.variant.regions.camps
-    return Finding(
-        id="four-groups-in-all",
-        kind="misprint",
-        statement="Section 2.1 has four groups of four camp cells on each side of the board. There is one group on "
-        "each side, four in all, as the paper's own 16 camp cells require.",
-        status="computed",
-        evidence={"camps": len(camps), "camp_cells": sum(len(camp.cells) for camp in camps)},
-    )
-
-
-def _morris() -> Finding:
-    morris = next(game for game in published_games() if "Morris" in game.name)
-    return Finding(
-        id="morris-is-naive",
-        kind="scope",
-        statement="Table 1 gives Nine Men's Morris 3e11, which is 3^24: each of 24 points by itself, as naive as (1). "
-        "The databases that solved the game hold about 1e10 states.",
-        status="quoted",
-        evidence={"published": morris.published[0], "3^24": str(3**24), "source": morris.source},
-    )
-
-
-def _chess() -> Finding:
-    chess = next(game for game in published_games() if game.name == "Chess")
-    assert chess.error is not None
-    lowest = Decimal(chess.today) - Decimal(chess.error)
-    return Finding(
-        id="chess-1e43-is-no-bound",
-        kind="outdated",
-        statement="Table 1 lists 1e43 among the upper bounds for chess. Today's estimate of the number of legal "
-        "positions exceeds it forty times over.",
-        status="quoted",
-        evidence={
-            "published": list(chess.published),
-            "estimate": f"{chess.today} ± {chess.error} at 95 %",
-            "lowest_over_1e43": str(lowest / Decimal("1e43")),
-            "source": chess.source,
-        },
-    )
 
 
 # -- the fillings of one camp: which sets of its cells can be occupied in the course of a game
@@ -422,8 +269,7 @@ class ComparedGame(Result):
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
     """Return the other games of Table 1, in its order."""
-    text = (resources.files("counting") / "data" / "comparison.toml").read_text(encoding="utf-8")
-    return tuple(ComparedGame.model_validate(game) for game in tomllib.loads(text)["games"])
+    return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
 def compare(published: str, corrected: int) -> list[ComparedGame]:

@@ -1,29 +1,223 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
 A. Galassi divides the placements into subspaces: undecided ones with the king on
-or off the castle, and final ones by how the game ended. Every number in an
+or off the castle, and final ones by how the game ended. A subspace is a multiplicity, numbers of camp and free cells,
+and ranges for the soldiers. Every number in an
 equation (cells, positions, ways to capture) is derived from the variant's
 terrain; for the paper's own rules the derived numbers are compared with those it
-states (`stated_geometry`) and the values with those it prints (`PUBLISHED`).
+states (`PaperEquations.geometry`) and the values with those it prints (`PUBLISHED`).
+
+A value is found by generating functions, and by sympy from the very expression that is printed as LaTeX. They must
+agree; the tests add the paper's own triple sum.
 
 The equations are the paper's as they stand, its omissions included. What they
-should have been is the business of `counting.spaces` and `counting.findings`.
+should have been is the business of the other spaces (`counting.spaces`) and of `counting.findings`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
+from math import comb, prod
+from typing import TYPE_CHECKING, Any
 
-from counting.subspaces import Equation, Product, Published, Subspace, SubspaceSum, Total
+from counting.spaces import Material, soldiers
+from tablut.results import Result
 from tablut.variants import as_variant, load_variant
 from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tablut.variants import VariantLike
     from tablut.variants.model import KingPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """Placements of one shape: ``multiplicity`` times the ways to place the other soldiers."""
+
+    description: str
+    multiplicity: int
+    camp_cells: int
+    free_cells: int
+    attackers: range
+    defenders: range
+    involved: int = 0
+
+    def material(self, attackers: int, defenders: int) -> Material:
+        """Return the counts by material, the involved attackers included."""
+        ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
+        return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
+
+    def value(self) -> int:
+        """Return the number of placements, by the generating function."""
+        if not self.attackers or not self.defenders:
+            return 0
+        return self.material(self.attackers[-1] + self.involved, self.defenders[-1]).total()
+
+    def symbolic(self) -> Any:
+        """Return the paper's sum as an unevaluated sympy expression."""
+        import sympy
+
+        b, w, c = sympy.symbols("b w c", integer=True, nonnegative=True)
+        camp, free = sympy.Integer(self.camp_cells), sympy.Integer(self.free_cells)
+        limits: list[tuple[Any, int, int]] = [(w, self.defenders.start, self.defenders[-1])]
+        in_camps = sympy.Integer(0)
+        if self.camp_cells and self.attackers[-1]:
+            limits.insert(0, (c, 0, b))
+            in_camps = c
+        outside = (b if self.attackers[-1] else 0) - in_camps
+        term = sympy.binomial(free, outside) * sympy.binomial(free - outside, w)
+        if in_camps:
+            term = sympy.binomial(camp, c) * term
+        if self.attackers[-1]:
+            limits.append((b, self.attackers.start, self.attackers[-1]))
+        total = sympy.Sum(term, *limits)
+        return total if self.multiplicity == 1 else sympy.Mul(self.multiplicity, total, evaluate=False)
+
+    def symbolic_value(self) -> int:
+        """Return the exact value of `symbolic`, from its own summand and limits."""
+        import sympy
+
+        if not self.attackers or not self.defenders:
+            return 0
+        (total,) = self.symbolic().atoms(sympy.Sum)
+        names = [limit[0] for limit in total.limits]
+        summand = sympy.lambdify(names, total.function, modules=[{"binomial": _binomial}, "math"])
+        ends = [sympy.lambdify(names, limit[1:], modules="math") for limit in total.limits]
+
+        return self.multiplicity * sum(_summands(summand, ends, len(names) - 1, [0] * len(names)))
+
+
+def _summands(
+    summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
+) -> Iterator[int]:
+    """Yield the summands of a nested sum: sympy lists the innermost first; walk from the outermost."""
+    if depth < 0:
+        yield summand(*values)
+        return
+    low, high = ends[depth](*values)
+    for value in range(low, high + 1):
+        values[depth] = value
+        yield from _summands(summand, ends, depth - 1, values)
+
+
+def _binomial(n: int, k: int) -> int:
+    # math.comb refuses a negative n, which stands for more pieces than cells: no way.
+    return comb(n, k) if 0 <= k <= n else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A value as the paper prints it."""
+
+    text: str
+
+    def agrees(self, exact: int) -> bool:
+        """Return whether the exact value, rounded to the digits printed, is the printed value."""
+        printed = Decimal(self.text)
+        digits = len(printed.as_tuple().digits)
+        return Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(exact) == printed
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of powers, the shape of equation (1)."""
+
+    factors: tuple[tuple[int, int], ...]
+
+    def value(self) -> int:
+        """Return the product."""
+        return prod(base**exponent for base, exponent in self.factors)
+
+    def check(self) -> int:
+        """Return the product by sympy."""
+        return int(self.symbolic().doit())
+
+    def symbolic(self) -> Any:
+        """Return the product as an unevaluated sympy expression."""
+        import sympy
+
+        powers = (sympy.Pow(base, exponent, evaluate=False) for base, exponent in self.factors if exponent)
+        return sympy.Mul(*powers, evaluate=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SubspaceSum:
+    """A sum of subspaces, the shape of equations (3) to (5) and (7) to (12)."""
+
+    parts: tuple[Subspace, ...]
+
+    def value(self) -> int:
+        """Return the sum, by generating functions."""
+        return sum(part.value() for part in self.parts)
+
+    def check(self) -> int:
+        """Return the sum by sympy."""
+        return sum(part.symbolic_value() for part in self.parts)
+
+    def symbolic(self) -> Any:
+        """Return the sum as an unevaluated sympy expression."""
+        import sympy
+
+        return sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A sum of other equations, the shape of (6), (13) and (14)."""
+
+    parts: tuple[Equation, ...]
+
+    def value(self) -> int:
+        """Return the sum."""
+        return sum(part.body.value() for part in self.parts)
+
+    def check(self) -> int:
+        """Return the sum of what the parts' own checks give."""
+        return sum(part.body.check() for part in self.parts)
+
+    def symbolic(self) -> Any:
+        """Return the sum of the parts' symbols."""
+        import sympy
+
+        return sympy.Add(*(sympy.Symbol(part.symbol) for part in self.parts), evaluate=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A numbered equation of the paper, for one variant."""
+
+    id: str
+    symbol: str
+    description: str
+    body: Product | SubspaceSum | Total
+    published: Published | None = None
+
+    @property
+    def number(self) -> int:
+        """The number in the paper."""
+        return int(self.id.removeprefix("eq"))
+
+    def verified_value(self) -> int:
+        """Return the exact value after all evaluations have agreed."""
+        value, check = self.body.value(), self.body.check()
+        if value != check:
+            raise ArithmeticError(f"{self.id}: the generating function gives {value}, sympy {check}")
+        return value
+
+    def latex(self) -> str:
+        """Return the equation as LaTeX, with its exact value."""
+        import sympy
+
+        return f"{self.symbol} = {sympy.latex(self.body.symbolic())} = {self.body.value()}"
+
+
+# -- the equations of the paper ----------------------------------------------------------
+
 
 PUBLISHED = {
     "eq1": "1e41",
@@ -43,18 +237,13 @@ PUBLISHED = {
 """The values that the paper prints, digit for digit."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeometryFact:
-    """A number that the paper states about the board, beside the one derived from the terrain."""
+class Geometry(Result):
+    """A number about the board, derived from the terrain, beside the paper's."""
 
     description: str
     derived: int
     stated: int | None
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether they are equal; None where the paper states none."""
-        return None if self.stated is None else self.derived == self.stated
+    agrees: bool | None
 
 
 class PaperEquations:
@@ -197,7 +386,7 @@ class PaperEquations:
             )
         )
 
-    def geometry(self) -> list[GeometryFact]:
+    def geometry(self) -> list[Geometry]:
         """Return the numbers about the board that enter the equations."""
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
@@ -217,7 +406,16 @@ class PaperEquations:
             ("… with neither as a neighbour", len(cells["elsewhere"]), 28),
             ("… … ways to capture there", cells["elsewhere"].total(), 56),
         ]
-        return [GeometryFact(text, derived, stated if self.is_the_papers else None) for text, derived, stated in facts]
+        theirs = self.is_the_papers
+        return [
+            Geometry(
+                description=text,
+                derived=derived,
+                stated=stated if theirs else None,
+                agrees=derived == stated if theirs else None,
+            )
+            for text, derived, stated in facts
+        ]
 
     def _beside_castle(self) -> set[int]:
         regions = self.variant.regions

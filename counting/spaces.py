@@ -1,4 +1,4 @@
-"""The spaces of placements, each placement counted once, with or without a symmetry.
+"""The spaces of placements, each placement counted once, by material, with or without a symmetry.
 
 A space is a set of king cells, each with a small neighbourhood whose contents
 decide membership (the way a king came, the soldiers that hold it), and ranges for
@@ -6,6 +6,11 @@ the material. Summing over the contents of the neighbourhood counts a union of
 patterns without counting any placement twice; restricting the sum to contents
 and cycles that a symmetry leaves in place gives the fixed points that Burnside's
 lemma asks for. One function, `fixed_material`, does both.
+
+Soldiers are counted by polynomials in x (attackers) and y (defenders), cut at the material of the start:
+(1 + x)^camp · (1 + x + y)^free, since a camp cell is empty or holds an attacker, a free cell either or none. Placing
+the defenders first gives the coefficients in closed form, C(free, d) · C(camp + free - d, a). Under a symmetry whole
+cycles of cells share their contents, so that x and y become powers of themselves. All numbers are Python integers.
 
 Membership is by placement alone. The spaces are upper bounds on what can be
 reached, except that the ``excluded`` ones are proved out of reach.
@@ -16,17 +21,106 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from math import comb
 from typing import TYPE_CHECKING
 
-from counting.material import CycleType, Material, soldiers
 from symmetry import count_orbits
 from tablut.variants import as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from symmetry import Symmetry
     from tablut.variants import Variant, VariantLike
+
+CycleType = tuple[tuple[int, int], ...]
+"""Sorted pairs (cycle length, number of cycles of that length)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A count for each pair (attackers, defenders)."""
+
+    rows: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def zero(cls, attackers: int, defenders: int) -> Material:
+        """Return the zero polynomial for boards with at most so many soldiers."""
+        return cls(((0,) * (defenders + 1),) * (attackers + 1))
+
+    def total(self) -> int:
+        """Return the sum of all counts."""
+        return sum(map(sum, self.rows))
+
+    def pairs(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (attackers, defenders, count), zero counts too."""
+        for attackers, row in enumerate(self.rows):
+            for defenders, count in enumerate(row):
+                yield attackers, defenders, count
+
+    def within(self, attackers: range, defenders: range) -> Material:
+        """Return the part with so many attackers and defenders; the other counts become zero."""
+        return Material(
+            tuple(
+                tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
+                for a, row in enumerate(self.rows)
+            )
+        )
+
+    def shifted(self, attackers: int, defenders: int) -> Material:
+        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells."""
+        width, height = len(self.rows[0]), len(self.rows)
+        empty = (0,) * width
+        moved = [((0,) * defenders + row)[:width] for row in self.rows]
+        return Material(tuple(([empty] * attackers + moved)[:height]))
+
+    def __add__(self, other: Material) -> Material:
+        return Material(
+            tuple(
+                tuple(a + b for a, b in zip(mine, theirs, strict=True))
+                for mine, theirs in zip(self.rows, other.rows, strict=True)
+            )
+        )
+
+    def __sub__(self, other: Material) -> Material:
+        return self + -1 * other
+
+    def __rmul__(self, factor: int) -> Material:
+        return Material(tuple(tuple(factor * count for count in row) for row in self.rows))
+
+    def __matmul__(self, other: Material) -> Material:
+        """Return the product of the polynomials, cut at the same material."""
+        height, width = len(self.rows), len(self.rows[0])
+        product = [[0] * width for _ in range(height)]
+        terms = [(a, d, count) for a, d, count in other.pairs() if count]
+        for a, d, count in self.pairs():
+            if count:
+                for a2, d2, count2 in terms:
+                    if a + a2 < height and d + d2 < width:
+                        product[a + a2][d + d2] += count * count2
+        return Material(tuple(map(tuple, product)))
+
+
+@cache
+def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> Material:
+    """Return in how many ways soldiers can stand so that a symmetry leaves them in place."""
+    camps, frees = dict(camp), dict(free)
+    product = Material(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
+    for length in camps.keys() | frees.keys():
+        camp_cycles, free_cycles = camps.get(length, 0), frees.get(length, 0)
+        rows = [[0] * (defenders + 1) for _ in range(attackers + 1)]
+        for d in range(min(defenders // length, free_cycles) + 1):
+            for a in range(attackers // length + 1):
+                rows[a * length][d * length] = comb(free_cycles, d) * comb(camp_cycles + free_cycles - d, a)
+        product = product @ Material(tuple(map(tuple, rows)))
+    return product
+
+
+# -- spaces ------------------------------------------------------------------------------
+
 
 EMPTY, ATTACKER, DEFENDER = range(3)
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from counting.census.report import CensusReport
-    from counting.census.run import census
+    from counting.census.report import CensusReport, census
 else:
     __getattr__, __dir__ = lazy_exports(
-        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.run"}
+        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.report"}
     )
 
 __all__ = ["CensusReport", "census"]

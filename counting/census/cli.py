@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -16,7 +15,6 @@ from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptib
 from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
-from tablut.running.clocks import wall_clock
 from tablut.running.progress import Observer
 from tablut.variants import load_variant
 
@@ -109,7 +107,7 @@ def census_command(
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
     from counting.census.counted import CountWish
-    from counting.census.run import census
+    from counting.census.report import census
     from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
@@ -125,7 +123,7 @@ def census_command(
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("census") as display:
-        observer = _Display(display)
+        observer = Bars(display)
         try:
             report = census(
                 rules,
@@ -148,18 +146,14 @@ def census_command(
                 raise
             # What is done is shown first, then why it is not more.
             failure, report = error, partial[0]
-    if failure is not None:
-        options: dict[str, Any] = {"--plies": plies, "--all": all_plies, "--full": full, "--memory": memory}
-        options |= {"--threads": threads, "--disk": disk, "--passes": passes}
-        options |= {"--count-last": count_last, "--part": part, "--again": again}
-        _say_how_to_go_on(variant, {**options, "--store": store, "--scheduler": scheduler, "--graph": graph})
     detailed = against_bounds or (report.complete and failure is None)
     show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
     if as_bfile:
         show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
     reply = Reply(report, show, 0 if report.holds else EXIT_NO)
     if failure is not None:
-        raise Interrupted(reply, cause=failure if isinstance(failure, TablutError) else None)
+        go_on = "the same command with --resume" if store is not None else "--store DIR keeps what is done"
+        raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
     return reply
 
 
@@ -171,22 +165,7 @@ def _bfile(report: CensusReport) -> str:
     return bfile([ply.new for ply in report.plies], 0, comments)
 
 
-_DEFAULTS: Final = {"--memory": 4096, "--threads": 1, "--passes": 1, "--part": "1/1"}
-
-
-def _say_how_to_go_on(variant: str, options: dict[str, Any]) -> None:
-    """Say by which command the same census goes on; ``options`` are as they were given."""
-    words = ["tablut", "census", "-v", variant]
-    for option, value in options.items():
-        if value is None or value is False or value == _DEFAULTS.get(option):
-            continue
-        words += [option] if value is True else [option, str(value)]
-    again = shlex.join(words)
-    if options["--store"] is None:
-        say = f"the plies above were not kept; to keep them: {again} --store DIR"
-    else:
-        say = f"the plies above are kept; to go on: {again} --resume"
-    complain(f"census: {say}")
+_COLUMNS: Final = ("new", "new_classes", "decided", "decided_classes", "captures")
 
 
 def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
@@ -201,54 +180,34 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
         number("branching"),
     )
     for ply in report.plies:
-        table.add(
-            str(ply.ply),
-            f"{ply.new:,}",
-            f"{ply.new_classes:,}",
-            f"{ply.decided:,}",
-            f"{ply.decided_classes:,}",
-            f"{ply.captures:,}",
-            "" if ply.branching is None else f"{ply.branching:.2f}",
-        )
-    table.add(
-        "all" if report.complete else "sum",
-        f"{report.total:,}",
-        f"{report.total_classes:,}",
-        f"{report.decided_total:,}",
-        f"{report.decided_total_classes:,}",
-        style="bold",
-    )
+        branching = "" if ply.branching is None else f"{ply.branching:.2f}"
+        table.add(str(ply.ply), *(f"{getattr(ply, name):,}" for name in _COLUMNS), branching)
+    totals = report.total, report.total_classes, report.decided_total, report.decided_total_classes
+    table.add("all" if report.complete else "sum", *(f"{total:,}" for total in totals), style="bold")
     console.print(table)
     order = len(report.symmetries)
     console.print(f"Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.", style="dim")
-    if report.stopped_by_limit:
-        console.print(
-            f"The rules end a game after {report.move_limit} plies: the census stops there; these are all positions.",
-            soft_wrap=True,
-        )
-    elif report.move_limit is not None:
-        console.print(f"The rules end a game after {report.move_limit} plies.", style="dim")
+    if report.move_limit is not None:
+        stops = ": the census stops there; these are all positions" if report.stopped_by_limit else ""
+        console.print(f"The rules end a game after {report.move_limit} plies{stops}.", soft_wrap=True)
     if report.counted is not None:
         _show_counted(console, report.counted)
     if detailed:
         _show_bounds(console, report)
     if report.full is not None:
-        verdict = Text("the same numbers") if report.full.agrees else Text("other numbers", "bold red")
-        console.print(Text.assemble("Without symmetry: ", verdict, " at every ply."))
+        console.print(Text.assemble("Without symmetry: ", _verdict(report.full.agrees), " at every ply."))
     if report.outside:
         console.print(f"{report.outside:,} positions are outside the counted space.", style="bold red")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
-    if report.graph is not None:
-        numbers = report.graph
+    if (numbers := report.graph) is not None:
         console.print(
             f"The graph: {numbers.nodes:,} classes, {numbers.edges:,} edges, {numbers.components:,} strongly connected "
             f"components (the largest has {numbers.largest_component:,} classes, the longest path "
             f"{numbers.condensation_depth:,} steps); the start can recur from {numbers.returning:,}; "
             f"no class is more than {numbers.eccentricity} plies away."
         )
-    if report.next_ply is not None:
-        wanted = report.next_ply
+    if (wanted := report.next_ply) is not None:
         console.print(
             f"Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
             f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.",
@@ -262,28 +221,25 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
         )
 
 
+def _verdict(same: bool) -> Text:
+    return Text("the same numbers") if same else Text("other numbers", "bold red")
+
+
 def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
-    how = f"in {counted.passes} pass{'es' if counted.passes > 1 else ''}"
-    if counted.whole:
-        console.print(f"Ply {counted.ply} was counted {how} and not stored.")
-    else:
-        console.print(
-            f"Of ply {counted.ply}, counted {how} and not stored, {_hundredths(len(counted.hundredths))}: "
-            f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
-            f"{counted.decided_classes:,}, from {counted.children:,} children.",
-            soft_wrap=True,
-        )
+    part = "all" if counted.whole else f"{len(counted.hundredths)} hundredths"
+    console.print(
+        f"Ply {counted.ply} was counted and not stored, {part} of it, in passes: {counted.passes}. "
+        f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
+        f"{counted.decided_classes:,}, from {counted.children:,} children.",
+        soft_wrap=True,
+    )
     for each in counted.estimates:
         console.print(
             f"All of it, estimated: {each.name.replace('_', ' ')} {each.value:,} ({each.low:,} to {each.high:,}, 95 %)."
         )
     if counted.counted_again:
-        verdict = Text("the same numbers") if counted.agrees else Text("other numbers", "bold red")
-        console.print(Text.assemble(f"Counted again, {_hundredths(len(counted.counted_again))}: ", verdict, "."))
-
-
-def _hundredths(count: int) -> str:
-    return f"{count} hundredth{'' if count == 1 else 's'}"
+        again = f"Counted again, {len(counted.counted_again)} hundredths: "
+        console.print(Text.assemble(again, _verdict(counted.agrees), "."))
 
 
 def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
@@ -326,7 +282,7 @@ def verify_command(
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as display:
-        observer = _Display(display)
+        observer = Bars(display)
         # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
@@ -362,24 +318,20 @@ _LONG: Final = 60
 """Seconds from which on an estimate is printed where there is no terminal."""
 
 
-class _Display(Observer):
-    """Shows the progress: a bar with a rate where somebody watches, else only what takes long."""
+class Bars(Observer):
+    """Shows the progress: a bar where somebody watches, else only what takes long."""
 
     def __init__(self, display: Progress) -> None:
         self.display, self.watched = display, display.console.is_terminal
         self.task = display.add_task("", total=None)
-        self.name, self.began, self.count = "", 0.0, 0
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Start a bar for a step of a ply."""
-        self.name, self.began, self.count = step, wall_clock(), 0
+        """Start a bar for a step."""
         self.display.reset(self.task, description=step, total=max(1, total or 1))
 
     def advance(self, count: int = 1) -> None:
-        """Move the bar on and show the rate."""
-        self.count += count
-        rate = self.count / (wall_clock() - self.began) / 1e6
-        self.display.update(self.task, advance=count, description=f"{self.name} {rate:.1f} M/s")
+        """Move the bar on."""
+        self.display.advance(self.task, count)
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""

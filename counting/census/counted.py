@@ -41,8 +41,6 @@ from counting.census.tasks import (
     bin_loads,
     bins_of_rows,
     captures_of,
-    run_sort,
-    run_tally,
     undecided,
 )
 from tablut.engine.packing import count_children
@@ -53,7 +51,6 @@ from tablut.store.folders import drop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -121,9 +118,6 @@ class _CountedPly(Making[tuple[int, int]]):
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
             raise InputError("--again: what it names was not counted before; count it without --again first")
-        for path, fault in self._tallies()[1].items():
-            self.search.observer.say(f"{fault}: counted again")
-            path.unlink()
         if pending := self._pending():
             self._plan(pending)
             self.make()
@@ -137,12 +131,9 @@ class _CountedPly(Making[tuple[int, int]]):
 
     # -- what is there -----------------------------------------------------------------
 
-    def _tallies(self) -> tuple[list[RowFile], dict[Path, str]]:
-        return self.store.tallies(self.ply, self.before.digest, self.folder)
-
     def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
         """Return the tallies, and which bins they have."""
-        files, bins = self._tallies()[0], np.zeros(BINS, dtype=np.bool_)
+        files, bins = self.store.tallies(self.ply, self.before.digest, self.folder), np.zeros(BINS, dtype=np.bool_)
         for file in files:
             bins[slice(*bins_of(file))] = True
         return files, bins
@@ -151,14 +142,9 @@ class _CountedPly(Making[tuple[int, int]]):
         """Return the bins that are wanted and not counted, as ranges within hundredths."""
         counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
-            first = edge(number)
-            for end in range(first + 1, edge(number + 1) + 1):
-                if counted[end - 1]:
-                    if first < end - 1:
-                        ranges.append((first, end - 1))
-                    first = end
-            if first < edge(number + 1):
-                ranges.append((first, edge(number + 1)))
+            missing = edge(number) + np.flatnonzero(~counted[edge(number) : edge(number + 1)])
+            runs = np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
+            ranges += [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
         return ranges
 
     def _whole(self) -> list[RowFile]:
@@ -225,7 +211,7 @@ class _CountedPly(Making[tuple[int, int]]):
         loads = bin_loads(parents, captures)
         tasks = self._tally_tasks(pending, loads, parents, captures, known)
         total = int(sum(loads[slice(*task.bins)].sum() for task in tasks))
-        tallies = self.run(f"{step}count", run_tally, tasks, total)
+        tallies = self.run(f"{step}count", tasks, total)
         if not last:
             self.store.drop_work()
         return tallies
@@ -233,14 +219,7 @@ class _CountedPly(Making[tuple[int, int]]):
     def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
         """Sort the parents, or what is compared with their children; return these, and the children by capture."""
         tasks = self._sort_tasks(name, bins)
-        for path in (path for task in tasks for path in (task.target, task.captures)):
-            if path is not None and path.exists():
-                try:
-                    open_rows(path)
-                except InputError as error:
-                    self.search.observer.say(f"{error}: made again")
-                    path.unlink()
-        answers = self.run(f"{step}sort {name}", run_sort, tasks, sum(task.rows for task in tasks), "read")
+        answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
         self.cpu += sum(answer["cpu"] for answer in answers)
         made = list(zip(tasks, answers, strict=True))
         return (
@@ -264,7 +243,7 @@ class _CountedPly(Making[tuple[int, int]]):
                 target = self.store.work_file(self.ply, name, number)
                 captures = self.store.work_file(self.ply, "captures", number) if is_parents else None
                 owner = self.owner(number, plan)
-                tasks.append(SortTask(search.variant, search.full, owner, target, source, *leaves, bins, captures))
+                tasks.append(SortTask(search.variant, owner, target, source, *leaves, bins, captures))
         return tasks
 
     def _tally_tasks(
@@ -286,7 +265,7 @@ class _CountedPly(Making[tuple[int, int]]):
                 bins = (first + begin, first + stop)
                 owner = tally_owner(self.store.game, search.full, self.ply, self.before.digest, bins)
                 target = self.store.tally(self.folder, bins)
-                tasks.append(TallyTask(search.variant, search.full, owner, target, parents, captures, known, bins))
+                tasks.append(TallyTask(search.variant, owner, target, parents, captures, known, bins))
         return tasks
 
     # -- the record --------------------------------------------------------------------

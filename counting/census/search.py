@@ -41,14 +41,14 @@ from counting.census.rows import (
     rows_digest,
 )
 from counting.census.store import PlyRecord, contradiction, ended, excess, part_sums
-from counting.census.tasks import ExpandTask, MergeTask, done_before, run_expand, run_merge, write_part
+from counting.census.tasks import ExpandTask, MergeTask, Task, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.results import scientific
 from tablut.running.clocks import thread_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from counting.census.store import CensusStore, SealedPly
     from tablut.running.progress import Observer
@@ -148,7 +148,7 @@ class Search:
         self.tools = toolbox(variant, full)
         self.words = self.tools.tables.words
         self.passes = 1
-        self.records = store.records()
+        self.records = list(store.records())
         # A file of an earlier run may have been changed since; a file of this run has not.
         self._found = len(self.records)
         if self.records:
@@ -181,9 +181,10 @@ class Search:
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(self.store.game, self.full, 0, 0, "start")
-        index, began = (counts, sums), thread_clock()
-        answer = write_part(self.store.part(0, 0), self.tools, rows, index, owner, children=0, began=began)
-        return self._commit("start", [answer], [0] * EXPANSION_COUNTERS, 0.0)
+        target = self.store.part(0, 0)
+        write_part(target, self.tools, rows, (counts, sums), owner, children=0, began=thread_clock())
+        answers = [answer for answer in (answer_of(target, owner),) if answer is not None]
+        return self._commit("start", answers, [0] * EXPANSION_COUNTERS, 0.0)
 
     def _next_ply(self, passes: int) -> None:
         passes = self._passes_needed(passes)
@@ -371,18 +372,11 @@ class Making(ABC, Generic[Range]):
         """Return what the file of a task belongs to."""
         return Owner(self.store.game, self.search.full, self.ply, number, plan)
 
-    def run(
-        self,
-        step: str,
-        function: Callable[[Any], dict[str, Any]],
-        tasks: Sequence[Any],
-        total: int,
-        done: str = "children",
-    ) -> list[dict[str, Any]]:
+    def run(self, step: str, tasks: Sequence[Task], total: int, done: str = "children") -> list[dict[str, Any]]:
         """Run tasks, which answer with how much they dealt."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
-        return self.search.scheduler.run(function, tasks, lambda answer: observer.advance(answer[done]))
+        return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))
 
 
 class _StoredPly(Making[list[tuple[int, int]]]):
@@ -406,20 +400,18 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         owners = [self.owner(self._parts + place, self.plan) for place in range(len(some))]
         self._parts += len(some)
         targets = [self.store.part(self.ply, owner.number) for owner in owners]
-        answers = [done_before(target, owner) for target, owner in zip(targets, owners, strict=True)]
-        done = [answer for answer in answers if answer is not None]
+        done = [answer for answer in map(answer_of, targets, owners) if answer is not None]
         # The counters of the parents come from a pass that is made in this run: the last one is, if no other.
         if len(done) == len(some) and not (last and self.counters is None):
             return done
         children = self._expand(step, (some[0][0], some[-1][1]))
         self._check_memory(children, some)
-        rules = (self.search.variant, self.search.full)
         tasks = [
-            MergeTask(*rules, owner, target, children, self.known, *leaves)
+            MergeTask(self.search.variant, owner, target, children, self.known, *leaves)
             for owner, leaves, target in zip(owners, some, targets, strict=True)
         ]
         total = sum(open_rows(*source).header.rows for source in children)
-        merged = self.run(f"{step}merge", run_merge, tasks, total)
+        merged = self.run(f"{step}merge", tasks, total)
         if not last:
             self.store.drop_work()
         return merged
@@ -428,7 +420,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         """Write the children in some leaves, and add up the counters of all parents."""
         tasks = self._expand_tasks(leaves)
         share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
-        answers = self.run(f"{step}expand", run_expand, tasks, share)
+        answers = self.run(f"{step}expand", tasks, share)
         counters = [sum(answer["counters"][place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
         if self.counters not in (None, counters):
             raise ArithmeticError(
@@ -458,7 +450,6 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         return [
             ExpandTask(
                 search.variant,
-                search.full,
                 self.owner(number, plan),
                 self.store.work_file(self.ply, "children", number),
                 *piece,

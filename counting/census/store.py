@@ -49,7 +49,7 @@ from tablut.store.folders import Kind, claim, commit, drop, sweep, writing
 from tablut.store.records import Count, Digest, Record, digest_of, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tablut.variants import Variant
@@ -297,12 +297,12 @@ class StoredCensus:
     def __init__(self, root: Path, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
-    def records(self) -> list[PlyRecord]:
-        """Return the records of the complete plies, from ply 0 on, each found to follow from the one before."""
-        found: list[PlyRecord] = []
-        while (record := self.record(len(found), found[-1] if found else None)) is not None:
-            found.append(record)
-        return found
+    def records(self) -> Iterator[PlyRecord]:
+        """Yield the records of the complete plies, from ply 0 on, each found to follow from the one before."""
+        before = None
+        while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
+            yield record
+            before = record
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
         """Return the record of a ply, or None if there is none."""
@@ -436,25 +436,19 @@ class CensusStore(StoredCensus):
 
     # -- what is there -----------------------------------------------------------------
 
-    def tallies(self, ply: int, before: str, folder: Path) -> tuple[list[RowFile], dict[Path, str]]:
-        """Return the tallies of a ply in a folder that belong to it and do not overlap, and the faults of others."""
+    def tallies(self, ply: int, before: str, folder: Path) -> list[RowFile]:
+        """Return the tallies of a ply in a folder, found to belong to it and not to overlap."""
         files: list[RowFile] = []
-        faults: dict[Path, str] = {}
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
-            try:
-                file = open_rows(path)
-                bins = bins_of(file)
-            except InputError as error:
-                faults[path] = str(error)
-                continue
-            fits = file.header.owner == tally_owner(self.game, self.full, ply, before, bins)
-            if file.header.kind != "tally" or not fits or path.name != tally_name(bins):
-                faults[path] = f"census file {str(path)!r} belongs elsewhere"
-            elif files and bins[0] < bins_of(files[-1])[1]:
-                faults[path] = f"census file {str(path)!r}: the same bins as {files[-1].path.name} has"
-            else:
-                files.append(file)
-        return files, faults
+            file = open_rows(path)
+            bins = bins_of(file)
+            owner = tally_owner(self.game, self.full, ply, before, bins)
+            if (file.header.kind, file.header.owner, path.name) != ("tally", owner, tally_name(bins)):
+                raise damaged(path, "it belongs elsewhere")
+            if files and bins[0] < bins_of(files[-1])[1]:
+                raise damaged(path, f"it has the same bins as {files[-1].path.name}")
+            files.append(file)
+        return files
 
     def taken_bytes(self) -> int:
         """Return how many bytes the folder takes, whatever its files are for."""

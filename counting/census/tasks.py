@@ -1,8 +1,8 @@
 """The coarse tasks of a ply: expand or sort a share of the positions before, then merge or count what they lead to.
 
-A ply that is stored is made by `run_expand`, which writes children in the order of their leaves, and `run_merge`, which
-unites those of some leaves. One that is counted alone is made by `run_sort`, which writes parents in the order of
-their children's families, and with them the children by capture, of other families than the rest; and by `run_tally`,
+A ply that is stored is made by `ExpandTask`, which writes children in the order of their leaves, and `MergeTask`, which
+unites those of some leaves. One that is counted alone is made by `SortTask`, which writes parents in the order of
+their children's families, and with them the children by capture, of other families than the rest; and by `TallyTask`,
 which makes all children of some bins in memory, and forgets them.
 
 Tasks read row files and write one. Only paths and counts pass between them, so they run in
@@ -13,6 +13,7 @@ there already, from the same plan, is done: so a killed census goes on.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -84,25 +85,44 @@ _scratch = _Scratch()
 
 
 @dataclass(frozen=True)
-class Task:
-    """What all tasks have: the rules, and the file that is made, with what it belongs to."""
+class Task(ABC):
+    """A row file that is to be made: the rules, its name, and what it belongs to."""
 
     variant: Variant
-    full: bool
     owner: Owner
     target: Path
 
+    @property
+    def tools(self) -> Toolbox:
+        """What kernels need for the rules."""
+        return toolbox(self.variant, self.owner.full)
 
-def done_before(target: Path, owner: Owner) -> dict[str, Any] | None:
-    """Return the answer of a task that an earlier run has done."""
-    if not target.exists():
+    def answer(self) -> dict[str, Any] | None:
+        """Return what the file says, and how it is known again; None if it is not there."""
+        return answer_of(self.target, self.owner)
+
+    @abstractmethod
+    def make(self, began: float) -> None:
+        """Write the file; ``began`` is what the thread's clock showed."""
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """Do a task, unless an earlier run has done it, and return its answer with the time that it took."""
+    if (done := task.answer()) is not None:
+        return done
+    began = thread_clock()
+    task.make(began)
+    answer = task.answer()
+    if answer is None:
+        raise ArithmeticError(f"{task.target}: was written and is not there")
+    # The time in the file leaves out its own writing.
+    return {**answer, "cpu": thread_clock() - began}
+
+
+def answer_of(target: Path, owner: Owner) -> dict[str, Any] | None:
+    """Return what a task has answered: the statistics of its file, and how the file is known again."""
+    if not target.exists() or (file := open_rows(target)).header.owner != owner:
         return None
-    file = open_rows(target)
-    return answer_of(file) if file.header.owner == owner else None
-
-
-def answer_of(file: RowFile) -> dict[str, Any]:
-    """Return what a task answers: the statistics of its file, and how the file is known again."""
     entry = {"bytes": file.length, "digest": file.digest}
     return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
 
@@ -165,7 +185,7 @@ def write_part(
     children: int,
     began: float,
     tally: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> None:
     """Survey new positions and write them, or only the tally of them."""
     counts, sums = index
     moves = np.zeros_like(counts)
@@ -178,17 +198,15 @@ def write_part(
         "next_children": int(moves.sum()),
         **({} if tally is None else tally),
     }
-    kind, codes = ("part", None) if tally is None else ("tally", None)
+    codes = None
     if tally is not None:
         rows = rows[:0]
     elif tools.codes is not None:
         # A ply has one side to move; of no rows it does not matter.
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
-        side = int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0
-        codes = (*tools.codes, side)
+        codes = (*tools.codes, int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0)
+    kind = "part" if tally is None else "tally"
     write_rows(target, rows, (counts, sums, moves), owner, stats, cpu=thread_clock() - began, codes=codes, kind=kind)
-    # The time in the file leaves out its own writing; the time that is reported does not.
-    return {**answer_of(open_rows(target)), "cpu": thread_clock() - began}
 
 
 # -- a ply that is stored ------------------------------------------------------------------
@@ -205,6 +223,28 @@ class ExpandTask(Task):
     shares: int
     leaves: tuple[int, int] | None
 
+    def make(self, began: float) -> None:
+        """Write the children in the order of their leaves."""
+        tools, file = self.tools, open_rows(*self.source)
+        rows = read_rows(file, self.first, self.last, into=_scratch.parents)
+        bounds = [len(rows) * number // self.shares for number in (self.share, self.share + 1)]
+        rows = rows[bounds[0] : bounds[1]]
+        total = int(file.moves[self.first : self.last].sum())
+        if self.shares > 1:
+            movable = undecided(rows)
+            total = int(count_children(tools.tables, movable, np.empty(len(movable), dtype=np.int64)))
+        children = _scratch.children.rows(total + 4 * tools.tables.cells, tools.tables.words)
+        counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
+        if self.leaves is None:
+            handled, found = expand_canonical(tools.expander, rows, children, counters)
+        else:
+            handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *self.leaves))
+        if handled != len(rows) or (found != total if self.leaves is None else found > total):
+            raise damaged(self.source.path, f"its rows have {found:,} children where its index says {total:,}")
+        ordered, counts, sums = _ordered(children[:found], _scratch.rows)
+        stats, index = {"children": found, "counters": counters.tolist()}, (counts, sums, np.zeros_like(counts))
+        write_rows(self.target, ordered, index, self.owner, stats, cpu=thread_clock() - began)
+
 
 @dataclass(frozen=True)
 class MergeTask(Task):
@@ -215,64 +255,30 @@ class MergeTask(Task):
     first: int
     last: int
 
-
-def run_expand(task: ExpandTask) -> dict[str, Any]:
-    """Write the children of a share of positions in the order of their leaves."""
-    if (done := done_before(task.target, task.owner)) is not None:
-        return done
-    began = thread_clock()
-    tools = toolbox(task.variant, task.full)
-    file = open_rows(*task.source)
-    rows = read_rows(file, task.first, task.last, into=_scratch.parents)
-    bounds = [len(rows) * number // task.shares for number in (task.share, task.share + 1)]
-    rows = rows[bounds[0] : bounds[1]]
-    total = int(file.moves[task.first : task.last].sum())
-    if task.shares > 1:
-        movable = undecided(rows)
-        total = int(count_children(tools.tables, movable, np.empty(len(movable), dtype=np.int64)))
-    children = _scratch.children.rows(total + 4 * tools.tables.cells, tools.tables.words)
-    counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    if task.leaves is None:
-        handled, found = expand_canonical(tools.expander, rows, children, counters)
-    else:
-        handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *task.leaves))
-    if handled != len(rows) or (found != total if task.leaves is None else found > total):
-        raise damaged(task.source.path, f"its rows have {found:,} children where its index says {total:,}")
-    ordered, counts, sums = _ordered(children[:found], _scratch.rows)
-    stats = {"children": found, "counters": counters.tolist()}
-    index = (counts, sums, np.zeros_like(counts))
-    write_rows(task.target, ordered, index, task.owner, stats, cpu=thread_clock() - began)
-    return {**answer_of(open_rows(task.target)), "cpu": thread_clock() - began}
-
-
-def run_merge(task: MergeTask) -> dict[str, Any]:
-    """Write the new positions of some leaves."""
-    if (done := done_before(task.target, task.owner)) is not None:
-        return done
-    began = thread_clock()
-    tools = toolbox(task.variant, task.full)
-    first, last = task.first, task.last
-    files = [open_rows(*source) for source in task.children]
-    counts = leaf_counts(files, first, last)
-    rows = _scratch.rows.rows(int(counts.sum()), tools.tables.words)
-    cursors = np.cumsum(counts) - counts
-    for file in files:
-        for begin, end in spans(file, first, last):
-            children = read_rows(file, begin, end, check=False, into=_scratch.block)
-            copy_leaves(children, file.counts[begin:end], cursors[begin - first : end - first], rows)
-    sieve = _Sieve(rows, counts)
-    if not np.array_equal(np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64), sieve.sums):
-        _name_the_damaged(files, first, last)
-    for source in task.known:
-        part = open_rows(*source)
-        for begin, end in spans(part, first, last):
-            known = read_rows(part, begin, end, check=False, into=_scratch.block)
-            sums = sieve.drop(known, part.counts[begin:end], slice(begin - first, end - first))
-            if not np.array_equal(part.sums[begin:end], sums):
-                _name_the_damaged([part], begin, end)
-    index = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-    kept = sieve.kept(index[0][first:last], index[1][first:last])
-    return write_part(task.target, tools, kept, index, task.owner, children=len(rows), began=began)
+    def make(self, began: float) -> None:
+        """Write the new positions."""
+        tools, first, last = self.tools, self.first, self.last
+        files = [open_rows(*source) for source in self.children]
+        counts = leaf_counts(files, first, last)
+        rows = _scratch.rows.rows(int(counts.sum()), tools.tables.words)
+        cursors = np.cumsum(counts) - counts
+        for file in files:
+            for begin, end in spans(file, first, last):
+                children = read_rows(file, begin, end, check=False, into=_scratch.block)
+                copy_leaves(children, file.counts[begin:end], cursors[begin - first : end - first], rows)
+        sieve = _Sieve(rows, counts)
+        if not np.array_equal(np.sum([file.sums[first:last] for file in files], axis=0, dtype=np.uint64), sieve.sums):
+            _name_the_damaged(files, first, last)
+        for source in self.known:
+            part = open_rows(*source)
+            for begin, end in spans(part, first, last):
+                known = read_rows(part, begin, end, check=False, into=_scratch.block)
+                sums = sieve.drop(known, part.counts[begin:end], slice(begin - first, end - first))
+                if not np.array_equal(part.sums[begin:end], sums):
+                    _name_the_damaged([part], begin, end)
+        index = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
+        kept = sieve.kept(index[0][first:last], index[1][first:last])
+        write_part(self.target, tools, kept, index, self.owner, children=len(rows), began=began)
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
@@ -300,6 +306,37 @@ class SortTask(Task):
         """How many rows are read."""
         return int(open_rows(*self.source).counts[self.first : self.last].sum())
 
+    @property
+    def _captures_owner(self) -> Owner:
+        """What the children by capture belong to: a plan of their own, so that no file stands for the other."""
+        return self.owner._replace(plan=plan_name("captures", self.owner.plan))
+
+    def answer(self) -> dict[str, Any] | None:
+        """Return the answer if all that is to be written is there."""
+        answer = super().answer()
+        captures = None if self.captures is None else answer_of(self.captures, self._captures_owner)
+        if answer is None or (captures is None) != (self.captures is None):
+            return None
+        return {**answer, "read": self.rows, "captures": None if captures is None else captures["entry"]}
+
+    def make(self, began: float) -> None:
+        """Write rows by bin, children by capture first."""
+        tools, marks = self.tools, family_marks(self.variant, self.owner.full)
+        rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
+        moves, load = np.zeros(BINS, dtype=np.int64), 0
+        if self.captures is not None:
+            rows = undecided(rows)
+            children = captures_of(tools, rows)
+            some = _in_bins(children, bins_of_rows(tools, marks, children), self.bins)
+            _write_sorted(self.captures, self._captures_owner, *some, (moves, 0), thread_clock() - began)
+        bins = bins_of_rows(tools, marks, rows, of_children=self.captures is not None)
+        rows, bins = _in_bins(rows, bins, self.bins)
+        if self.captures is not None:
+            each = np.empty(len(rows), dtype=np.int64)
+            load = int(count_children(tools.tables, rows, each))
+            np.add.at(moves, bins, each)
+        _write_sorted(self.target, self.owner, rows, bins, (moves, load), thread_clock() - began)
+
 
 @dataclass(frozen=True)
 class TallyTask(Task):
@@ -310,51 +347,20 @@ class TallyTask(Task):
     known: tuple[Source, ...]
     bins: tuple[int, int]
 
-
-def run_sort(task: SortTask) -> dict[str, Any]:
-    """Write rows by bin."""
-    if (done := _sorted_before(task)) is not None:
-        return done
-    began = thread_clock()
-    tools, marks = toolbox(task.variant, task.full), family_marks(task.variant, task.full)
-    rows = read_rows(open_rows(*task.source), task.first, task.last, into=_scratch.parents)
-    moves, load = np.zeros(BINS, dtype=np.int64), 0
-    if task.captures is not None:
-        rows = undecided(rows)
-        children = captures_of(tools, rows)
-        _write_sorted(
-            task.captures,
-            _captures_owner(task),
-            *_in_bins(children, bins_of_rows(tools, marks, children), task.bins),
-            (moves, 0),
-            thread_clock() - began,
-        )
-    bins = bins_of_rows(tools, marks, rows, of_children=task.captures is not None)
-    rows, bins = _in_bins(rows, bins, task.bins)
-    if task.captures is not None:
-        each = np.empty(len(rows), dtype=np.int64)
-        load = int(count_children(tools.tables, rows, each))
-        np.add.at(moves, bins, each)
-    _write_sorted(task.target, task.owner, rows, bins, (moves, load), thread_clock() - began)
-    answer = _sorted_before(task)
-    if answer is None:
-        raise ArithmeticError(f"{task.target}: was written and is not there")
-    # Only the second file says how long both took.
-    return {**answer, "cpu": thread_clock() - began}
-
-
-def _captures_owner(task: SortTask) -> Owner:
-    """Return what the children by capture belong to: a plan of their own, so that no file stands for the other."""
-    return task.owner._replace(plan=plan_name("captures", task.owner.plan))
-
-
-def _sorted_before(task: SortTask) -> dict[str, Any] | None:
-    """Return the answer of a task that an earlier run has done."""
-    answer = done_before(task.target, task.owner)
-    captures = None if task.captures is None else done_before(task.captures, _captures_owner(task))
-    if answer is None or (captures is None) != (task.captures is None):
-        return None
-    return {**answer, "read": task.rows, "captures": None if captures is None else captures["entry"]}
+    def make(self, began: float) -> None:
+        """Write the tally."""
+        children, expanded = _children(self.tools, self)
+        rows, counts, sums = _ordered(children, _scratch.rows)
+        sieve = _Sieve(rows, counts)
+        if not np.array_equal(sums, sieve.sums):
+            raise ArithmeticError(f"{self.target}: rows changed while they were put in order")
+        for source in self.known:
+            # Children lie in order by now: what held them is free.
+            known, known_counts, _ = _ordered(_read_bins(source, self.bins), _scratch.children)
+            sieve.drop(known, known_counts, slice(0, LEAVES))
+        index, tally = (np.zeros_like(counts), np.zeros_like(sums)), {"bins": self.bins, "expanded": expanded.tolist()}
+        kept = sieve.kept(*index)
+        write_part(self.target, self.tools, kept, index, self.owner, children=len(rows), began=began, tally=tally)
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -427,28 +433,6 @@ def bin_loads(parents: Sequence[Source], captures: Sequence[Source]) -> NDArray[
     for source in parents:
         loads += open_rows(*source).moves
     return loads
-
-
-def run_tally(task: TallyTask) -> dict[str, Any]:
-    """Count the new positions of some bins and write the tally."""
-    if (done := done_before(task.target, task.owner)) is not None:
-        return done
-    began = thread_clock()
-    tools = toolbox(task.variant, task.full)
-    children, expanded = _children(tools, task)
-    rows, counts, sums = _ordered(children, _scratch.rows)
-    sieve = _Sieve(rows, counts)
-    if not np.array_equal(sums, sieve.sums):
-        raise ArithmeticError(f"{task.target}: rows changed while they were put in order")
-    for source in task.known:
-        # Children lie in order by now: what held them is free.
-        known, known_counts, _ = _ordered(_read_bins(source, task.bins), _scratch.children)
-        sieve.drop(known, known_counts, slice(0, LEAVES))
-    index = np.zeros_like(counts), np.zeros_like(sums)
-    tally = {"bins": task.bins, "expanded": expanded.tolist()}
-    return write_part(
-        task.target, tools, sieve.kept(*index), index, task.owner, children=len(rows), began=began, tally=tally
-    )
 
 
 def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

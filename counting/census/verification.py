@@ -208,17 +208,13 @@ class _Verification:
     # -- files -------------------------------------------------------------------------
 
     def _read_records(self) -> None:
-        while True:
-            ply = len(self.records)
-            try:
-                record = self.stored.record(ply, self.records[-1] if ply else None)
-            except InputError as error:
-                self.tally.add("records", 1, 1, str(error))
-                return
-            if record is None:
-                break
-            self.tally.add("records", 1)
-            self.records.append(record)
+        try:
+            for record in self.stored.records():
+                self.tally.add("records", 1)
+                self.records.append(record)
+        except InputError as error:
+            self.tally.add("records", 1, 1, str(error))
+            return
         names = [path.name for path in self.stored.root.glob("ply-*.json")]
         later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
         if later:

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.material import Material, soldiers
-from counting.spaces import ATTACKER, DEFENDER, EMPTY
+from counting.spaces import ATTACKER, DEFENDER, EMPTY, Material, soldiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

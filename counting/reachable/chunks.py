@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from counting.reachable.certificates import (
     write_file,
 )
 from counting.reachable.drawing import GENERATOR
-from counting.reachable.stages import counted_family
+from counting.reachable.games import surviving
 from tablut.store.files import child
 from tablut.store.folders import Kind, commit
 from tablut.store.records import (
@@ -39,7 +38,7 @@ from tablut.store.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tablut.variants import Variant
@@ -170,21 +169,20 @@ class Chunk:
     count: int
 
 
+Results = dict[str, dict[str, Any]]
+"""What was found of chunks, by their names."""
+
+
+@dataclass(frozen=True)
 class ChunkPlan:
     """The chunks of an estimate, and where their results are kept."""
 
-    def __init__(
-        self,
-        variant: Variant,
-        samples: int,
-        lemma_samples: int,
-        seed: int,
-        store: Path | None,
-        space: Space = "undecided",
-    ) -> None:
-        self.variant, self.samples, self.seed, self.store, self.space = variant, samples, seed, store, space
-        self.lemma_samples = lemma_samples
-        self.results: dict[str, dict[str, Any]] = {}
+    variant: Variant
+    samples: int
+    lemma_samples: int
+    seed: int
+    store: Path | None = None
+    space: Space = "undecided"
 
     def games(self) -> Iterator[Chunk]:
         """Yield the chunks whose samples go through both stages."""
@@ -195,15 +193,6 @@ class ChunkPlan:
         """Yield the chunks of the further samples, which only the lemmas see."""
         for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
             yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
-
-    def decided(self, chunks: Iterable[Chunk]) -> list[tuple[Chunk, dict[str, Any]]]:
-        """Return chunks and their results, up to the first that has none: what an interrupted run is sure of."""
-        found = []
-        for chunk in chunks:
-            if chunk.name not in self.results:
-                break
-            found.append((chunk, self.results[chunk.name]))
-        return found
 
     def header(self, certificates: list[PositionCertificate]) -> Header:
         """Return the header of a file of certificates."""
@@ -228,8 +217,9 @@ class ChunkPlan:
 
     # -- the store ---------------------------------------------------------------------
 
+    @property
     def head(self) -> EstimateHead:
-        """Return what the folder says that it is for."""
+        """What the folder says that it is for."""
         return EstimateHead(
             variant=self.variant.name,
             digest=self.variant.digest,
@@ -237,7 +227,7 @@ class ChunkPlan:
             generator=GENERATOR,
             seed=str(self.seed),
             samples=self.samples,
-            surviving=str(counted_family(self.variant).surviving),
+            surviving=str(surviving(self.variant)),
         )
 
     def saved(self, chunk: Chunk) -> dict[str, Any] | None:
@@ -255,35 +245,32 @@ class ChunkPlan:
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
             raise DamagedError(f"chunk {str(path)!r}: is damaged: not the samples of its place; {_WAY_OUT}")
         if record.certificates is not None:
-            check_data(
-                self._lines(chunk.name), record.certificates, "chunk", f"delete {path.name} and go on with --resume"
-            )
-        return dict(record.result)
+            check_data(self._lines(chunk), record.certificates, "chunk", f"delete {path.name} and go on with --resume")
+        return record.result
 
-    def certificates(self, name: str) -> list[PositionCertificate]:
+    def certificates(self, chunk: Chunk) -> list[PositionCertificate]:
         """Return the stored certificates of a chunk."""
-        _, lines = read_file(self._lines(name))
-        return [certificate for _, certificate in lines]
+        return [certificate for _, certificate in read_file(self._lines(chunk))[1]]
 
-    def keep(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate] | None) -> None:
+    def keep(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate]) -> None:
         """Write the result of a chunk if there is a folder, its certificates first."""
         if self.store is None:
             return
         lines = None
-        if certificates is not None:
-            write_file(self._lines(chunk.name), self.header(certificates), certificates)
-            lines = data_file(self._lines(chunk.name))
+        if chunk.stage == "samples":
+            write_file(self._lines(chunk), self.header(certificates), certificates)
+            lines = data_file(self._lines(chunk))
         record = ChunkRecord(
             estimate=self._digest, name=chunk.name, count=chunk.count, result=result, certificates=lines
         )
         commit(self.store / (chunk.name + ".json"), record)
 
-    @cached_property
+    @property
     def _digest(self) -> str:
         """The digest of the head, which binds every chunk to its estimate."""
-        return digest_of(self.head().model_dump(mode="json"))
+        return digest_of(self.head.model_dump(mode="json"))
 
-    def _lines(self, name: str) -> Path:
+    def _lines(self, chunk: Chunk) -> Path:
         """Return the path of a chunk's certificates."""
         assert self.store is not None
-        return child(self.store, name + ".jsonl.gz", "chunk")
+        return child(self.store, chunk.name + ".jsonl.gz", "chunk")

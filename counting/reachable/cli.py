@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
+from counting.census.cli import Bars
 from tablut.cli.options import (
     ResumeOption,
     SchedulerOption,
@@ -24,8 +25,6 @@ from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from counting.reachable.estimation import ReachableEstimate
     from tablut.cli.people import PeopleConsole
 
@@ -40,20 +39,6 @@ _WHY = {
     "predecessors": "a lemma excludes every position before",
 }
 """Why final placements are out of reach, by the name in JSON."""
-
-
-class _Display:
-    """Shows both stages on a rich display; see `counting.reachable.estimation.Progress`."""
-
-    def __init__(self, display: Progress, samples: int, lemma_samples: int) -> None:
-        self.display = display
-        self.tasks = {"samples": display.add_task("samples", total=samples)}
-        if lemma_samples > samples:
-            self.tasks["lemmas"] = display.add_task("lemmas", total=lemma_samples - samples)
-
-    def advance(self, stage: str, count: int) -> None:
-        """Move the bar of a stage on."""
-        self.display.update(self.tasks[stage], advance=count)
 
 
 @app.command("estimate")
@@ -104,7 +89,6 @@ def estimate_command(
     partial: list[ReachableEstimate] = []
     failure: TablutError | KeyboardInterrupt | None = None
     with progress("estimate") as display:
-        shown = _Display(display, samples, lemma_samples or samples) if display.console.is_terminal else None
         try:
             result = estimate(
                 rules,
@@ -118,7 +102,7 @@ def estimate_command(
                 resume=resume,
                 certificates=certificates,
                 checks=checks,
-                progress=shown,
+                observer=Bars(display),
                 partial=partial.append,
             )
         except (MachineError, KeyboardInterrupt) as error:

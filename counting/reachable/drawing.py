@@ -4,8 +4,8 @@ A *position number* is ``2 * rank + side``, the rank that of `tablut.indexing.Pl
 side 0 for white to move, 1 for black. Sample ``i`` of seed ``s`` is the first number below the size of
 the space in a stream of its own: pairs of words of Philox-4x64-10 [1]_ under the key ``s``, the counter's
 second word ``i``, cut to as many bits as the size has. So no number is more probable than another, and no
-sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name,
-`Drawer` with a compiled one; both give the same.
+sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name, `drawn`
+compiled, for samples that the lemmas alone see; both give the same.
 
 Numbers and sets of 128 bits are two words of uint64, the low one first; see `tablut.engine.jit` on types.
 
@@ -410,39 +410,6 @@ def draw_number(size: int, seed: int, index: int) -> int:
             return number
 
 
-@inlined
-def _write_rows(draw: DrawTables, batch: NDArray[np.uint64], count: int, rows: NDArray[np.uint64], width: int) -> None:
-    """Write the packed positions, of so many words, of a batch that `open_number` has filled."""
-    place_soldiers(draw, batch, count)
-    for entry in range(count):
-        black, white, king, side, _, _ = placed(draw, batch, entry)
-        row = advance(rows, entry * width)
-        for word in range(width):
-            row[word] = U64(0)
-        add_board(row, width, 0, black[0], black[1])
-        add_board(row, width, draw.cells, white[0], white[1])
-        add_board(row, width, 2 * draw.cells, U64(king | (side << draw.king_bits)), U64(0))
-
-
-@kernel
-def _draw_rows(
-    tables: DrawTables, seed: np.uint64, first: int, rows: NDArray[np.uint64], numbers: NDArray[np.uint64]
-) -> None:
-    """Write the samples from ``first`` on: packed positions, shape (n, W), and numbers, shape (n, 2)."""
-    x = flat(tables)
-    width = rows.shape[1]
-    room = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
-    batch = pointer(room)
-    for done in range(0, len(rows), BATCH):
-        count = min(BATCH, len(rows) - done)
-        for entry in range(count):
-            low, high = drawn(x, seed, U64(first + done + entry))
-            numbers[done + entry, 0], numbers[done + entry, 1] = low, high
-            open_number(x, low, high, batch, entry)
-        _write_rows(x, batch, count, advance(pointer(rows), done * width), width)
-    keep(room)
-
-
 @kernel
 def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
     """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
@@ -454,7 +421,15 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
         count = min(BATCH, len(rows) - done)
         for entry in range(count):
             open_number(x, numbers[done + entry, 0], numbers[done + entry, 1], batch, entry)
-        _write_rows(x, batch, count, advance(pointer(rows), done * width), width)
+        place_soldiers(x, batch, count)
+        for entry in range(count):
+            black, white, king, side, _, _ = placed(x, batch, entry)
+            row = advance(pointer(rows), (done + entry) * width)
+            for word in range(width):
+                row[word] = U64(0)
+            add_board(row, width, 0, black[0], black[1])
+            add_board(row, width, x.cells, white[0], white[1])
+            add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
     keep(room)
 
 
@@ -469,9 +444,8 @@ class Drawer:
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
         """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
-        rows, numbers = np.empty((count, self.words), np.uint64), np.empty((count, 2), np.uint64)
-        _draw_rows(self.tables, np.uint64(seed), first, rows, numbers)
-        return rows, [low | high << 64 for low, high in numbers.tolist()]
+        numbers = [draw_number(self.size, seed, first + place) for place in range(count)]
+        return self.positions(numbers), numbers
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
         """Return the packed positions of numbers, uint64 of shape (n, W)."""

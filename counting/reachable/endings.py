@@ -8,15 +8,14 @@ listed, and a game to one of them is looked for, or a lemma or a whole backward 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
 from counting.reachable.drawing import draw_number
-from counting.reachable.games import EFFORTS, backward_tree, finder_for
+from counting.reachable.games import EFFORTS, backward_tree, finder_for, pocket
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import make, unmake
@@ -41,7 +40,7 @@ from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_ATTACKERS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from counting.reachable.games import ProofGame
+    from counting.reachable.games import ProofGame, Settled
     from tablut.engine.tables import Tables
     from tablut.indexing import Ending
     from tablut.variants import Variant
@@ -78,20 +77,6 @@ class LastPlies(NamedTuple):
     boards: NDArray[np.uint32]
     sources: NDArray[np.int64]
     moves: NDArray[np.int32]
-
-
-class EndingChunk(NamedTuple):
-    """A range of samples of final placements."""
-
-    lemmas: list[int]
-    outside: int
-    found: int
-    exhausted: int
-    unknown: int
-    plies: list[int]
-    digest: str
-    endings: dict[str, list[int]]
-    certificates: list[PositionCertificate]
 
 
 @lru_cache(maxsize=16)
@@ -235,8 +220,8 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
     return found
 
 
-def settle_endings(variant: Variant, seed: int, first: int, count: int) -> EndingChunk:
-    """Return the certificates of samples of final placements, from ``first`` on."""
+def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
+    """Settle the samples of final placements from ``first`` on."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
     finals = [index.unrank(number) for number in numbers]
@@ -248,17 +233,15 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
         rows.setdefault(int(plies.sources[row]), []).append(row)
     games = _games_before(variant, plies, rows, first + 1)
 
-    certificates, counts = [], {"game": 0, "tree": 0, "unknown": 0}
-    lengths = []
+    certificates, lengths, unknown = [], [], 0
     endings: dict[str, list[int]] = {ending: [0, 0] for ending in ENDINGS}
     for place, number in enumerate(numbers):
-        claim: dict[str, object] = {"i": first + place, "n": str(number)}
-        kind = "tree"
+        claim: dict[str, Any] = {}
         if place in games:
             row, game = games[place]
             last = Move.from_code(int(plies.moves[row]), variant.size)
             moves = (*game.moves, (last.start, last.target))
-            claim["game"], kind = encode_moves(moves), "game"
+            claim["game"] = encode_moves(moves)
             lengths.append(len(moves))
         elif place not in rows:
             claim["tree"] = 1
@@ -267,24 +250,23 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Endin
         elif all(pocket(variant, plies.boards[row]) for row in rows[place]):
             claim["tree"] = 1
         else:
-            claim["unknown"], kind = True, "unknown"
-        if place in rows:
-            counts[kind] += 1
+            claim["unknown"] = True
+            unknown += 1
         endings[finals[place].ending][0] += 1
-        endings[finals[place].ending][1] += kind == "game"
-        certificates.append(PositionCertificate.model_validate(claim))
+        endings[finals[place].ending][1] += place in games
+        certificates.append(PositionCertificate(i=first + place, n=str(number), **claim))
     made = len(np.unique(plies.sources))
-    return EndingChunk(
-        lemmas=[len(rows), count - made, made - len(rows)],
-        outside=0,
-        found=counts["game"],
-        exhausted=counts["tree"],
-        unknown=counts["unknown"],
-        plies=lengths,
-        digest=digest_of(certificates),
-        endings=endings,
-        certificates=certificates,
-    )
+    result = {
+        "lemmas": [len(rows), count - made, made - len(rows)],
+        "outside": 0,
+        "found": len(games),
+        "exhausted": len(rows) - len(games) - unknown,
+        "unknown": unknown,
+        "plies": lengths,
+        "digest": digest_of(certificates),
+        "endings": endings,
+    }
+    return result, certificates
 
 
 def _games_before(

@@ -11,17 +11,20 @@ stopped run goes on where it was, and the number of threads changes nothing.
 from __future__ import annotations
 
 import hashlib
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counting.reachable.certificates import PositionCertificate, Space, write_file
-from counting.reachable.checker import Checker
+from counting.reachable.checker import LEMMAS, Checker
 from counting.reachable.chunks import (
     KIND,
     Chunk,
     ChunkPlan,
+    Results,
     SpaceSizes,
     Tally,
     numbers_within,
@@ -30,22 +33,22 @@ from counting.reachable.chunks import (
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.endings import EXCLUSIONS, ending_index, settle_endings
+from counting.reachable.games import count_lemmas, settle_samples, surviving
 from counting.reachable.lemmas import LAST_MOVE
-from counting.reachable.plain import LEMMAS
-from counting.reachable.stages import count_lemmas, counted_family, settle_samples
 from counting.spaces import FINAL, fixed_material, spaces
 from symmetry import count_orbits
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.running.clocks import thread_clock
+from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
 from tablut.store.folders import claim
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from counting.reachable.certificates import Space
     from tablut.running.scheduling import Scheduler
@@ -152,40 +155,57 @@ class ReachableEstimate(Result):
     checked: int
 
 
-def tally(plan: ChunkPlan, *, placements: bool = False) -> Tally:
+def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
+    """Return results up to the first chunk that has none: what an interrupted run is sure of."""
+    return [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
+
+
+def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
+    """Return the sum of what results have under a key, or at a place of it."""
+    return sum(result[key] if place is None else result[key][place] for result in results)
+
+
+def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Tally:
     """Return the sums over all chunks that are decided."""
-    games = plan.decided(plan.games())
-    lemmas = plan.decided(plan.lemmas())
-    n = sum(chunk.count for chunk, _ in games)
-    found, unknown = (sum(result[key] for _, result in games) for key in ("found", "unknown"))
+    games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
+    n, found, unknown = sum(sum(result["lemmas"]) for result in games), _total(games, "found"), _total(games, "unknown")
+    passing = [0]
     if placements:
-        found += sum(result["twins"][0] for _, result in games)
-        unknown += sum(result["twins"][1] for _, result in games)
-    passing = [0, LAST_MOVE] if placements else [0]
-    passed = sum(result["lemmas"][code] for _, result in games for code in passing)
-    outside = sum(result["outside"] for _, result in games)
-    family = counted_family(plan.variant)
+        found, unknown = found + _total(games, "twins", 0), unknown + _total(games, "twins", 1)
+        passing = [0, LAST_MOVE]
+    passed = sum(_total(games, "lemmas", code) for code in passing)
+    outside = _total(games, "outside")
+    undecided = plan.space == "undecided"
     return Tally(
         n=n,
         reachable=found,
         unreachable=n - found - unknown,
         unknown=unknown,
-        lemma_samples=n + sum(chunk.count for chunk, _ in lemmas),
-        lemma_passed=passed + sum(result["lemmas"][code] for _, result in lemmas for code in passing),
+        lemma_samples=n + sum(sum(result["lemmas"]) for result in lemmas),
+        lemma_passed=passed + sum(_total(lemmas, "lemmas", code) for code in passing),
         passed=passed,
         outside=outside,
-        lemma_outside=outside + sum(result["outside"] for _, result in lemmas),
-        inside=Fraction(family.surviving, family.placements) if plan.space == "undecided" else Fraction(1),
+        lemma_outside=outside + _total(lemmas, "outside"),
+        inside=Fraction(2 * surviving(plan.variant), drawer_for(plan.variant).size) if undecided else Fraction(1),
     )
 
 
-def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
+def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> ReachableEstimate:
     """Add all chunks up."""
-    sums, sizes = tally(plan), space_sizes(plan.variant, plan.space)
-    games = [result for _, result in plan.decided(plan.games())]
-    lemmas = [result for _, result in plan.decided(plan.lemmas())]
-    share = {level: list(share_interval(sums, 1 - level / 100)) for level in _LEVELS}
-    low, high = share[99]
+    sums, sizes = tally(plan, results), space_sizes(plan.variant, plan.space)
+    games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
+    shares = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
+    low, high = shares[99]
+    endings = placements = None
+    if plan.space == "undecided":
+        both = tally(plan, results, placements=True)
+        placements = _shared({level: share_interval(both, 1 - level / 100) for level in _LEVELS}, sizes.counted // 2)
+    else:
+        endings = {}
+        for ending, size in ending_index(plan.variant).sizes.items():
+            found = [result["endings"][ending] for result in games]
+            n, reached = (sum(column) for column in zip(*found, strict=True))
+            endings[str(ending)] = EndingStage(counted=size, n=n, reachable=reached)
     return ReachableEstimate(
         variant=plan.variant.name,
         digest=plan.variant.digest,
@@ -197,18 +217,16 @@ def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
         reachable=sums.reachable,
         unreachable=sums.unreachable,
         unknown=sums.unknown,
-        interval95=share[95],
-        interval99=share[99],
+        interval95=list(shares[95]),
+        interval99=list(shares[99]),
         absolute99=(high - low) / 2,
         relative99=(high - low) / (high + low) if high else 0.0,
-        positions=_positions(share[99], sizes.counted),
+        positions=_positions(shares[99], sizes.counted),
         counted=sizes.counted,
         surviving=int(sums.inside * sizes.counted),
-        classes=_shared(
-            {level: share_of_classes((ends[0], ends[1]), sizes) for level, ends in share.items()}, sizes.classes
-        ),
-        placements=_placements(plan) if plan.space == "undecided" else None,
-        endings=_endings(plan, games) if plan.space == "decided" else None,
+        classes=_shared({level: share_of_classes(ends, sizes) for level, ends in shares.items()}, sizes.classes),
+        placements=placements,
+        endings=endings,
         lemmas=_lemma_stage(plan.space, sums, [*games, *lemmas]),
         games=_game_stage(sums, games),
         certificates=hashlib.sha256("".join(result["digest"] for result in games).encode()).hexdigest(),
@@ -216,8 +234,8 @@ def estimate_report(plan: ChunkPlan, checked: int) -> ReachableEstimate:
     )
 
 
-def _positions(interval: list[float], counted: int) -> Positions:
-    low, high = numbers_within((interval[0], interval[1]), counted)
+def _positions(interval: tuple[float, float], counted: int) -> Positions:
+    low, high = numbers_within(interval, counted)
     return Positions(low=low, high=high)
 
 
@@ -226,27 +244,8 @@ def _shared(shares: Mapping[int, tuple[float, float]], counted: int) -> SharedSp
         counted=counted,
         interval95=list(shares[95]),
         interval99=list(shares[99]),
-        positions=_positions(list(shares[99]), counted),
+        positions=_positions(shares[99], counted),
     )
-
-
-def _placements(plan: ChunkPlan) -> SharedSpace:
-    """Return what the samples say of undecided placements without the side to move."""
-    sums = tally(plan, placements=True)
-    shares = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
-    return _shared(shares, space_sizes(plan.variant, plan.space).counted // 2)
-
-
-def _endings(plan: ChunkPlan, games: list[dict[str, Any]]) -> dict[str, EndingStage]:
-    sizes = ending_index(plan.variant).sizes
-    return {
-        ending: EndingStage(
-            counted=size,
-            n=sum(result["endings"][ending][0] for result in games),
-            reachable=sum(result["endings"][ending][1] for result in games),
-        )
-        for ending, size in sizes.items()
-    }
 
 
 def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> LemmaStage:
@@ -287,13 +286,6 @@ _QUICK_TREE: Final = 200
 """Positions of the largest backward tree that is derived again at once; `tablut reachable check` derives all."""
 
 
-class Progress(Protocol):
-    """Shows how far a run is."""
-
-    def advance(self, stage: str, count: int) -> None:
-        """Take note that more samples went through a stage."""
-
-
 class _Task(NamedTuple):
     """A chunk to decide, wherever that is: all that a worker needs."""
 
@@ -304,22 +296,17 @@ class _Task(NamedTuple):
 
 
 def _decide(task: _Task) -> dict[str, Any]:
-    """Decide a chunk, keep it if there is a store, and return its result."""
+    """Decide a chunk, keep it if there is a store, and return its result and the certificates that are wanted."""
     plan, chunk = task.plan, task.chunk
-    variant, seed, first, count = plan.variant, plan.seed, chunk.first, chunk.count
-    began, certificates = thread_clock(), None
+    samples = plan.variant, plan.seed, chunk.first, chunk.count
+    began, certificates = thread_clock(), list[PositionCertificate]()
     if chunk.stage == "lemmas":
-        counts = count_lemmas(variant, seed, first, count)
-        result: dict[str, Any] = {"lemmas": counts.counts, "outside": counts.outside, "checksum": counts.checksum}
+        result = count_lemmas(*samples)
     else:
-        settle = settle_samples if plan.space == "undecided" else settle_endings
-        found = settle(variant, seed, first, count)._asdict()
-        certificates = found.pop("certificates")
-        result = found
+        result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
     result["cpu"] = thread_clock() - began
     plan.keep(chunk, result, certificates)
-    sent = certificates if task.wanted else None
-    return {"chunk": chunk, "result": result, "certificates": sent}
+    return {"chunk": chunk, "result": result, "certificates": certificates if task.wanted else []}
 
 
 def estimate(
@@ -335,7 +322,7 @@ def estimate(
     resume: bool = False,
     certificates: str | None = None,
     checks: int = 0,
-    progress: Progress | None = None,
+    observer: Observer | None = None,
     partial: Callable[[ReachableEstimate], None] | None = None,
 ) -> ReachableEstimate:
     """Estimate the reachable share of the counted positions, or of the final placements.
@@ -364,8 +351,8 @@ def estimate(
         The file that receives the certificates; compressed if its name ends in ``.gz``.
     checks : int
         How many certificates the plain rules re-check: the first ones, without those of large backward trees.
-    progress : Progress, optional
-        Shows how far the run is.
+    observer : Observer, optional
+        Told of the progress.
     partial : callable, optional
         Receives what is certain so far when the run is interrupted or a cluster goes away.
 
@@ -397,48 +384,44 @@ def estimate(
         raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")
     folder = None if store is None else store_path(store)
     plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
-    with open_scheduler(threads, scheduler) as workers:
-        run = _Run(plan, workers, progress, None if certificates is None else Path(certificates), checks, partial)
-        if folder is None:
-            return run.result()
-        with claim(folder, KIND, plan.head(), resume=resume):
-            return run.result()
+    target = None if certificates is None else Path(certificates)
+    with (
+        open_scheduler(threads, scheduler) as workers,
+        nullcontext() if folder is None else claim(folder, KIND, plan.head, resume=resume),
+    ):
+        return _Run(plan, target, checks, observer or Observer()).result(workers, partial)
 
 
 class _Run:
     """Decides the chunks of a plan that have no stored result, gathers certificates that are wanted, adds up."""
 
-    def __init__(
-        self,
-        plan: ChunkPlan,
-        workers: Scheduler,
-        progress: Progress | None,
-        target: Path | None,
-        checks: int,
-        partial: Callable[[ReachableEstimate], None] | None,
-    ) -> None:
-        self.plan, self.workers, self.progress = plan, workers, progress
-        self.target, self.checks, self.partial = target, checks, partial
+    def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
+        self.plan, self.target, self.checks, self.observer = plan, target, checks, observer
+        self.results: Results = {}
         self.certificates: dict[str, list[PositionCertificate]] = {}
-        # What workers are sent knows no results.
-        self.bare = ChunkPlan(plan.variant, plan.samples, plan.lemma_samples, plan.seed, plan.store, plan.space)
 
-    def result(self) -> ReachableEstimate:
+    def result(
+        self, workers: Scheduler, partial: Callable[[ReachableEstimate], None] | None = None
+    ) -> ReachableEstimate:
         """Decide every chunk, write the certificates if they are wanted, check the first, add up."""
         plan = self.plan
         try:
-            for chunks in (plan.games(), plan.lemmas()):
+            for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
+                self.observer.begin(stage, sum(chunk.count for chunk in chunks))
                 left = [chunk for chunk in chunks if not self._is_stored(chunk)]
-                tasks = [_Task(self.bare, chunk, self._is_wanted(chunk)) for chunk in left]
-                self.workers.run(_decide, tasks, self._take)
+                workers.run(
+                    _decide,
+                    [_Task(plan, chunk, self._is_wanted(chunk)) for chunk in left],
+                    lambda answer: self._take(**answer),
+                )
         except (TablutError, KeyboardInterrupt):
-            if self.partial is not None and plan.decided(plan.games()):
-                self.partial(estimate_report(plan, 0))
+            if partial is not None and _decided(plan.games(), self.results):
+                partial(estimate_report(plan, self.results, 0))
             raise
         every = [certificate for chunk in plan.games() for certificate in self.certificates.get(chunk.name, [])]
         if self.target is not None:
             write_file(self.target, plan.header(every), every)
-        return estimate_report(plan, self._check(every))
+        return estimate_report(plan, self.results, self._check(every))
 
     def _check(self, certificates: list[PositionCertificate]) -> int:
         """Check the first certificates, those of large trees left out, and return how many they are."""
@@ -456,23 +439,11 @@ class _Run:
 
     def _is_stored(self, chunk: Chunk) -> bool:
         """Take the stored result of a chunk, if there is one."""
-        saved = self.plan.saved(chunk)
-        if saved is None:
+        if (saved := self.plan.saved(chunk)) is None:
             return False
-        self.plan.results[chunk.name] = saved
-        if self._is_wanted(chunk):
-            self.certificates[chunk.name] = self.plan.certificates(chunk.name)
-        self._advance(chunk)
+        self._take(chunk, saved, self.plan.certificates(chunk) if self._is_wanted(chunk) else [])
         return True
 
-    def _take(self, answer: dict[str, Any]) -> None:
-        """Take the answer of a worker."""
-        chunk = answer["chunk"]
-        self.plan.results[chunk.name] = answer["result"]
-        if answer["certificates"] is not None:
-            self.certificates[chunk.name] = answer["certificates"]
-        self._advance(chunk)
-
-    def _advance(self, chunk: Chunk) -> None:
-        if self.progress:
-            self.progress.advance(chunk.stage, chunk.count)
+    def _take(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate]) -> None:
+        self.results[chunk.name], self.certificates[chunk.name] = result, certificates
+        self.observer.advance(chunk.count)

@@ -7,20 +7,44 @@ excludes, the position is out of reach.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
-from counting.reachable.lemmas import lemmas_for, peeling_for
+from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
+from counting.reachable.checker import LEMMAS, reach_for
+from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
+from counting.reachable.lemmas import (
+    LAST_MOVE,
+    LOCKED,
+    LemmaTables,
+    PeelTables,
+    is_locked,
+    lemmas_for,
+    peeling_for,
+    placement_lemma,
+)
+from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.engine.layout import cells_of_moves
+from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
+from tablut.engine.layout import SIDE_AT, board_items, cells_of_moves, head
+from tablut.engine.records import flat
 from tablut.engine.unmoves import predecessors
+from tablut.indexing import PlacementIndex
+from tablut.notation import square_name
+from tablut.rules import NaivePosition
+from tablut.variants.model import king_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from counting.reachable.drawing import DrawTables, Placed
+    from tablut.engine.tables import Tables
+    from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
 MOST_TREE: Final = 300_000
@@ -148,3 +172,225 @@ class GameFinder:
 def finder_for(variant: Variant) -> GameFinder:
     """Return the finder of a variant; the same object for equal variants."""
     return GameFinder(variant)
+
+
+# -- the two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest
+
+
+class FamilyTables(NamedTuple):
+    """A family of locked sets as kernels see it, the smallest sets first.
+
+    Attributes
+    ----------
+    sets : int
+        How many there are.
+    cells : ndarray of uint64, shape (4 * sets,)
+        The attackers of each, two words, and its defenders.
+    kings : ndarray of int64, shape (sets,)
+        The king's cell of each, or -1.
+    """
+
+    sets: int
+    cells: NDArray[np.uint64]
+    kings: NDArray[np.int64]
+
+
+def surviving(variant: Variant) -> int:
+    """Return how many undecided placements hold no set of the family that has been counted for a variant."""
+    record = published_exclusions(variant.digest)
+    return PlacementIndex(variant).size if record is None else record.of("no_end").placements
+
+
+@lru_cache(maxsize=16)
+def family_tables(variant: Variant) -> FamilyTables:
+    """Return the family whose sets `surviving` leaves out."""
+    record = published_exclusions(variant.digest)
+    found = [] if record is None else sets_of(record, variant.size)
+    if record is not None and spaces(variant)["excluded_no_end"].kings:
+        # A king held on the castle that it never left is not among the survivors either.
+        castle = variant.regions.castle
+        found += [
+            frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
+            for pattern in king_patterns(variant, castle)
+        ]
+    cells = np.zeros((len(found), 4), dtype=np.uint64)
+    kings = np.full(len(found), -1, dtype=np.int64)
+    for row, pieces_of in enumerate(found):
+        for cell, piece in pieces_of:
+            if piece == "K":
+                kings[row] = cell
+            else:
+                cells[row, 2 * (piece == "w") + (cell >> 6)] |= np.uint64(1 << (cell & 63))
+    return FamilyTables(len(found), cells.ravel(), kings)
+
+
+@inlined
+def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
+    """Return whether a placement holds a set of the family; O(sets)."""
+    black, white, king, _, _, _ = position
+    for number in range(f.sets):
+        at = 4 * number
+        missing = (
+            (f.cells[at] & ~black[0])
+            | (f.cells[at + 1] & ~black[1])
+            | (f.cells[at + 2] & ~white[0])
+            | (f.cells[at + 3] & ~white[1])
+        )
+        if missing == 0 and (f.kings[number] < 0 or f.kings[number] == king):
+            return True
+    return False
+
+
+# -- the stages --------------------------------------------------------------------------
+
+
+_OUTSIDE: Final = len(LEMMAS) + 1
+"""The place of the count after those of the lemmas."""
+
+
+@kernel
+def _tally_lemmas(
+    drawing: DrawTables,
+    tables: Tables,
+    origins: OriginTables,
+    more: LemmaTables,
+    peeling: PeelTables,
+    family: FamilyTables,
+    seed: np.uint64,
+    first: int,
+    count: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Count the lemmas of samples on top of ``counts``, and return their checksum.
+
+    After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
+    """
+    x, t, r, m, p, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling), flat(family)
+    stride = board_items(t.size)
+    boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    batch = pointer(room)
+    board, left = pointer(boards), advance(pointer(boards), stride)
+    checksum = U64(0)
+    for done in range(first, first + count, BATCH):
+        many = min(BATCH, first + count - done)
+        for entry in range(many):
+            low, high = drawn(x, seed, U64(done + entry))
+            open_number(x, low, high, batch, entry)
+        place_soldiers(x, batch, many)
+        for entry in range(many):
+            position = placed(x, batch, entry)
+            found = placement_lemma(t, r, m, p, position, board, left)
+            counts[found] += 1
+            if found == LOCKED and holds_counted_set(f, position):
+                counts[_OUTSIDE] += 1
+            mixed = (U64(done + entry) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
+            checksum += mixed ^ (mixed >> U64(29))
+    keep(room)
+    keep(boards)
+    return checksum
+
+
+def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+    """Return what the lemmas say of the samples from ``first`` on, with a checksum of all answers."""
+    lemmas, counts = lemmas_for(variant), np.zeros(_OUTSIDE + 1, dtype=np.int64)
+    checksum = _tally_lemmas(
+        drawer_for(variant).tables,
+        lemmas.tables,
+        lemmas.origins,
+        lemmas.more,
+        peeling_for(variant),
+        family_tables(variant),
+        np.uint64(seed),
+        first,
+        count,
+        counts,
+    )
+    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
+
+
+@kernel
+def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
+    """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
+    t, r = flat(tables), flat(origins)
+    stride = board_items(t.size)
+    for index in range(len(boards)):
+        is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
+
+
+Settled = tuple[dict[str, Any], list[PositionCertificate]]
+"""What became of a range of samples, and a certificate of each."""
+
+
+def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
+    """Settle the samples from ``first`` on, by lemma, game or backward tree."""
+    engine, lemmas = engine_for(variant), lemmas_for(variant)
+    words, numbers = drawer_for(variant).draw(seed, first, count)
+    boards = engine.boards(words)
+    codes = lemmas.of_boards(boards)
+    passed, locked = np.flatnonzero(codes == 0), np.flatnonzero(codes == LOCKED)
+    left = np.empty_like(boards[locked])
+    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), left)
+    sets = dict(zip(locked.tolist(), left, strict=True))
+    games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
+
+    certificates, trees = [], BackwardTrees(variant)
+    one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
+    for place, (number, code) in enumerate(zip(numbers, codes.tolist(), strict=True)):
+        claim: dict[str, Any] = {}
+        if code == LOCKED:
+            claim["locked"] = " ".join(_squares(variant, sets[place]))
+        elif code:
+            claim["lemma"] = LEMMAS[code - 1]
+        elif games[place].status == "game":
+            claim["game"] = encode_moves(games[place].moves)
+        elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
+            claim["pocket"] = " ".join(cells)
+        elif (size := trees.size(words[place : place + 1])) is not None:
+            claim["tree"] = size
+            one_sided.append(place)
+        else:
+            claim["unknown"] = True
+        certificates.append(PositionCertificate(i=first + place, n=str(number), **claim))
+    claims = Counter(name for certificate in certificates for name in certificate.claims())
+    result = {
+        "lemmas": np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
+        "outside": count_lemmas(variant, seed, first, count)["outside"],
+        "found": claims["game"],
+        "pockets": claims["pocket"],
+        "exhausted": claims["tree"],
+        "unknown": claims["unknown"],
+        "twins": _reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
+        "plies": [len(game.moves) for game in games.values() if game.status == "game"],
+        "digest": digest_of(certificates),
+    }
+    return result, certificates
+
+
+def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
+    """Return how many positions are reached with the other side to move, and of how many that is unknown."""
+    engine = engine_for(variant)
+    head(boards)[:, SIDE_AT] ^= 1
+    boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
+    games = finder_for(variant).find(boards, seed=seed)
+    reached = sum(game.status == "game" for game in games)
+    left = [board for board, game in zip(boards, games, strict=True) if game.status != "game"]
+    unknown = sum(trees.size(engine.words(board)) is None and not pocket(variant, board) for board in left)
+    return [reached, unknown]
+
+
+def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
+    """Return the squares of a set that was never put together, since each way to do so comes from a locked set."""
+    size = variant.size
+    cells, side = engine_for(variant).cells(board)
+    pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
+    found = reach_for(variant).locked(NaivePosition(pieces, side), depth=2)
+    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in found)]
+
+
+def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
+    """Return the squares of all pieces of a board."""
+    size = variant.size
+    rows = [(int(row) | int(row) >> 16) & 0xFFFF for row in board[:size]]
+    return [
+        square_name(rank * size + file, size) for rank in range(size) for file in range(size) if rows[rank] >> file & 1
+    ]

@@ -1,7 +1,7 @@
 """Lemmas of unreachability, compiled: about a microsecond a placement. The proofs are in ``docs/reachable.md``.
 
 `lemma` gives the lemma by which a counted placement is out of reach, as a number: its place in
-`counting.reachable.plain.LEMMAS`, from 1, or 0 where none applies. It takes piece after piece away.
+`counting.reachable.checker.LEMMAS`, from 1, or 0 where none applies. It takes piece after piece away.
 
 `placement_lemma` and `board_lemma` give the same from sets of cells. In rounds, every piece goes at once that an empty
 cell beside it lets come and that surely captures nothing where it arrives. Whoever can have arrived last of a set can

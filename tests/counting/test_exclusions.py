@@ -20,7 +20,7 @@ from counting.exclusions import record
 from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import Term, Transfer, Variable, surviving
-from counting.reachable.plain import PlainReach
+from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, spaces
 from tablut import variants
 from tablut.cli.shell import run
@@ -455,7 +455,7 @@ def test_other_counts_than_the_shipped_ones_are_named(
     assert shipped is not None
     wrong = shipped.survivors[0].model_copy(update={"placements": shipped.survivors[0].placements + 1})
     changed = shipped.model_copy(update={"survivors": [wrong, *shipped.survivors[1:]]})
-    monkeypatch.setattr("counting.exclusions.cli.published_exclusions", lambda game: changed)
+    monkeypatch.setattr("counting.cli.published_exclusions", lambda game: changed)
     assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", str(shipped.pieces)]) == 1
     assert "differ" in capsys.readouterr().out
 

@@ -6,7 +6,7 @@ from math import comb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counting.material import Material, soldiers
+from counting.spaces import Material, soldiers
 
 
 def enumerate_soldiers(camp: dict[int, int], free: dict[int, int], attackers: int, defenders: int) -> Material:

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from counting.brute import BruteForce
-from counting.material import soldiers
 from counting.paper import PaperEquations
-from counting.spaces import FINAL, classes, fixed_material, spaces
+from counting.spaces import FINAL, classes, fixed_material, soldiers, spaces
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import king_patterns

@@ -19,9 +19,9 @@ from counting.census.buckets import FIXING
 from counting.census.expansion import DECIDED
 from counting.census.rows import read_rows, spans
 from counting.census.store import StoredCensus
+from counting.reachable.checker import LEMMAS
 from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import LEMMAS
 from counting.spaces import spaces
 from reports.reachable import Amount, ClosedReport, Explanation, Material
 from reports.studies.explained.classes import ClassMarks, close, predecessors_within

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from counting.reachable.checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.endings import OUTCOME_OF, ending_index, last_plies
 from counting.reachable.estimation import estimate
-from counting.reachable.plain import PlainReach
 from counting.spaces import FINAL, spaces
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from counting.reachable import stages
+from counting.reachable import games as stages
 from counting.reachable.chunks import Tally, clopper_pearson, numbers_within, share_interval
 from counting.reachable.estimation import estimate
 from tablut.cli.shell import run

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from counting.reachable.checker import Checker
+from counting.reachable.checker import LEMMAS, Checker, PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.games import Effort, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import LEMMAS, PlainReach
 from tablut.engine import engine_for
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
@@ -168,5 +167,4 @@ def test_the_checker_shares_the_plain_rules_alone() -> None:
         "counting.exclusions.sets",
         "counting.reachable.certificates",
         "counting.reachable.checker",
-        "counting.reachable.plain",
     }

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting.reachable.certificates import PositionCertificate
-from counting.reachable.checker import Checker
+from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.drawing import draw_number, drawer_for
+from counting.reachable.games import pocket
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import PlainReach
-from counting.reachable.stages import pocket
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.testing import placement, random_play, small_variants

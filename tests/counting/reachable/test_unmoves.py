@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from counting.reachable.checker import PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.plain import PlainReach
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from counting.census import census
+from counting.reachable.checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
-from counting.reachable.plain import PlainReach
 from reports.reachable import explanations
 from reports.stored import REDUCED_BOARDS
 from reports.studies.explained.__main__ import NAME, app

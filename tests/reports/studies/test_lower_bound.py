@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counting.reachable.checker import Checker
+from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.lemmas import lemmas_for
-from counting.reachable.plain import PlainReach
 from counting.spaces import spaces
 from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
