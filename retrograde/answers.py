@@ -92,36 +92,6 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
     )
 
 
-class FailureResult(Result):
-    """What is wrong in a tablebase, and where."""
-
-    where: str
-    what: str
-    position: str | None
-
-
-class SamplesResult(Result):
-    """How many positions were searched and played out."""
-
-    searched: int
-    followed: int
-
-
-class VerifyResult(Result):
-    """What was verified of a tablebase, and what is wrong with it."""
-
-    variant: str
-    quick: bool
-    files_checked: int
-    positions_checked: int
-    verified_before: dict[str, int]
-    samples: SamplesResult
-    played: dict[str, int]
-    published: dict[str, list[str]]
-    failures: int
-    failed: list[FailureResult]
-
-
 class RatedMoveResult(Result):
     """A move with what it is worth to the side that makes it."""
 
