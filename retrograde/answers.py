@@ -5,9 +5,9 @@ Each result is made by a function beside it. A `retrograde.puzzles.game.PuzzleTr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from retrograde.tablebase.store import SIDES, tier_name
 from tablut.board import Board
@@ -18,7 +18,6 @@ from tablut.position import Position
 from tablut.results import Result
 
 if TYPE_CHECKING:
-    from retrograde.proofs.solution import Solution
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
@@ -330,8 +329,13 @@ def _node(
 # -- solved positions and puzzles ---------------------------------------------------------
 
 
+_Text = Annotated[str, BeforeValidator(str)]
+
+
 class BoundsResult(Result):
     """What is proved about a side's chances, in plies."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     win_within: int | None
     no_win_within: int
@@ -339,21 +343,23 @@ class BoundsResult(Result):
 
 
 class SolutionResult(Result):
-    """A solved position; see `retrograde.proofs.solution.Solution`."""
+    """A solved position, as a `retrograde.proofs.solution.Solution` says it."""
 
-    variant: str
-    position: str
+    model_config = ConfigDict(from_attributes=True)
+
+    variant: Annotated[str, BeforeValidator(lambda variant: getattr(variant, "name", variant))]
+    position: _Text
     status: str
     wdl: str | None
     dtm: int | None
     winner: str | None
-    line: list[str]
-    winning_moves: list[str]
-    other_winning_moves: list[str] | None = None
-    open_moves: list[str]
+    line: list[_Text]
+    winning_moves: list[_Text]
+    other_winning_moves: list[_Text] | None = None
+    open_moves: list[_Text]
     bounds: dict[str, BoundsResult]
     nodes: int
-    seconds: float
+    seconds: Annotated[float, AfterValidator(lambda seconds: round(seconds, 3))]
     source: str
     reason: str
 
@@ -379,31 +385,6 @@ class PuzzleFile(Result):
     nodes: int
     interrupted: bool = False
     puzzles: list[PuzzleResult]
-
-
-def solution_result(solution: Solution) -> SolutionResult:
-    """Return a solution as commands answer it."""
-    later = solution.other_winning_moves
-    return SolutionResult(
-        variant=solution.variant.name,
-        position=str(solution.position),
-        status=solution.status,
-        wdl=solution.wdl,
-        dtm=solution.dtm,
-        winner=solution.winner,
-        line=[str(move) for move in solution.line],
-        winning_moves=[str(move) for move in solution.winning_moves],
-        other_winning_moves=None if later is None else [str(move) for move in later],
-        open_moves=[str(move) for move in solution.open_moves],
-        bounds={
-            side: BoundsResult(win_within=bounds.win_within, no_win_within=bounds.no_win_within, never=bounds.never)
-            for side, bounds in solution.bounds.items()
-        },
-        nodes=solution.nodes,
-        seconds=round(solution.seconds, 3),
-        source=solution.source,
-        reason=solution.reason,
-    )
 
 
 class SolvedResult(SolutionResult):
