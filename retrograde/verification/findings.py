@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from retrograde.tablebase.store import STANDINGS
 from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
 from tablut.results import Result
@@ -71,7 +70,7 @@ class Verification(Result):
     verified_before: dict[str, int] = Field(default_factory=dict)
     samples: dict[str, int] = Field(default_factory=lambda: {"searched": 0, "followed": 0})
     played: dict[str, int] = Field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
-    published: dict[str, list[str]] = Field(default_factory=lambda: {name: [] for name in STANDINGS})
+    published: dict[str, list[str]]
     failures: int = 0
     failed: list[Wrong] = Field(default_factory=list)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.tablebase.records import TablebaseError, digest_of
-from retrograde.tablebase.store import Store, open_store, standing_of
+from retrograde.tablebase.store import STANDINGS, Store, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
 
@@ -87,7 +87,7 @@ def verify(
     if not store.planned:
         raise TablebaseError(f"tablebase {str(store.root)!r}: has no tiers; build it")
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
-    report = Verification(variant=store.variant.name, quick=quick)
+    report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
     for name in store.strangers():
         report.add(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record")
     sound = list(_sound_tiers(store, report))
