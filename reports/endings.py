@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, drawing, page
 from reports.stored import Provenance, check_line, read_stored_all
-from retrograde.answers import TablebaseSummary, VerifyResult
+from retrograde.answers import TablebaseSummary
 from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import standing_of
+from retrograde.verification.findings import Verification
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position
@@ -41,7 +42,7 @@ class _Stored(TablebaseSummary):
     provenance: Provenance
 
 
-class _Verified(VerifyResult):
+class _Verified(Verification):
     provenance: Provenance
 
 
@@ -246,7 +247,7 @@ def _check_verified(stored: _Verified, name: str) -> None:
         raise ValueError(f"variant or quick: does not say whether {name!r} was verified")
     if len(stored.failed) > stored.failures or bool(stored.failed) != bool(stored.failures):
         raise ValueError("failed: is another number than its failures")
-    if stored.samples.searched + stored.samples.followed != sum(stored.played.values()):
+    if sum(stored.samples.values()) != sum(stored.played.values()):
         raise ValueError("samples: are not those that were played")
     tiers = [tier for some in stored.published.values() for tier in some]
     if stored.published.keys() != {"same", "unknown", "different"} or len(set(tiers)) != len(tiers):

@@ -5,9 +5,9 @@ Each result is made by a function beside it. A `retrograde.puzzles.game.PuzzleTr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from retrograde.tablebase.store import SIDES, tier_name
 from tablut.board import Board
@@ -18,7 +18,6 @@ from tablut.position import Position
 from tablut.results import Result
 
 if TYPE_CHECKING:
-    from retrograde.proofs.solution import Solution
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
@@ -90,36 +89,6 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
         bytes=size,
         bytes_per_class=round(size / classes, 5) if classes else 0.0,
     )
-
-
-class FailureResult(Result):
-    """What is wrong in a tablebase, and where."""
-
-    where: str
-    what: str
-    position: str | None
-
-
-class SamplesResult(Result):
-    """How many positions were searched and played out."""
-
-    searched: int
-    followed: int
-
-
-class VerifyResult(Result):
-    """What was verified of a tablebase, and what is wrong with it."""
-
-    variant: str
-    quick: bool
-    files_checked: int
-    positions_checked: int
-    verified_before: dict[str, int]
-    samples: SamplesResult
-    played: dict[str, int]
-    published: dict[str, list[str]]
-    failures: int
-    failed: list[FailureResult]
 
 
 class RatedMoveResult(Result):
@@ -360,8 +329,13 @@ def _node(
 # -- solved positions and puzzles ---------------------------------------------------------
 
 
+_Text = Annotated[str, BeforeValidator(str)]
+
+
 class BoundsResult(Result):
     """What is proved about a side's chances, in plies."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     win_within: int | None
     no_win_within: int
@@ -369,21 +343,23 @@ class BoundsResult(Result):
 
 
 class SolutionResult(Result):
-    """A solved position; see `retrograde.proofs.solution.Solution`."""
+    """A solved position, as a `retrograde.proofs.solution.Solution` says it."""
 
-    variant: str
-    position: str
+    model_config = ConfigDict(from_attributes=True)
+
+    variant: Annotated[str, BeforeValidator(lambda variant: getattr(variant, "name", variant))]
+    position: _Text
     status: str
     wdl: str | None
     dtm: int | None
     winner: str | None
-    line: list[str]
-    winning_moves: list[str]
-    other_winning_moves: list[str] | None = None
-    open_moves: list[str]
+    line: list[_Text]
+    winning_moves: list[_Text]
+    other_winning_moves: list[_Text] | None = None
+    open_moves: list[_Text]
     bounds: dict[str, BoundsResult]
     nodes: int
-    seconds: float
+    seconds: Annotated[float, AfterValidator(lambda seconds: round(seconds, 3))]
     source: str
     reason: str
 
@@ -409,31 +385,6 @@ class PuzzleFile(Result):
     nodes: int
     interrupted: bool = False
     puzzles: list[PuzzleResult]
-
-
-def solution_result(solution: Solution) -> SolutionResult:
-    """Return a solution as commands answer it."""
-    later = solution.other_winning_moves
-    return SolutionResult(
-        variant=solution.variant.name,
-        position=str(solution.position),
-        status=solution.status,
-        wdl=solution.wdl,
-        dtm=solution.dtm,
-        winner=solution.winner,
-        line=[str(move) for move in solution.line],
-        winning_moves=[str(move) for move in solution.winning_moves],
-        other_winning_moves=None if later is None else [str(move) for move in later],
-        open_moves=[str(move) for move in solution.open_moves],
-        bounds={
-            side: BoundsResult(win_within=bounds.win_within, no_win_within=bounds.no_win_within, never=bounds.never)
-            for side, bounds in solution.bounds.items()
-        },
-        nodes=solution.nodes,
-        seconds=round(solution.seconds, 3),
-        source=solution.source,
-        reason=solution.reason,
-    )
 
 
 class SolvedResult(SolutionResult):

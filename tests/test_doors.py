@@ -21,7 +21,6 @@ from counting.paper import PaperEquations
 from counting.reachable import estimate
 from counting.spaces import spaces
 from retrograde.proofs import Solver, solve
-from retrograde.proofs.checker import check_strategy, wins_within
 from retrograde.solver.solution import memory_needed
 from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase import open_tablebase
@@ -83,8 +82,6 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "plain_solution": lambda variant: plain_solution(variant, ["5/5/5/1b1K1/5 b"]).value("5/5/5/1b1K1/5 b"),
     "Solver": lambda variant: Solver(variant).variant.digest,
     "solve": lambda variant: solve(variant, TEXT).dtm,
-    "wins_within": lambda variant: wins_within(variant, TEXT, "white", 1),
-    "check_strategy": lambda variant: check_strategy(variant, TEXT, "white", 1, {}).failures,
     "draw_strip": lambda variant: _untitled(draw_strip(variant, TEXT, ["c3-c4"])),
     "prober_for": lambda variant: prober_for(variant).probe_wdl(Board(NAME, TEXT)),
     "shipped_store": shipped_store,

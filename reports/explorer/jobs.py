@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reports.explorer.guard import BusyError, NotFoundError
-from retrograde.answers import SolvedResult, solution_result, tier_result
+from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.puzzles.game import PuzzleGame
 from retrograde.puzzles.puzzle_file import facts_of, read_puzzles
@@ -130,7 +130,7 @@ def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | Non
     link.when_stopped(solver.stop)
     solution = solver.solve(board.position, plies_left=asked.plies_left, all_wins=asked.all_wins)
     left = board.variant.rules.move_limit if asked.plies_left is None else asked.plies_left
-    return SolvedResult(**solution_result(solution).model_dump(), plies_left=left)
+    return SolvedResult(**SolutionResult.model_validate(solution).model_dump(), plies_left=left)
 
 
 def solve_board(_: Link, asked: GameAsked) -> SolveReport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,8 @@ from rich.text import Text
 
 from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.cli.runtime import Reply, command, interruptible, progress, typed
+from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
 from tablut.running.machine import physical_memory
 from tablut.store.files import check_output, store_path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
 
-_MEMORY = 4096
 _LONG = 10
 """A build that takes more seconds is announced with its cost."""
 
@@ -50,7 +49,7 @@ def build_command(
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices."),
-    ] = _MEMORY,
+    ] = 4096,
     scheduler: SchedulerOption = None,
     trace: Annotated[
         Path | None,
@@ -84,7 +83,7 @@ def build_command(
     if estimate.seconds >= _LONG:
         asked = [] if men is None else [f"at most {men} men"]
         asked += map(tier_name, materials)
-        typer.echo(f"tablut: {rules.name}, {', '.join(asked)}: {estimate}", err=True)
+        complain(f"{rules.name}, {', '.join(asked)}: {estimate}")
     try:
         with progress("build") as display:
             task = display.add_task("", total=None)
@@ -107,14 +106,7 @@ def build_command(
                 # Remove what the abandoned thread has left; the next build would do it, too.
                 sweep(root)
             finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
-            words = ["tablut", "tablebase", "build", "-v", variant, *([] if men is None else ["--men", str(men)])]
-            words += [word for one in materials for word in ("--material", tier_name(one))]
-            words += ["--store", str(root)]
-            # Slices of another size would begin anew.
-            words += [] if memory == _MEMORY else ["--memory", str(memory)]
-            typer.echo(
-                f"tablut: interrupted; tiers finished and kept: {finished}; go on: {shlex.join(words)}", err=True
-            )
+            complain(f"interrupted; tiers finished and kept: {finished}; go on: {typed()}")
         raise
     if trace is not None and tracer is not None:
         write_trace(trace, tracer.trace())
@@ -211,11 +203,9 @@ def solve_command(
                 steps.append(f"stores in {store}")
                 interruptible(lambda: solved.store(store))
     except KeyboardInterrupt:
-        words = ["tablut", "solve", "-v", variant, *([] if store is None else ["--store", store])]
-        typer.echo(
-            f"tablut: interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until "
-            f"it is stored; start it again: {shlex.join(words)}",
-            err=True,
+        complain(
+            f"interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until it is "
+            f"stored; start it again: {typed()}"
         )
         raise
     return Reply(report, lambda console: _show_solution(console, rules, report))

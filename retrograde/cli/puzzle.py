@@ -15,6 +15,7 @@ from retrograde.cli.puzzle_solving import (
     read_one,
     solve_command,
 )
+from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
 
 
-class _Checked(Result):
+class _Checked(CheckedProof):
     variant: str
     game: str
     file: str
@@ -48,13 +49,6 @@ class _Checked(Result):
     plies: int
     plies_left: int | None
     strategy: int
-    positions: int
-    failures: list[str]
-    proved: bool
-    distance: str
-    excluded: int
-    shorter: int | None
-    unused: int
     interrupted: bool
 
 
@@ -73,21 +67,12 @@ def check_command(
     Exit code 1: it proves nothing, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
-    from retrograde.proofs.checker import StrategyCheck
     from tablut.position import Position
 
     proof = read_certificate(file, read_text(file, "proof", MOST_BYTES))
     rules = game_of(file, proof, None if variant is None else load_variant(variant))
     try:
-        check = StrategyCheck(
-            rules,
-            proof.position,
-            proof.winner,
-            proof.plies,
-            proof.strategy,
-            plies_left=proof.plies_left,
-            most_plies=plies,
-        )
+        check = StrategyCheck(rules, proof, most_plies=plies)
     except InputError as error:
         raise InputError(f"proof {excerpt(file)}: {error}") from error
     warn_if_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
@@ -105,14 +90,8 @@ def check_command(
         plies=proof.plies,
         plies_left=proof.plies_left,
         strategy=len(proof.strategy),
-        positions=checked.positions,
-        failures=checked.failures,
-        proved=check.proved,
-        distance=checked.distance,
-        excluded=checked.excluded,
-        shorter=checked.shorter,
-        unused=checked.unused,
         interrupted=interrupted,
+        **checked.model_dump(),
     )
     failed = bool(checked.failures) or checked.shorter is not None
     code = EXIT_NO if failed else EXIT_INTERRUPTED if interrupted else 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from retrograde.answers import PuzzleFile, PuzzleResult, SolvedResult, solution_result
+from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
 from tablut.cli.options import (
     PositionOption,
     VariantOption,
@@ -195,7 +195,7 @@ def _solve_position(
 
         write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
-        **solution_result(solution).model_dump(),
+        **SolutionResult.model_validate(solution).model_dump(),
         plies_left=variant.rules.move_limit if request.plies_left is None else request.plies_left,
         interrupted=interrupted,
         proof=None if proof is None else str(request.save_proof),
@@ -301,11 +301,8 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
                 solver = Solver(rules, limits, find_prober(rules, tablebase))
                 solution = interruptible(partial(solver.solve, puzzle.position, all_wins=all_wins))
                 verdict = judge(puzzle, solution)
-                results.append(
-                    PuzzleResult(
-                        id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solution_result(solution)
-                    )
-                )
+                solved = SolutionResult.model_validate(solution)
+                results.append(PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solved))
                 display.advance(task)
         except KeyboardInterrupt:
             interrupted = True

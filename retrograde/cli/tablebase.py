@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from retrograde.answers import (
-    FailureResult,
-    ProbeResult,
-    SamplesResult,
-    VerifyResult,
-    info_of,
-    probe_result,
-)
+from retrograde.answers import ProbeResult, info_of, probe_result
 from retrograde.cli.making import build_command, show_info
 from tablut.board import Board
 from tablut.cli.options import (
@@ -30,7 +23,8 @@ from tablut.cli.options import (
     variant_option,
 )
 from tablut.cli.people import Table, draw_board, label, number
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress, typed
+from tablut.cli.streams import complain
 from tablut.errors import InputError
 from tablut.prober import MissingTableError
 from tablut.results import Result, csv_of
@@ -103,9 +97,7 @@ def verify_command(
         raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
     if quick and record is not None:
         raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
-    files = open_store(store)
-    variant = files.variant
-    files.check_complete()
+    open_store(store).check_complete()
     proved: dict[str, int] = {}
     try:
         with progress("verify") as display:
@@ -130,33 +122,16 @@ def verify_command(
     except KeyboardInterrupt:
         # The interrupt came in the last tier that was named.
         done = ", ".join(list(proved)[:-1]) or "none"
-        words = ["tablut", "tablebase", "verify", store, *(["--record", str(record)] if record else [])]
         way = "go on" if record else "start it again (with --record FILE it can go on)"
-        typer.echo(f"tablut: interrupted; tiers verified: {done}; {way}: {shlex.join(words)}", err=True)
+        complain(f"interrupted; tiers verified: {done}; {way}: {typed()}")
         raise
-    verified = VerifyResult(
-        variant=variant.name,
-        quick=quick,
-        files_checked=report.files_checked,
-        positions_checked=report.positions_checked,
-        verified_before=report.verified_before,
-        samples=SamplesResult(**report.samples),
-        played=report.played,
-        published={str(standing): tiers for standing, tiers in report.published.items()},
-        failures=report.failures,
-        failed=[FailureResult(where=wrong.where, what=wrong.what, position=wrong.position) for wrong in report.wrong],
-    )
-    return Reply(
-        verified,
-        lambda console: _show_verified(console, variant.name, report, quick=quick),
-        EXIT_NO if report.failures else 0,
-        seed=None if quick else seed,
-    )
+    code = EXIT_NO if report.failures else 0
+    return Reply(report, lambda console: _show_verified(console, report), code, seed=None if quick else seed)
 
 
-def _show_verified(console: PeopleConsole, variant: str, report: Verification, *, quick: bool) -> None:
-    console.print(f"{variant}: {report.files_checked:,} files compared with their digests")
-    if not quick:
+def _show_verified(console: PeopleConsole, report: Verification) -> None:
+    console.print(f"{report.variant}: {report.files_checked:,} files compared with their digests")
+    if not report.quick:
         console.print(f"{report.positions_checked:,} values verified from their moves")
         if report.verified_before:
             tiers, values = ", ".join(report.verified_before), sum(report.verified_before.values())
@@ -169,11 +144,11 @@ def _show_verified(console: PeopleConsole, variant: str, report: Verification, *
         console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
     if names["unknown"]:
         console.print(f"not among the published: {', '.join(names['unknown'])}", soft_wrap=True)
-    for wrong in report.wrong:
+    for wrong in report.failed:
         place = f"  {wrong.position}" if wrong.position else ""
         console.print(Text.assemble((wrong.where, "bold red"), f"  {wrong.what}{place}"), soft_wrap=True)
-    if report.failures > len(report.wrong):
-        console.print(f"and {report.failures - len(report.wrong):,} more")
+    if report.failures > len(report.failed):
+        console.print(f"and {report.failures - len(report.failed):,} more")
     if report.failures:
         console.print("wrong", style="bold red")
     else:

@@ -18,7 +18,6 @@ by the digest alone. It never names a path.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -62,16 +61,19 @@ class _Kind(BaseModel):
 
 
 class _Claim(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    format: Literal["tablut-proof"]
-    version: int
+    format: Literal["tablut-proof"] = FORMAT
+    version: int = VERSION
     variant: _Text | None
     game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     position: _Text
     winner: Literal["white", "black"]
     plies: _Plies
     plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
+
+
+class _Header(_Claim):
     positions: Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
 
 
@@ -81,31 +83,14 @@ _ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
 )
 
 
-@dataclass(frozen=True)
-class ProofCertificate:
+class ProofCertificate(_Claim):
     """A winning strategy from a position."""
 
-    variant: str | None
-    game: str
-    position: str
-    winner: Literal["white", "black"]
-    plies: int
-    plies_left: int | None
-    strategy: dict[str, tuple[int, str]]
+    strategy: dict[str, tuple[int, str]] = Field(exclude=True)
 
     def text(self) -> str:
         """Return the content of the file."""
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "variant": self.variant,
-            "game": self.game,
-            "position": self.position,
-            "winner": self.winner,
-            "plies": self.plies,
-            "plies_left": self.plies_left,
-            "positions": len(self.strategy),
-        }
+        header = {**self.model_dump(), "positions": len(self.strategy)}
         entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
         lines = [json.dumps(header), *(json.dumps([position, plies, move]) for plies, position, move in entries)]
         return "\n".join(lines) + "\n"
@@ -220,7 +205,7 @@ def read_certificate(name: str, content: str) -> ProofCertificate:
     if count > MOST_POSITIONS + 1:
         raise InputError(f"{what}: has {count:,} lines; a proof has {MOST_POSITIONS + 1:,} at most")
     first, *lines = content.removesuffix("\n").split("\n")
-    claim = _claim(what, first)
+    claim = _header(what, first)
     if len(lines) != claim.positions:
         raise InputError(f"{what}: has {len(lines):,} positions, its header says {claim.positions:,}")
     strategy: dict[str, tuple[int, str]] = {}
@@ -232,15 +217,7 @@ def read_certificate(name: str, content: str) -> ProofCertificate:
         if position in strategy:
             raise InputError(f"{what}, line {number}: the position {excerpt(position)} occurs twice")
         strategy[position] = plies, move
-    return ProofCertificate(
-        variant=claim.variant,
-        game=claim.game,
-        position=claim.position,
-        winner=claim.winner,
-        plies=claim.plies,
-        plies_left=claim.plies_left,
-        strategy=strategy,
-    )
+    return ProofCertificate(**claim.model_dump(exclude={"positions"}), strategy=strategy)
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
@@ -269,7 +246,7 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     return rules
 
 
-def _claim(what: str, line: str) -> _Claim:
+def _header(what: str, line: str) -> _Header:
     """Return the header of a file."""
     try:
         version = _Kind.model_validate_json(_bounded(line)).version
@@ -278,7 +255,7 @@ def _claim(what: str, line: str) -> _Claim:
     if version != VERSION:
         raise InputError(f"{what}: has format version {version}; this program reads {VERSION}; {_AGAIN}")
     try:
-        return _Claim.model_validate_json(line)
+        return _Header.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{what}, line 1: {_problem(error)}; {_AGAIN}") from error
 

@@ -17,26 +17,28 @@ Each position is expanded once, so a check costs no more than the strategy is lo
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import InputError
+from tablut.results import Result
 from tablut.rules.naive import NaiveGame
 from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from retrograde.proofs.certificate import ProofCertificate
     from tablut.rules.naive import NaiveMove, NaivePosition
     from tablut.variants import VariantLike
 
 _LONGEST_MOVE = 7
 
 
-class CheckedProof(NamedTuple):
+class CheckedProof(Result):
     """What the checker found."""
 
+    proved: bool
     failures: list[str]
     positions: int
     distance: Literal["exact", "at most"]
@@ -64,26 +66,20 @@ class StrategyCheck:
     def __init__(
         self,
         variant: VariantLike,
-        position: str,
-        winner: Literal["white", "black"],
-        plies: int,
-        strategy: Mapping[str, tuple[int, str]],
+        proof: ProofCertificate,
         *,
-        plies_left: int | None = None,
         most_plies: int = 20_000,
         most_failures: int = 10,
     ) -> None:
         variant = as_variant(variant)
         self.game = NaiveGame(variant)
-        self.winner = winner
-        self.loser = "black" if winner == "white" else "white"
-        self.plies = plies
-        self.strategy = strategy
+        self.winner, self.plies, self.strategy = proof.winner, proof.plies, proof.strategy
+        self.loser = "black" if self.winner == "white" else "white"
         self.most_plies = most_plies
         self.most_failures = most_failures
-        self.root = self._playable(position)
+        self.root = self._playable(proof.position)
         limit = variant.rules.move_limit
-        self.plies_left = limit if plies_left is None else plies_left
+        self.plies_left = limit if proof.plies_left is None else proof.plies_left
         if self.plies_left is not None and not 0 <= self.plies_left <= (self.plies_left if limit is None else limit):
             raise InputError(f"{self.plies_left} plies left: a game of {variant.name} has {limit} at most")
         self.failures: list[str] = []
@@ -140,6 +136,7 @@ class StrategyCheck:
         """Return what was found so far."""
         exact = self.finished and not self.failures and self.excluded == self.plies - 1
         return CheckedProof(
+            proved=self.proved,
             failures=self.failures,
             positions=len(self._reached) + len(self._needed),
             distance="exact" if exact else "at most",
@@ -216,7 +213,10 @@ class StrategyCheck:
     # -- the lower bound ---------------------------------------------------------------
 
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
-        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing."""
+        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing.
+
+        The naive twin of `retrograde.proofs.win_search.WinSearch.within`.
+        """
         stack: list[_Open] = []
         value = self._opened(root, plies)
         while True:
@@ -249,37 +249,3 @@ class StrategyCheck:
         if not moves:
             return not mine
         return _Open(position, iter(moves), plies, mine) if plies > 0 else False
-
-
-def wins_within(variant: VariantLike, position: str, winner: Literal["white", "black"], plies: int) -> bool:
-    """Return whether a side can force a win within so many plies, by trying everything in plain Python.
-
-    The naive twin of `retrograde.proofs.win_search.WinSearch.within`.
-    """
-    check = StrategyCheck(variant, position, winner, 0, {}, most_plies=sys.maxsize)
-    return check.wins_within(check.root, plies)
-
-
-def check_strategy(
-    variant: VariantLike,
-    position: str,
-    winner: Literal["white", "black"],
-    plies: int,
-    strategy: Mapping[str, tuple[int, str]],
-    *,
-    plies_left: int | None = None,
-    most_plies: int = 20_000,
-    most_failures: int = 10,
-) -> CheckedProof:
-    """Check a winning strategy."""
-    check = StrategyCheck(
-        variant,
-        position,
-        winner,
-        plies,
-        strategy,
-        plies_left=plies_left,
-        most_plies=most_plies,
-        most_failures=most_failures,
-    )
-    return check.run()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
-from tablut.indexing.tier_kernels import SCRATCH, entry_of, tier_at
+from tablut.indexing.tier_kernels import SCRATCH, entry_of
 from tablut.indexing.tier_tables import ADDRESS, code_at
 
 if TYPE_CHECKING:
@@ -31,18 +31,6 @@ def _cells(low: np.uint64, high: np.uint64, cells: NDArray[np.uint8]) -> None:
         cells[count] = 64 + trailing_zeros(high)
         high &= high - U64(1)
         count += 1
-
-
-@kernel
-def tiers_of(tables: Tables, index: TierTables, words: NDArray[np.uint64], tiers: NDArray[np.int32]) -> None:
-    """Write the number of each position's tier, or -1."""
-    t, x = flat(tables), flat(index)
-    for number in range(len(words)):
-        word = advance(pointer(words), number * t.words)
-        black_low, black_high = board_bits(word, t.words, 0, t.cells)
-        white_low, white_high = board_bits(word, t.words, t.cells, t.cells)
-        attackers = popcount(black_low) + popcount(black_high)
-        tiers[number] = tier_at(x, attackers, popcount(white_low) + popcount(white_high))
 
 
 @kernel

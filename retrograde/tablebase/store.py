@@ -369,6 +369,7 @@ def _first_line(error: Exception) -> str:
 
 
 Standing = Literal["same", "unknown", "different"]
+STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
 
 _FORMAT: Final = "tablut-published-tables"
 _VERSION: Final = 1

@@ -8,27 +8,24 @@ to the digests of all of these: when one of them changes, the tier is verified a
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
+from tablut.results import Result
 from tablut.store.records import Count, Digest, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from retrograde.tablebase.store import Standing
-
 LISTED: Final = 20
 """Of what is wrong, so many are listed."""
 
 
-@dataclass(frozen=True)
-class Wrong:
+class Wrong(Result):
     """Something that is wrong."""
 
     where: str
@@ -36,12 +33,15 @@ class Wrong:
     position: str | None = None
 
 
-@dataclass
-class Verification:
-    """What a verification found.
+class Verification(Result):
+    """What a verification found; it is filled while it runs.
 
     Attributes
     ----------
+    variant : str
+        The game.
+    quick : bool
+        Whether only files and values were compared with their digests.
     positions_checked : int
         Values proved, classes with a side to move.
     verified_before : dict of str to int
@@ -57,32 +57,36 @@ class Verification:
         The same by what they are said to be: ``wins``, ``losses``, and ``draws`` for what neither side can force.
     failures : int
         How many things are wrong.
-    wrong : list of Wrong
+    failed : list of Wrong
         The first of them.
     """
 
-    positions_checked: int = 0
-    verified_before: dict[str, int] = field(default_factory=dict)
-    files_checked: int = 0
-    published: dict[Standing, list[str]] = field(default_factory=lambda: {"same": [], "unknown": [], "different": []})
-    samples: dict[str, int] = field(default_factory=lambda: {"searched": 0, "followed": 0})
-    played: dict[str, int] = field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
-    failures: int = 0
-    wrong: list[Wrong] = field(default_factory=list)
+    model_config = ConfigDict(frozen=False, extra="forbid")
 
-    def add(self, wrong: Wrong, count: int = 1) -> None:
-        """Count failures, and list one of them while there is room.
+    variant: str
+    quick: bool
+    files_checked: int = 0
+    positions_checked: int = 0
+    verified_before: dict[str, int] = Field(default_factory=dict)
+    samples: dict[str, int] = Field(default_factory=lambda: {"searched": 0, "followed": 0})
+    played: dict[str, int] = Field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
+    published: dict[str, list[str]]
+    failures: int = 0
+    failed: list[Wrong] = Field(default_factory=list)
+
+    def add(self, where: str, what: str, position: str | None = None) -> None:
+        """Count a failure, and list it while there is room.
 
         Parameters
         ----------
-        wrong : Wrong
-            One of the failures.
-        count : int
-            How many there are.
+        where, what : str
+            The tier or folder, and what is wrong with it.
+        position : str, optional
+            A position that is concerned.
         """
-        self.failures += count
-        if len(self.wrong) < LISTED:
-            self.wrong.append(wrong)
+        self.failures += 1
+        if len(self.failed) < LISTED:
+            self.failed.append(Wrong(where=where, what=what, position=position))
 
 
 def describe(code: int) -> str:

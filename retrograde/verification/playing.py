@@ -15,7 +15,7 @@ import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.store import SIDES, SideName
-from retrograde.verification.findings import Wrong, describe
+from retrograde.verification.findings import describe
 from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
@@ -209,4 +209,4 @@ def play_out(store: Store, number: int, seed: int, report: Verification) -> None
         report.samples["searched" if code and plies_of(code) <= SEARCHED_PLIES else "followed"] += 1
         report.played["draws" if not code else "losses" if is_loss(code) else "wins"] += 1
         if wrong is not None:
-            report.add(Wrong(tier.record.name, f"stored {describe(code)}: {wrong}", str(position)))
+            report.add(tier.record.name, f"stored {describe(code)}: {wrong}", str(position))

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.tablebase.records import TablebaseError, digest_of
-from retrograde.tablebase.store import Store, open_store, standing_of
-from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, Wrong, describe, proof_digest
+from retrograde.tablebase.store import STANDINGS, Store, open_store, standing_of
+from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def verify(
     if not store.planned:
         raise TablebaseError(f"tablebase {str(store.root)!r}: has no tiers; build it")
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
-    report = Verification()
+    report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
     for name in store.strangers():
-        report.add(Wrong(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record"))
+        report.add(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record")
     sound = list(_sound_tiers(store, report))
     if quick:
         return report
@@ -116,22 +116,22 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
         try:
             tier = store.tier(*material)
         except (MissingTableError, TablebaseError) as error:
-            report.add(Wrong(name, str(error)))
+            report.add(name, str(error))
             continue
         before = report.failures
         for damage in tier.check_contents():
-            report.add(Wrong(name, str(damage)))
+            report.add(name, str(damage))
         report.files_checked += len(tier.record.files)
         if report.failures == before:
             try:
                 digest = digest_of(tier.values())
             except TablebaseError as error:
-                report.add(Wrong(name, str(error)))
+                report.add(name, str(error))
                 continue
             standing = standing_of(store.variant, material, digest)
             report.published[standing].append(name)
             if standing == "different":
-                report.add(Wrong(name, f"its values are not those published for {store.variant.name}"))
+                report.add(name, f"its values are not those published for {store.variant.name}")
             yield tier, digest
 
 
@@ -164,7 +164,7 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
         absent = [lower for lower in _lower(tier) if lower not in materials]
         if absent:
             names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
-            report.add(Wrong(tier.record.name, f"cannot be proved: captures lead to {names}"))
+            report.add(tier.record.name, f"cannot be proved: captures lead to {names}")
             continue
         proof = proof_digest(digests[material], [digests[lower] for lower in _lower(tier)]) if verified else ""
         before = verified.positions(tier.record.name, proof) if verified else None
@@ -177,7 +177,7 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
                 unpacked.load(needed)
             _prove_tier(tier, unpacked, work.threads, report, advanced)
         except TablebaseError as error:
-            report.add(Wrong(tier.record.name, str(error)))
+            report.add(tier.record.name, str(error))
         if verified and report.failures == failures:
             verified.add(tier.record.name, proof, report.positions_checked - checked)
         wanted = {lower for later in sound[place + 1 :] for lower in _lower(later)}
@@ -192,7 +192,7 @@ def _prove_tier(
 
     record, index = tier.record, tier.index
     if index.size != record.entries:
-        report.add(Wrong(record.name, f"has {record.entries:,} entries; its representatives make {index.size:,}"))
+        report.add(record.name, f"has {record.entries:,} entries; its representatives make {index.size:,}")
         return
     codes = 1 + max((code for side in (record.white, record.black) for code in side.classes), default=0)
     proof = TierProof(index, unpacked, codes)
@@ -209,23 +209,21 @@ def _prove_tier(
     for kind, entry, side, proved in listed[:LISTED]:
         stored = int(unpacked.arrays[record.attackers, record.defenders][side][entry])
         position = index.unrank(entry, "b" if side else "w")
-        report.add(Wrong(record.name, _failure(kind, entry, stored, proved), str(position)))
+        report.add(record.name, _failure(kind, entry, stored, proved), str(position))
     report.failures += int(totals[FAILURES]) - len(listed[:LISTED])
     if totals[ORBITS] != record.placements or record.placements != index.positions:
         report.add(
-            Wrong(
-                record.name,
-                f"orbits add up to {int(totals[ORBITS]):,} placements, the record says {record.placements:,}, "
-                f"the material has {index.positions:,}",
-            )
+            record.name,
+            f"orbits add up to {int(totals[ORBITS]):,} placements, the record says {record.placements:,}, "
+            f"the material has {index.positions:,}",
         )
     classes = record.entries - int(totals[ALIASES])
     if record.classes != classes:
-        report.add(Wrong(record.name, f"the record says {record.classes:,} classes; there are {classes:,}"))
+        report.add(record.name, f"the record says {record.classes:,} classes; there are {classes:,}")
     for side_record, counts in zip((record.white, record.black), histogram, strict=True):
         found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
         if found != dict(side_record.classes):
-            report.add(Wrong(record.name, f"the record says {side_record.classes} classes by code; there are {found}"))
+            report.add(record.name, f"the record says {side_record.classes} classes by code; there are {found}")
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:

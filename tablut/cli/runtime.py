@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from tablut.results import Result
 
 Answer = TypeVar("Answer")
+
+_TYPED: ContextVar[str] = ContextVar("typed")
 
 EXIT_NO = 1
 """The answer is no: a check failed, a stipulation is refuted."""
@@ -103,6 +106,7 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
+        _TYPED.set(shlex.join(ctx.obj))
         stopped, token = None, AS_JSON.set(as_json)
         asked = dict(parameters)
         for name, group in groups.items():
@@ -186,6 +190,11 @@ def text_of(reply: Reply) -> str:
 def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:
     """Return where a result comes from."""
     return origin(shlex.join(ctx.obj), parameters, seed, seconds, commit=commit())
+
+
+def typed() -> str:
+    """Return the command that runs, as it was typed."""
+    return _TYPED.get()
 
 
 def origin(

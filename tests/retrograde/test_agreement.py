@@ -65,7 +65,7 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
     build_tablebase(folder / "built", variant, 1 + variant.attackers + variant.defenders)
     assert contents(folder / "solved") == contents(folder / "built")
     report_of_verify = verify(folder / "built", sample=3, seed=1)
-    assert (report_of_verify.failures, report_of_verify.wrong) == (0, [])
+    assert (report_of_verify.failures, report_of_verify.failed) == (0, [])
     table = open_tablebase(folder / "built")
     assert table.probe_words(engine_for(variant).words(positions)).tolist() == [
         value_of(verdict) for verdict in truth.values()

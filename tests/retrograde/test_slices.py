@@ -25,13 +25,13 @@ from retrograde.solver.slices.files import (
     BLOCK,
     DamagedSliceError,
     PackedItems,
-    PackedSection,
+    SliceOwner,
+    SliceStats,
+    SliceWriter,
     Source,
-    Spool,
-    block_codec,
-    block_digest,
     open_slice,
-    read_section,
+    read_items,
+    record_path,
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts, window_tables
 from retrograde.solver.tier_solver import TierSolver
@@ -324,18 +324,18 @@ def link(path: Path, _: int) -> None:
     path.symlink_to(other)
 
 
-@pytest.mark.parametrize(("harm", "at"), [(flip, 3), (flip, -9), (cut, 0), (lose, 0), (link, 0)])
+@pytest.mark.parametrize("harm", [flip, cut, lose, link])
+@pytest.mark.parametrize("of", [".slice", ".json"])
 def test_a_damaged_slice_is_named_and_made_again(
-    workshop: Workshop, harm: Callable[[Path, int], None], at: int
+    workshop: Workshop, harm: Callable[[Path, int], None], of: str
 ) -> None:
     workshop.build(left=6 * 3 + 2)
     newest = [path for path in workshop.slices() if path.name.startswith("00002-")]
     assert len(newest) == 6
-    harm(newest[1], at)
+    harm(newest[1].with_suffix(of), -9)
     done = workshop.build()
-    named = [line for line in workshop.told if str(newest[1]) in line]
+    named = [line for line in workshop.told if newest[1].stem in line]
     assert len(named) == 1, workshop.told
-    assert "it is made again" in named[0]
     workshop.assert_whole()
     # The pass of the one file, and what was to come; not the passes before.
     assert done < 6 * 6 + 40
@@ -348,8 +348,9 @@ def test_a_swapped_slice_and_one_of_another_store_are_named(workshop: Workshop, 
     other = Workshop(tmp_path / "other", whole)
     other.cuts = some_cuts(SlicedTier(GAME, TIER), 5)
     other.build(left=5 * 3)
-    shutil.copy(other.slices()[-2], first)
-    shutil.copy(first, second)
+    for path, source in ((first, other.slices()[-2]), (second, first)):
+        shutil.copy(source, path)
+        shutil.copy(record_path(source), record_path(path))
     workshop.build()
     assert sum("is another file than the one that was written there" in line for line in workshop.told) == 2
     workshop.assert_whole()
@@ -416,7 +417,7 @@ def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str)
     if change == "digest":
         record["sha256"] = "0" * 64
     elif change == "field":
-        record["content"]["slices"][0]["white"] = {}
+        record["content"]["slices"][0]["stats"]["white"] = {}
     text = "{" if change == "text" else json.dumps(record, indent=1, sort_keys=True) + "\n"
     path.write_text(min(workshop.folder.glob("step-*.json")).read_text() if change == "earlier" else text)
     workshop.build()
@@ -434,17 +435,17 @@ def test_what_a_finished_tier_has_left_is_removed(workshop: Workshop) -> None:
 
 def test_a_full_disk_keeps_what_is_done(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     from retrograde.solver.slices import files
-    from tablut.store.files import write_bytes
+    from tablut.store.files import write_text
 
     written = []
 
-    def full(target: Path, content: bytes, *args: Any, **options: Any) -> None:
+    def full(target: Path, content: str) -> None:
         written.append(target)
         if len(written) > 9:
             raise MachineError(f"output file {str(target)!r}: No space left on device")
-        write_bytes(target, content, *args, **options)
+        write_text(target, content)
 
-    monkeypatch.setattr(files, "write_bytes", full)
+    monkeypatch.setattr(files, "write_text", full)
     with pytest.raises(MachineError, match="No space left"):
         workshop.build()
     monkeypatch.undo()
@@ -459,30 +460,30 @@ def test_files_are_read_as_they_were_written(workshop: Workshop) -> None:
     starts = SlicedTier(GAME, TIER).starts[np.array(workshop.cuts)]
     packed = PackedItems(files, "white", starts)
     every = packed[0 : len(packed)]
-    assert len(every) == len(packed) == sum(len(read_section(file, "white")) for file in files)
+    assert len(every) == len(packed) == sum(file.record.sections["white"].items for file in files)
     rng = random.Random(1)
     for _ in range(20):
         first, last = sorted(rng.sample(range(len(packed) + 1), 2))
         assert np.array_equal(packed[first:last], every[first:last])
 
 
-def test_what_is_packed_waits_on_disk_and_leaves_nothing(tmp_path: Path) -> None:
+def test_sections_are_written_in_turns_and_leave_nothing_unless_finished(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     parts = [rng.integers(0, 1 << 32, size, dtype=np.uint32) for size in (5, BLOCK, 1, 3 * BLOCK + 7, 0)]
-    with Spool(tmp_path / "scratch") as spool:
-        one, other = PackedSection("uint32", spool), PackedSection("uint32", spool)
-        for part in parts:  # in turns, so that their blocks lie between each other
-            one.add(part)
-            other.add(part[::-1])
-        for section in (one, other):
-            section.finish()
-        assert [block_digest(block) for block in one.blocks()] == one.digests
-        assert [len(block) for block in one.blocks()] == one.sizes
-        found = [np.frombuffer(block_codec().decode(block), dtype="<u4") for block in other.blocks()]
+    target = tmp_path / "scratch" / "00000-000000.slice"
+    owner = SliceOwner(game="0" * 64, tier="1v1", plan="0" * 64, step=0, number=0)
+    for finished in (False, True):
+        with SliceWriter(target) as writer:
+            for part in parts:  # so that their blocks lie between each other
+                writer.add("one", part)
+                writer.add("other", part[::-1])
+            if finished:
+                file = writer.finish(owner, SliceStats(white={}, black={}, wins={}, losses={}))
+        assert len(list(target.parent.iterdir())) == 2 * finished
+    for name, step in (("one", 1), ("other", -1)):
+        found = [items for _, items in read_items(file, name)]
         assert list(map(len, found)) == [BLOCK] * 4 + [13]
-        assert np.array_equal(np.concatenate(found), np.concatenate([part[::-1] for part in parts]))
-        assert not list((tmp_path / "scratch").iterdir())
-    assert not list((tmp_path / "scratch").iterdir())
+        assert np.array_equal(np.concatenate(found), np.concatenate([part[::step] for part in parts]))
 
 
 # -- what a user meets ---------------------------------------------------------------------

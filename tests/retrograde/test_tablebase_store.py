@@ -193,7 +193,7 @@ def test_every_damaged_file_is_named(copied) -> None:
             assert str(path.parent if damaged is None else path) in str(caught.value), name
             assert "\n" not in str(caught.value)
             if name != "zarr.json":
-                (wrong,) = verify(copied, quick=True).wrong
+                (wrong,) = verify(copied, quick=True).failed
                 assert str(path.parent if damaged is None else path) in wrong.what
             path.write_bytes(content)
     read_everything(copied)
@@ -252,7 +252,7 @@ def test_a_missing_tier_is_named(copied) -> None:
         tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
     with pytest.raises(MissingTableError, match="tier 3v1 is not in tablebase"):
         tablebase.store.tier(3, 1)
-    wrong = {failure.where: failure.what for failure in verify(copied).wrong}
+    wrong = {failure.where: failure.what for failure in verify(copied).failed}
     assert set(wrong) == {"2v0", "2v1", "3v0"}
     assert "captures lead to 2v0" in wrong["3v0"]
 

@@ -52,7 +52,7 @@ def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
     monkeypatch.setattr(proof_module, "_PART", 1000)
     told = []
     report = verify(deep_store, advanced=lambda tier, entries: told.append((tier, entries)), **options)
-    assert report.wrong == []
+    assert report.failed == []
     assert (report.failures, report.files_checked) == (0, 30)
     assert report.positions_checked == classes(deep_store)
     store = open_store(deep_store)
@@ -61,7 +61,7 @@ def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
 
 def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:
     report = verify(small_store, sample=5)
-    assert (report.wrong, report.positions_checked) == ([], classes(small_store))
+    assert (report.failed, report.positions_checked) == ([], classes(small_store))
     assert sum(report.samples.values()) == sum(report.played.values()) == 5
 
 
@@ -77,7 +77,7 @@ def test_any_rules_solved_are_verified(tmp_path_factory, solve_codes, write_stor
     root = tmp_path_factory.mktemp("any")
     write_store(root / "s", variant, solve_codes(variant, materials))
     report = verify(root / "s")
-    assert (report.wrong, report.failures) == ([], 0)
+    assert (report.failed, report.failures) == ([], 0)
     shutil.rmtree(root)
 
 
@@ -88,7 +88,7 @@ def test_the_full_games_up_to_four_men(tmp_path, solve_codes, write_store, name:
     variant = load_variant(name)
     write_store(tmp_path / "s", variant, solve_codes(variant, materials))
     report = verify(tmp_path / "s", sample=10, threads=2)
-    assert (report.wrong, report.failures) == ([], 0)
+    assert (report.failed, report.failures) == ([], 0)
 
 
 # -- wrong values --------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def test_one_wrong_value_is_found(tmp_path, deep_store, deep_codes, side: int, w
     root = rewritten(deep_store, tmp_path / "s", (2, 1), *codes)
     report = verify(root)
     assert report.failures >= 1
-    assert {failure.where for failure in report.wrong} == {"2v1"}
+    assert {failure.where for failure in report.failed} == {"2v1"}
     position = str(tier_index(open_store(root).variant, 2, 1).unrank(entry, "wb"[side]))
-    (found,) = [failure.what for failure in report.wrong if failure.position == position]
+    (found,) = [failure.what for failure in report.failed if failure.position == position]
     assert f"entry {entry:,}" in found
     assert f"proved win in {right >> 1}" in found
     assert verify(root, quick=True).failures == 0
@@ -126,14 +126,14 @@ def test_a_draw_called_a_win_and_a_win_that_wins_nothing(tmp_path, deep_store, d
     black[black == 0] = 2 * 39 + 1
     report = verify(rewritten(deep_store, tmp_path / "s", (2, 0), white, black))
     assert report.failures > 100
-    assert len(report.wrong) <= 20 < report.failures
+    assert len(report.failed) <= 20 < report.failures
 
 
 def test_wrong_values_below_are_found_below(tmp_path, deep_store, deep_codes) -> None:
     white, black = (array.copy() for array in deep_codes[1, 0])
     white[np.flatnonzero(white == 2)[3]] = 6
     report = verify(rewritten(deep_store, tmp_path / "s", (1, 0), white, black), sample=3)
-    assert "1v0" in {failure.where for failure in report.wrong}
+    assert "1v0" in {failure.where for failure in report.failed}
     # A table that is wrong guides no search.
     assert sum(report.samples.values()) == 0
 
@@ -155,7 +155,7 @@ def test_a_record_that_counts_wrongly_is_found(tmp_path, deep_store) -> None:
         }
     )
     write_record(root / "2v1", wrong)
-    found = [failure.what for failure in verify(root).wrong]
+    found = [failure.what for failure in verify(root).failed]
     assert len(found) == 3
     assert "orbits add up" in found[0]
     there = classes_of(open_store(root).variant, (2, 1))
@@ -181,7 +181,7 @@ def test_wrong_representatives_are_found(tmp_path, deep_store, deep_variant, dee
     index = TierIndex(deep_variant, 1, 1, representatives=flags)
     assert index.size == right.size
     write_tier(root, index, *deep_codes[1, 1])
-    found = [failure for failure in verify(root).wrong if failure.where == "1v1"]
+    found = [failure for failure in verify(root).failed if failure.where == "1v1"]
     assert found
     assert "ranked" in found[0].what
 
@@ -196,7 +196,7 @@ def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
     kept = np.delete(np.arange(index.size), index.offsets[1] - 1)
     write_tier(tmp_path / "s", fewer, white[kept], black[kept])
     report = verify(tmp_path / "s")
-    (wrong,) = report.wrong
+    (wrong,) = report.failed
     assert f"has {fewer.size} entries, the index {index.size}" in wrong.what
     tablebase = open_tablebase(tmp_path / "s")
     lacking = index.unrank(index.offsets[1] - 1, "w")

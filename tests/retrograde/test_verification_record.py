@@ -56,7 +56,7 @@ def test_a_tier_that_changes_is_verified_again_with_all_above(tmp_path, deep_sto
     # 2v1 and 3v0 come to 2v0 by captures.
     assert list(report.verified_before) == ["1v0", "1v1"]
     assert report.failures > 0
-    assert "2v0" in {wrong.where for wrong in report.wrong}
+    assert "2v0" in {wrong.where for wrong in report.failed}
     # What failed is not noted.
     assert "2v0" not in verify(root, record=record).verified_before
 

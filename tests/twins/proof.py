@@ -1,4 +1,4 @@
-"""The plain proof of a tier: the oracle of `retrograde.verification.proof`.
+"""The plain proof of a tier: the oracle of `retrograde.verification.proof`; and of a win within some plies.
 
 It takes the rules in plain Python (`tablut.rules.NaiveGame`) and the plain index, and shares nothing compiled with the
 fast one. Some hundred values a second.
@@ -6,10 +6,13 @@ fast one. Some hundred values a second.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from retrograde.proofs.certificate import ProofCertificate
+from retrograde.proofs.checker import StrategyCheck
 from tablut.position import Position
 from tablut.rules import NaiveGame
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tablut.indexing.tiers import TierIndex
+    from tablut.variants import Variant
 
     Codes = Mapping[tuple[int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -77,3 +81,15 @@ def _value(game, position: Position, stored) -> int:
     if wins:
         return 2 * min(wins)
     return 0 if is_open else 2 * max(losses, default=0) + 1
+
+
+def wins_within(variant: Variant, position: str, winner: Literal["white", "black"], plies: int) -> bool:
+    """Return whether a side can force a win within so many plies, by trying everything in plain Python.
+
+    The twin of `retrograde.proofs.win_search.WinSearch.within`.
+    """
+    claim = ProofCertificate(
+        variant=None, game=variant.digest, position=position, winner=winner, plies=0, plies_left=None, strategy={}
+    )
+    check = StrategyCheck(variant, claim, most_plies=sys.maxsize)
+    return check.wins_within(check.root, plies)

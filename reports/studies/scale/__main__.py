@@ -68,8 +68,8 @@ def schedule_command(
 
     It is a model: the tasks in their order, each with its processor time, an overhead, and time for what it moves.
     """
+    from reports.studies.scale.records import read_trace
     from reports.studies.scale.replay import fit_costs, replay
-    from retrograde.solver.trace import read_trace
 
     traced = read_trace(trace)
     costs = fit_costs(traced)

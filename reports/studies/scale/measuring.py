@@ -20,13 +20,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost, Windows, run_of, tier_costs
+from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost, Trace, Windows, run_of, tier_costs
 from reports.studies.scale.replay import fit_costs, replay
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
 from retrograde.solver.slices.plan import SlicedTier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import tier_graph
-from retrograde.solver.trace import Trace, Tracer
+from retrograde.solver.trace import Tracer
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__
@@ -70,7 +70,7 @@ def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: 
             root, material, LocalScheduler(1), memory=1 << 30, tell=lambda _: None,
             cuts=even_cuts(tier, min(count, tier.rows)), tracer=tracer,
         )  # fmt: skip
-    return tier_costs(tracer.trace(), open_store(root))
+    return tier_costs(Trace.model_validate(tracer.trace()), open_store(root))
 
 
 def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> float:
@@ -109,7 +109,7 @@ def build(
             client.run(warm, variant.name)
         tracer = Tracer(variant, men, memory)
         build_tablebase(root, variant, men, memory=memory, scheduler=address, tracer=tracer)
-        trace = tracer.trace()
+        trace = Trace.model_validate(tracer.trace())
     costs = tier_costs(trace, open_store(root))
     for name in ("run", "cluster"):
         shutil.rmtree(folder / name)

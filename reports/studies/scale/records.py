@@ -4,18 +4,91 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from retrograde.solver.passes import MOVES, QUICK_WINS
-from retrograde.solver.trace import PASS, PLAN, STORE, Trace
+from retrograde.solver.trace import PASS, PLAN, STORE
+from tablut.errors import InputError
 from tablut.results import Result
+from tablut.store.files import excerpt, read_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retrograde.tablebase.store import Store
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
+
+
+class TaskTrace(Result):
+    """A task of a build."""
+
+    tier: Name
+    kind: Literal["plan", "pass", "store", "whole"]
+    step: Count = 0
+    number: Count = 0
+    entries: Count = 0
+    window: Count = 0
+    began: Seconds
+    ended: Seconds
+    cpu: Seconds
+    waited: Seconds | None
+    read: Count = 0
+    written: Count = 0
+    worker: Count
+    peak: Count | None
+
+    @property
+    def material(self) -> tuple[int, int]:
+        """Attackers and defenders."""
+        attackers, _, defenders = self.tier.partition("v")
+        return int(attackers), int(defenders)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took by the clock on the wall."""
+        return self.ended - self.began
+
+
+class Trace(Result):
+    """All tasks of a build, in the order in which they began."""
+
+    format: Literal[1] = 1
+    version: Annotated[str, Field(max_length=80)]
+    variant: Annotated[str, Field(max_length=200)]
+    game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    men: Annotated[int, Field(ge=2, le=121)]
+    memory: Count
+    workers: Annotated[int, Field(ge=1, lt=1 << 20)]
+    cores: Annotated[int, Field(ge=1, lt=1 << 20)]
+    seconds: Seconds
+    tasks: tuple[TaskTrace, ...]
+
+    @model_validator(mode="after")
+    def _is_of_one_build(self) -> Trace:
+        if any(task.ended < task.began for task in self.tasks):
+            raise ValueError("a task ends before it begins")
+        if any(task.began < before.began for before, task in zip(self.tasks, self.tasks[1:], strict=False)):
+            raise ValueError("the tasks are not in their order")
+        if any(task.ended > self.seconds for task in self.tasks):
+            raise ValueError("a task ends after the build")
+        return self
+
+
+def read_trace(path: Path) -> Trace:
+    """Return a trace that `write_trace` wrote."""
+    content = read_bytes(path, "trace", 256 << 20)
+    try:
+        return Trace.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        what = excerpt(f"{place}: {first['msg']}", 160)
+        raise InputError(
+            f"trace {excerpt(str(path))}: {what}; make it again with: tablut tablebase build --trace FILE"
+        ) from error
 
 
 class TierCost(Result):

@@ -25,7 +25,7 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retrograde.solver.trace import TaskTrace, Trace
+    from reports.studies.scale.records import TaskTrace, Trace
 
 
 class Costs(Result):

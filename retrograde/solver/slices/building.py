@@ -16,22 +16,24 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
     WAY_OUT,
-    Counts,
     DamagedSliceError,
+    Number,
     PackedItems,
     SliceOwner,
+    SliceStats,
     Source,
     check_blocks,
     damaged,
     open_slice,
+    record_path,
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
 from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
@@ -52,9 +54,7 @@ if TYPE_CHECKING:
     from tablut.running.scheduling import Scheduler
 
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
-_SLICE: Final = re.compile(r"(\d{5})-(\d{6})\.slice")
-
-Number = Annotated[int, Field(ge=0, lt=1 << 20)]
+_SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")
 
 
 class SliceState(BaseModel):
@@ -64,10 +64,7 @@ class SliceState(BaseModel):
 
     step: Number
     digest: Digest
-    white: Counts
-    black: Counts
-    wins: Counts
-    losses: Counts
+    stats: SliceStats
 
 
 class Checkpoint(Record):
@@ -115,10 +112,10 @@ class SliceFolder:
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
-        named = {self.path(state.step, number).name for some in kept for number, state in enumerate(some.slices)}
+        named = {self.path(state.step, number).stem for some in kept for number, state in enumerate(some.slices)}
         for path in self.folder.iterdir():
             step = _CHECKPOINT.fullmatch(path.name)
-            if (step and int(step[1]) not in steps) or (_SLICE.fullmatch(path.name) and path.name not in named):
+            if (step and int(step[1]) not in steps) or (_SLICE.fullmatch(path.name) and path.stem not in named):
                 path.unlink(missing_ok=True)
 
     def resume(self) -> Checkpoint | None:
@@ -157,7 +154,8 @@ class SliceFolder:
             check_blocks(open_slice(source))
         except DamagedSliceError as error:
             self.tell(str(error))
-            Path(source.path).unlink(missing_ok=True)
+            for path in (Path(source.path), record_path(Path(source.path))):
+                path.unlink(missing_ok=True)
             return False
         return True
 
@@ -277,13 +275,13 @@ class SliceBuild:
             (
                 int(code) >> 1
                 for state in done.slices
-                for side in (state.white, state.black)
+                for side in (state.stats.white, state.stats.black)
                 for code in side
                 if code != ALIAS
             ),
             default=0,
         )
-        sent = any(state.wins or state.losses for state in done.slices if state.step == done.step)
+        sent = any(state.stats.wins or state.stats.losses for state in done.slices if state.step == done.step)
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
@@ -304,7 +302,7 @@ class SliceBuild:
         self._note_passes(step, answers)
         slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
         for answer in answers:
-            slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], **answer["stats"])
+            slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], stats=answer["stats"])
         spent = (0.0, 0, 0) if before is None else (before.cpu_seconds, before.read, before.written)
         checkpoint = Checkpoint(
             plan=self.plan,
@@ -330,7 +328,7 @@ class SliceBuild:
                 self.folder.source(before, other)
                 for other in self.near[number]
                 for state in (before.slices[other],)
-                if state.step == step - 1 and (number in state.wins or number in state.losses)
+                if state.step == step - 1 and (number in state.stats.wins or number in state.stats.losses)
             ]
             if step > MOVES and not received and not self._concerns(step, before.slices[number]):
                 return None
@@ -344,7 +342,7 @@ class SliceBuild:
 
     def _concerns(self, step: int, state: SliceState) -> bool:
         """Return whether a slice has values from which others follow in a round, in its rows or in other slices."""
-        found = {WHITE: state.white, BLACK: state.black}
+        found = {WHITE: state.stats.white, BLACK: state.stats.black}
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
 

@@ -21,15 +21,13 @@ from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, WHITE, SolverErro
 from retrograde.solver.slices.files import (
     BLOCK,
     DamagedSliceError,
-    PackedSection,
     SliceOwner,
     SliceStats,
+    SliceWriter,
     Source,
-    Spool,
     open_slice,
     read_items,
-    read_section,
-    write_slice,
+    record_path,
 )
 from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
 from retrograde.solver.trace import Meter
@@ -108,15 +106,16 @@ class SliceTask(NamedTuple):
 def run_slice(task: SliceTask) -> dict[str, Any]:
     """Do one pass over one slice; nothing to do if the file is there, from the same plan."""
     meter, found = Meter(), ""
-    if Path(task.target).exists():
+    target = Path(task.target)
+    if record_path(target).exists():
         try:
             done = open_slice(Source(task.target, ""))
-            if done.owner == task.owner:
+            if done.record.owner == task.owner:
                 return _answer(done, 0, None)
         except DamagedSliceError as error:
             found = str(error)
-    with Spool(Path(task.target).parent) as spool:
-        work = _Slice(task, spool)
+    with SliceWriter(target) as writer:
+        work = _Slice(task, writer)
         work.receive()
         work.run(task.owner.step)
         file = work.write()
@@ -129,10 +128,10 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
 def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "found": "",
-        "number": file.owner.number,
+        "number": file.record.owner.number,
         "digest": file.digest,
-        "bytes": file.bytes,
-        "stats": file.stats.model_dump(),
+        "bytes": file.record.bytes,
+        "stats": file.record.stats,
         "read": read,
         "measured": measured,
     }
@@ -144,8 +143,8 @@ def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict
 class _Slice(TierPasses):
     """A slice while it is worked on."""
 
-    def __init__(self, task: SliceTask, spool: Spool) -> None:
-        self.task, self.spool, self.step, self.number = task, spool, task.owner.step, task.owner.number
+    def __init__(self, task: SliceTask, writer: SliceWriter) -> None:
+        self.task, self.writer, self.step, self.number = task, writer, task.owner.step, task.owner.number
         self.store, self.whole = shared_tier(task.root, task.material, task.plan)
         rows = task.cuts[self.number], task.cuts[self.number + 1]
         window, starts = self.whole.window(*rows), self.whole.starts
@@ -171,7 +170,7 @@ class _Slice(TierPasses):
             [workspace_of(self.whole)._replace(tiers=index)],
         )
         self.size = size
-        self.messages: dict[str, PackedSection] = {}
+        self.sent: dict[str, dict[int, int]] = {"wins": {}, "losses": {}}
         self._load()
 
     # -- reading -----------------------------------------------------------------------
@@ -201,33 +200,26 @@ class _Slice(TierPasses):
             self._black[self.own].fill(0)
             return
         file = open_slice(self.task.own)
-        self._read(file, "white", self._white)
+        for at, items in self._items(file, "white"):
+            self._white[at : at + len(items)] = items
         if self.step not in (QUICK_WINS, MOVES):
-            self._read(file, "black", self._black[self.own])
-        for side, counts in ((WHITE, file.stats.white), (BLACK, file.stats.black)):
+            for at, items in self._items(file, "black"):
+                self._black[self.shift + at : self.shift + at + len(items)] = items
+        for side, counts in ((WHITE, file.record.stats.white), (BLACK, file.record.stats.black)):
             for code, count in counts.items():
                 self.found[side, code] = count
         for number, source in self.task.near:
             first, last = (int(self.whole.starts[self.task.cuts[number + more]]) for more in (0, 1))
-            parts = partial(self._parts_of, open_slice(source), "black")
+            parts = partial(self._items, open_slice(source), "black")
             gather(self.runs, BLOCK, last - first, parts)(self._black, first)
 
-    def _read(self, file: SliceFile, name: str, out: NDArray[Any]) -> None:
-        """Read all items of a section, and count its bytes."""
-        self.read += sum(file.sections[name][0].blocks)
-        read_section(file, name, out)
-
-    def _blocks(self, file: SliceFile, name: str) -> Iterator[NDArray[Any]]:
-        """Yield the blocks of a section, and count its bytes."""
-        self.read += sum(file.sections[name][0].blocks)
-        for _, items in read_items(file, name):
-            yield items
-
-    def _parts_of(self, file: SliceFile, name: str, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[Any]]]:
+    def _items(
+        self, file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the blocks of a section that are wanted, and count their bytes."""
-        lengths = file.sections[name][0].blocks
+        blocks = file.record.sections[name].blocks
         for at, items in read_items(file, name, wanted):
-            self.read += lengths[at // BLOCK]
+            self.read += blocks[at // BLOCK].bytes
             yield at, items
 
     # -- messages ----------------------------------------------------------------------
@@ -249,15 +241,10 @@ class _Slice(TierPasses):
             ends = np.cumsum(counts)
             for number in np.flatnonzero(counts).tolist():
                 places = order[ends[number] - counts[number] : ends[number]]
-                concerned = (entries[places] - edges[number]).astype(np.uint32)
-                self._section(f"{kind}-{number}", "uint32").add(concerned)
+                self.sent[kind][number] = self.sent[kind].get(number, 0) + len(places)
+                self.writer.add(f"{kind}-{number}", (entries[places] - edges[number]).astype(np.uint32))
                 if kind == "wins":
-                    self._section(f"moves-{number}", "uint8").add(moves[places])
-
-    def _section(self, name: str, dtype: str) -> PackedSection:
-        if name not in self.messages:
-            self.messages[name] = PackedSection(dtype, self.spool)
-        return self.messages[name]
+                    self.writer.add(f"moves-{number}", moves[places])
 
     def receive(self) -> None:
         """Do what the messages say that were written in the step before."""
@@ -266,11 +253,12 @@ class _Slice(TierPasses):
             for item in values:
                 kind = "losses" if is_loss(item) else "wins"
                 name = f"{kind}-{self.number}"
-                if name not in file.sections:
+                if name not in file.record.sections:
                     continue
                 # Block by block: all messages for a slice together can take more room than the slice.
-                moves = self._blocks(file, f"moves-{self.number}") if kind == "wins" else repeat(np.zeros(0, np.uint8))
-                for entries, counted in zip(self._blocks(file, name), moves, strict=kind == "wins"):
+                none = repeat((0, np.zeros(0, np.uint8)))
+                moves = self._items(file, f"moves-{self.number}") if kind == "wins" else none
+                for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
                     if int(entries.max()) >= self.size:
                         raise SolverError(f"{file.path}: its messages are for entries that the slice does not have")
                     desk, here = self.directories[0], self.pass_of(WHITE)
@@ -279,15 +267,9 @@ class _Slice(TierPasses):
     # -- writing -----------------------------------------------------------------------
 
     def write(self) -> SliceFile:
-        """Write the slice as it is now, and the messages."""
+        """Write the slice as it is now; the messages have been written."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
-        messages = dict(sorted(self.messages.items()))
-        sent = {
-            kind: {int(name.partition("-")[2]): messages[name].items for name in messages if name.startswith(kind)}
-            for kind in ("wins", "losses")
-        }
-        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **sent)
-        sides = {"white": PackedSection("uint16", self.spool), "black": PackedSection("uint16", self.spool)}
-        sides["white"].add(self._white)
-        sides["black"].add(self._black[self.own])
-        return write_slice(Path(self.task.target), self.task.owner, stats, {**sides, **messages})
+        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent)
+        self.writer.add("white", self._white)
+        self.writer.add("black", self._black[self.own])
+        return self.writer.finish(self.task.owner, stats)

@@ -18,7 +18,7 @@ from reports.studies.scale import page
 from reports.studies.scale.__main__ import NAME, app
 from reports.studies.scale.forecast import ScaleModel, exponential, factor_of, fit_law, fit_pass_costs, power
 from reports.studies.scale.page import results
-from reports.studies.scale.records import Judged, ScaleCheck, TierCost, run_of, tier_costs
+from reports.studies.scale.records import Judged, ScaleCheck, TaskTrace, TierCost, Trace, read_trace, run_of, tier_costs
 from reports.studies.scale.replay import (
     LEAD,
     WORKER,
@@ -34,7 +34,7 @@ from reports.studies.scale.replay import (
 )
 from retrograde.solver.build import build_tablebase
 from retrograde.solver.slices.plan import SlicedTier, even_cuts
-from retrograde.solver.trace import PASS, PLAN, WHOLE, TaskTrace, Trace, Tracer, write_trace
+from retrograde.solver.trace import PASS, PLAN, WHOLE, Tracer, write_trace
 from retrograde.tablebase.store import open_store
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -54,12 +54,12 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Path]:
     root = tmp_path_factory.mktemp("traced") / "s"
     tracer = Tracer(GAME, MEN, MEMORY)
     build_tablebase(root, GAME, MEN, memory=MEMORY, tracer=tracer)
-    return tracer.trace(), root
+    return Trace.model_validate(tracer.trace()), root
 
 
 def test_the_command_foretells(traced: tuple[Trace, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = tmp_path / "t.json"
-    write_trace(trace, traced[0])
+    write_trace(trace, traced[0].model_dump())
     assert run(["schedule", str(trace), "--workers", "2", "--workers", "1", "--json"], app, NAME) == 0
     found = json.loads(capsys.readouterr().out)
     one, two = found["model"]
@@ -67,13 +67,13 @@ def test_the_command_foretells(traced: tuple[Trace, Path], tmp_path: Path, capsy
     assert found["measured_seconds"] == traced[0].seconds
     assert found["provenance"]["command"].startswith(f"{NAME} schedule ")
     assert two["least"] <= two["seconds"] < one["seconds"]
-    write_trace(trace, traced[0].model_copy(update={"variant": "[/bold][red]\x1b[31mx"}))
+    write_trace(trace, traced[0].model_dump() | {"variant": "[/bold][red]\x1b[31mx"})
     assert run(["schedule", str(trace)], app, NAME) == 0
     shown = capsys.readouterr().out
     assert "[/bold][red]" in shown
     assert "\x1b" not in shown
     whole = [task for task in traced[0].tasks if task.kind == WHOLE]
-    write_trace(trace, traced[0].model_copy(update={"tasks": tuple(whole)}))
+    write_trace(trace, traced[0].model_copy(update={"tasks": tuple(whole)}).model_dump())
     assert run(["schedule", str(trace)], app, NAME) == 2
     assert "no tier was built in slices" in capsys.readouterr().err
     with pytest.raises(InputError, match="trace of 2 workers"):
@@ -414,3 +414,22 @@ def test_windows_and_classes_are_counted(check: ScaleCheck) -> None:
             cuts = even_cuts(tier, slices)
             each = [tier.window(*rows).near.sum() / (rows[1] - rows[0]) for rows in itertools.pairwise(cuts)]
             assert seen == pytest.approx(sum(each) / len(each), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda trace: trace.update(format=2),
+        lambda trace: trace.update(more=1),
+        lambda trace: trace.update(seconds=0.0),
+        lambda trace: trace["tasks"].reverse(),
+        lambda trace: trace["tasks"][0].update(cpu=-1.0),
+        lambda trace: trace["tasks"][0].update(tier="[/bold]"),
+    ],
+)
+def test_a_file_that_is_no_trace_is_one_line(traced: tuple[Trace, Path], tmp_path: Path, change: Any) -> None:
+    content = json.loads(traced[0].model_dump_json())
+    change(content)
+    (tmp_path / "t.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=r"^trace [^\n]*t\.json[^\n]*make it again with: tablut [^\n]*$"):
+        read_trace(tmp_path / "t.json")

@@ -7,7 +7,7 @@ import pytest
 
 from reports.puzzles import results
 from retrograde.proofs.certificate import build_certificate
-from retrograde.proofs.checker import check_strategy
+from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import Budget, WinSearch
@@ -121,7 +121,7 @@ def check_independently(puzzle) -> None:
     search = WinSearch(engine, int(winner == "black"), 64 << 20, Budget(ProofLimits()))
     board = engine.board(puzzle.position.cells, puzzle.position.side)
     proof = build_certificate(engine, search, board, plies, 1_000_000)
-    checked = check_strategy(variant, proof.position, winner, plies, proof.strategy, most_plies=3_000)
+    checked = StrategyCheck(variant, proof, most_plies=3_000).run()
     assert checked.failures == []
     assert checked.shorter is None
 

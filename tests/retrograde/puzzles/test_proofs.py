@@ -1,28 +1,39 @@
-"""Saved strategies: built, read back, accepted by the checker, and refused when anything in them is off."""
+"""Saved strategies: built, read back, accepted by the checker; what says what is not so, and what is no proof, is not.
+
+`python -m tests.faults` forges many more.
+"""
+
+from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from retrograde.proofs.certificate import (
-    MOST_PLIES,
-    ProofCertificate,
-    build_certificate,
-    game_of,
-    read_certificate,
-)
-from retrograde.proofs.checker import check_strategy, wins_within
+from retrograde.proofs.certificate import MOST_PLIES, ProofCertificate, build_certificate, game_of, read_certificate
+from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
+from tablut.board import Board
+from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.errors import TablutError
+from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.variants import load_variant
+from tablut.testing import placement, small_variants
+from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
+from tests.twins.proof import wins_within
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATA = Path(__file__).parents[2] / "data"
 # Name, position, winner, distance; with either side to move.
 WINS = [
     ("ashton-5-4v0", "2b2/5/b1K1b/5/2b2 w", "white", 3),
@@ -33,47 +44,45 @@ WINS = [
 ]
 
 
+def searched(variant: Variant, winner: str) -> WinSearch:
+    return WinSearch(engine_for(variant), int(winner == "black"), 1 << 22, Budget(ProofLimits(nodes=300_000)))
+
+
 def certificate(name: str, text: str, winner: str, plies: int, most: int = 100_000) -> ProofCertificate:
     variant = load_variant(name)
     engine, position = engine_for(variant), Position.parse(text, variant.size)
-    search = WinSearch(engine, int(winner == "black"), 1 << 22, Budget(ProofLimits()))
-    return build_certificate(engine, search, engine.board(position.cells, position.side), plies, most)
+    board = engine.board(position.cells, position.side)
+    return build_certificate(engine, searched(variant, winner), board, plies, most)
 
 
-def check(proof: ProofCertificate, most_plies: int = 2_000):
-    variant = load_variant(proof.variant)
-    return check_strategy(
-        variant, proof.position, proof.winner, proof.plies, proof.strategy, most_plies=most_plies, most_failures=3
-    )
+def check(proof: ProofCertificate, most_plies: int = 2_000, variant: Variant | None = None) -> CheckedProof:
+    rules = game_of("proof", proof, variant)
+    return StrategyCheck(rules, proof, most_plies=most_plies, most_failures=3).run()
+
+
+def changed(proof: ProofCertificate, **fields: Any) -> ProofCertificate:
+    return proof.model_copy(update=fields)
 
 
 @pytest.mark.parametrize(("name", "text", "winner", "plies"), WINS)
 def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str, plies: int, tmp_path: Path) -> None:
     proof = certificate(name, text, winner, plies)
-    target = tmp_path / "proof.jsonl"
-    proof.write(target)
-    again = read_certificate(str(target), target.read_text())
+    proof.write(tmp_path / "proof.jsonl")
+    again = read_certificate("proof", (tmp_path / "proof.jsonl").read_text())
     assert again == proof
     checked = check(again)
-    assert checked.failures == []
-    assert checked.shorter is None
+    assert (checked.failures, checked.shorter, checked.unused) == ([], None, 0)
     assert checked.excluded >= 1
     assert checked.positions >= len(proof.strategy)
-    assert checked.unused == 0
-    assert game_of(str(target), again) == load_variant(name)
+    assert game_of("proof", again) == load_variant(name)
     assert again.plies_left == load_variant(name).rules.move_limit
 
 
-def test_the_shortest_is_shown_where_it_is_cheap() -> None:
+def test_the_shortest_is_shown_where_it_is_cheap_and_a_longer_win_is_noticed() -> None:
     checked = check(certificate(*WINS[0]))
     assert (checked.distance, checked.excluded) == ("exact", 2)
-
-
-def test_a_longer_win_than_need_be_is_noticed() -> None:
-    proof = certificate(*WINS[0][:3], plies=5)
-    checked = check(replace(proof, plies=5))
-    assert checked.failures == []
-    assert (checked.distance, checked.shorter) == ("at most", 3)
+    checked = check(changed(certificate(*WINS[0][:3], plies=5), plies=5))
+    assert (checked.failures, checked.distance, checked.shorter) == ([], "at most", 3)
 
 
 @pytest.fixture(scope="module")
@@ -82,19 +91,14 @@ def proof() -> ProofCertificate:
 
 
 def test_another_move_must_win_too(proof: ProofCertificate) -> None:
-    """Every legal move instead of the right one: accepted only if it wins as fast, which the twin decides."""
-    variant = load_variant(proof.variant)
-    position, (plies, right) = next((p, e) for p, e in proof.strategy.items() if e[0] == 1)
-    engine = engine_for(variant)
-    parsed = Position.parse(position, variant.size)
-    children = engine.expand(engine.words(engine.board(parsed.cells, parsed.side)))
-    from tablut.position import Move
-
-    for code, outcome in zip(children.moves.tolist(), children.outcomes.tolist(), strict=True):
-        move = str(Move(code & 127, code >> 7, variant.size))
-        altered = replace(proof, strategy={**proof.strategy, position: (plies, move)})
-        assert (not check(altered).failures) == bool(outcome)
-    assert right
+    """Every legal move instead of the right one: accepted only if it wins as fast, which the engine decides."""
+    variant = load_variant(WINS[1][0])
+    position = next(text for text, (plies, _) in proof.strategy.items() if plies == 1)
+    for move in Board(variant, position).legal_moves:
+        board = Board(variant, position)
+        board.push(move)
+        altered = changed(proof, strategy={**proof.strategy, position: (1, str(move))})
+        assert (not check(altered).failures) == (board.outcome() is not None)
 
 
 def test_the_cost_of_a_check_grows_with_the_strategy_alone(
@@ -104,7 +108,7 @@ def test_the_cost_of_a_check_grows_with_the_strategy_alone(
     expanded: Counter[str] = Counter()
     moves_of = NaiveGame.legal_moves
 
-    def legal_moves(game: NaiveGame, position, side=None):
+    def legal_moves(game: NaiveGame, position: Any, side: Any = None) -> Any:
         expanded[game.write(position)] += 1
         return moves_of(game, position, side)
 
@@ -117,21 +121,19 @@ def test_the_cost_of_a_check_grows_with_the_strategy_alone(
         assert set(expanded.values()) == {1}
         assert len(expanded) < found.positions
         moved = {position: (plies + random.randrange(3), move) for position, (plies, move) in proof.strategy.items()}
-        proof = replace(proof, strategy=moved, plies=proof.plies + 3)
+        proof = changed(proof, strategy=moved, plies=proof.plies + 3)
 
 
 def test_a_long_way_without_a_choice_is_no_recursion() -> None:
     """Both sides have one move each, for ever: the search for a shorter win goes as deep as it is asked to."""
     board = load_variant("brandubh-5-4v0")
     narrow = replace(board, name="narrow", terrain=("A..", "BCC", "T.."), start=("b..", ".K.", "..."))
-    for plies in (1, 2, 999, 5000):
-        for winner in ("white", "black"):
-            assert not wins_within(narrow, "1K1/3/1b1 w", winner, plies)
+    for winner in ("white", "black"):
+        assert not wins_within(narrow, "1K1/3/1b1 w", winner, 5000)
 
 
 def test_nothing_is_claimed_of_what_is_no_proof() -> None:
-    proof = certificate(*WINS[0])
-    checked = check(replace(proof, plies=MOST_PLIES, winner="black"), most_plies=10**9)
+    checked = check(changed(certificate(*WINS[0]), plies=MOST_PLIES, winner="black"), most_plies=10**9)
     assert checked.failures
     assert (checked.excluded, checked.shorter, checked.distance) == (-1, None, "at most")
 
@@ -139,8 +141,222 @@ def test_nothing_is_claimed_of_what_is_no_proof() -> None:
 def test_a_strategy_that_is_too_large_or_too_dear() -> None:
     with pytest.raises(TablutError, match="over 10 positions"):
         certificate(*WINS[1], most=10)
-    variant = load_variant("brandubh-5-4v0")
-    engine = engine_for(variant)
-    search = WinSearch(engine, 0, 1 << 16, Budget(ProofLimits(nodes=5)))
+    engine = engine_for(load_variant("brandubh-5-4v0"))
     with pytest.raises(TablutError, match="limits ran out"):
-        build_certificate(engine, search, engine.start(), 6, 1000)
+        build_certificate(engine, WinSearch(engine, 0, 1 << 16, Budget(ProofLimits(nodes=5))), engine.start(), 6, 1000)
+
+
+# -- false proofs --------------------------------------------------------------------------
+
+
+def holds(rules: Variant, proof: ProofCertificate) -> bool:
+    """Return whether a claim is so, by the compiled search and the plies that are left."""
+    limit = rules.rules.move_limit
+    left = limit if proof.plies_left is None else proof.plies_left
+    if (limit is not None and (proof.plies_left is None or proof.plies_left > limit)) or proof.plies > (left or 10**9):
+        return False
+    position = Position.parse(proof.position, rules.size)
+    over = Board(replace(rules, rules=rules.rules.model_copy(update={"move_limit": None})), position).outcome()
+    if over is not None:
+        stuck = over.termination == "no_moves" and rules.rules.no_moves == "side_to_move_loses"
+        return stuck and over.winner == proof.winner
+    board = engine_for(rules).board(position.cells, position.side)
+    return searched(rules, proof.winner).within(board, min(proof.plies, 8)) is True
+
+
+def accepted(rules: Variant, proof: ProofCertificate) -> bool:
+    """Return whether reader and checker take a file for a proof."""
+    try:
+        again = read_certificate("forged", proof.text())
+        return check(again, 0, rules).proved
+    except InputError:
+        return False
+
+
+def random_proof(variant: Variant, random: Random) -> ProofCertificate | None:
+    """Return a true proof about a random position; the move limit plays no part in the choice."""
+    engine, game = engine_for(variant), NaiveGame(variant)
+    for _ in range(40):
+        text = game.write(placement(variant, random, soldiers=random.randrange(1, 7)))
+        try:
+            if Board(variant, text).outcome() is not None or not list(Board(variant, text).legal_moves):
+                continue
+        except InputError:
+            continue
+        position = Position.parse(text, variant.size)
+        board = engine.board(position.cells, position.side)
+        for winner in random.sample(("white", "black"), 2):
+            search = searched(variant, winner)
+            for plies in range(1, 5):
+                if search.within(board, plies):
+                    try:
+                        return build_certificate(engine, search, board, plies, 60)
+                    except TablutError:  # larger than wanted
+                        break
+    return None
+
+
+def forged(proof: ProofCertificate, variant: Variant, random: Random) -> Iterator[ProofCertificate]:
+    """Yield altered proofs; some are still true."""
+    game, limit = NaiveGame(variant), variant.rules.move_limit
+    for plies in range(max(0, proof.plies - 2), proof.plies + 3):
+        yield changed(proof, plies=plies)
+    for left in (None, proof.plies - 1, proof.plies, limit, (limit or 0) + 1):
+        yield changed(proof, plies_left=left)
+    other = "black" if proof.winner == "white" else "white"
+    yield changed(proof, winner=other)
+    placed, _, side = proof.position.partition(" ")
+    roots = [f"{placed} {'b' if side == 'w' else 'w'}", placed.replace("b", "1") + f" {side}"]
+    roots += [game.write(placement(variant, random)) for _ in range(4)]
+    for root in roots:
+        yield changed(proof, position=root)
+        yield changed(proof, position=root, winner=random.choice(("white", "black")), plies=0, strategy={})
+    entries = list(proof.strategy.items())
+    for _ in range(10 if entries else 0):
+        place, (plies, move) = random.choice(entries)
+        _, (others_plies, others_move) = random.choice(entries)
+        moves = [game.move_name(one) for one in game.legal_moves(game.read(place))]
+        without = {text: entry for text, entry in entries if text != place}
+        yield changed(proof, strategy=without)
+        for entry in (
+            (plies, random.choice(moves)), (max(1, plies + random.choice((-2, -1, 1, 2))), move),
+            (others_plies, others_move), (plies, "a1-a2"),
+        ):  # fmt: skip
+            yield changed(proof, strategy={**without, place: entry})
+    same = random.choice((1, max(1, proof.plies)))
+    yield changed(proof, strategy={text: (same, move) for text, (_, move) in entries})
+
+
+def attack(variant: Variant, random: Random) -> Counter[str]:
+    """Forge a proof in every way; nothing that is not so may be accepted."""
+    counts: Counter[str] = Counter()
+    proof = random_proof(variant, random)
+    if proof is not None:
+        limit = variant.rules.move_limit
+        assert accepted(variant, proof) == (limit is None or proof.plies <= limit)
+        for one in forged(proof, variant, random):
+            counts["forged"] += 1
+            if accepted(variant, one):
+                counts["accepted"] += 1
+                assert holds(variant, one), one.text()[:2000]
+    return counts
+
+
+def under(variant: Variant, random: Random) -> Variant:
+    """The same board under other rules about history and immobility."""
+    changes = {
+        "repetition": random.choice(("draw", "mover_loses", "none")),
+        "no_moves": random.choice(("side_to_move_loses", "either_after_ply")),
+        "move_limit": random.choice((None, 1, 2, 3, 4, 5, 6, 20)),
+    }
+    return replace(variant, rules=variant.rules.model_copy(update=changes))
+
+
+def test_forged_under_shipped_rules() -> None:
+    counts: Counter[str] = Counter()
+    for name in ("ashton", "brandubh", "leiden"):
+        counts += attack(load_variant(name), Random(name))
+    assert counts["forged"] >= 150
+    assert 0 < counts["accepted"] < counts["forged"] / 3
+
+
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@given(variant=small_variants(), seed=st.integers(0, 2**32))
+def test_forged_under_random_rules(variant: Variant, seed: int) -> None:
+    random = Random(seed)
+    attack(under(variant, random), random)
+
+
+@pytest.mark.parametrize("no_moves", ["side_to_move_loses", "either_after_ply"])
+def test_what_a_ply_has_decided_proves_nothing(no_moves: str) -> None:
+    board = load_variant("brandubh-5-4v0")
+    rules = board.rules.model_copy(update={"no_moves": no_moves})
+    tiny = replace(board, name="tiny", terrain=("X.X", ".T.", "X.X"), start=(".b.", ".K.", ".b."), rules=rules)
+    # Nobody can move in the first three: that loses for the side to move, where it is asked on its turn.
+    for root, winner in [
+        ("1b1/bKb/1b1 b", "white"), ("1b1/bKb/1b1 w", "black"), ("1b1/bKb/1b1 b", "black"), ("K2/3/2b b", "white"),
+        ("3/1K1/3 b", "white"), ("1b1/b1b/1b1 b", "white"), ("K2/1K1/2b b", "white"),
+    ]:  # fmt: skip
+        claim = ProofCertificate(
+            variant=None, game=tiny.digest, position=root, winner=winner, plies=0, plies_left=None, strategy={}
+        )
+        lost = no_moves == "side_to_move_loses" and root.startswith("1b1/bKb") and winner[0] != root[-1]
+        assert accepted(tiny, claim) == lost, root
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "fits"),
+    [
+        (None, None, True), (3, 3, True), (9, 3, True), (2, 2, False), (9, 2, False), (3, 4, False), (9, None, False),
+        (None, 2, False), (None, 10**12, False),
+    ],
+)  # fmt: skip
+def test_a_win_must_fit_into_the_plies_that_are_left(limit: int | None, left: int | None, fits: bool) -> None:
+    board = load_variant("ashton-5-4v0")
+    variant = replace(board, rules=board.rules.model_copy(update={"move_limit": limit}))
+    engine = engine_for(variant)
+    proof = build_certificate(engine, searched(variant, "white"), engine.start(), 3, 100)
+    assert proof.plies_left == limit
+    assert accepted(variant, changed(proof, plies_left=left)) == fits
+
+
+# -- files that are no proof ---------------------------------------------------------------
+
+
+HOSTILE = sorted((DATA / "hostile" / "certificates").iterdir())
+SEEDS = [path.read_text() for path in sorted((DATA / "proofs").glob("*.jsonl"))]
+PIECES = [*'\n[]{}",:;=/ 0²\0\ud7ffKbw', "9" * 400]
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.stem)
+def test_a_hostile_file_is_refused_in_one_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name says what is expected: ``refuted-…`` is read, and what it claims is not so."""
+    code = run(["puzzle", "check", str(path)])
+    out, err = capsys.readouterr()
+    if path.stem.startswith("refuted-"):
+        assert (code, err) == (1, "")
+        assert "fails" in out
+    else:
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert path.name in err
+        assert err.removesuffix("\n").isprintable()
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> str:
+    """A proof with some of its text replaced, repeated or dropped."""
+    text = draw(st.sampled_from(SEEDS))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 40)))
+        text = text[:start] + draw(st.sampled_from([*PIECES, text[start:end] * 2]) | st.text(max_size=5)) + text[end:]
+    return text
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(text=spoilt() | st.text(max_size=200))
+def test_no_text_crashes_the_reader_or_passes_for_a_proof(text: str) -> None:
+    try:
+        proof = read_certificate("spoilt", text)
+        rules = game_of("spoilt", proof)
+        checked = StrategyCheck(rules, proof, most_plies=0).run()
+    except InputError:
+        return  # the only thing that may be raised
+    assert not checked.proved or holds(rules, proof)
+
+
+def test_a_proof_that_was_kept_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    proof = read_certificate("kept", (DATA / "proofs" / "ashton-5-4v0-version-2.jsonl").read_text())
+    checked = check(proof)
+    assert (checked.failures, checked.distance, checked.excluded, checked.unused) == ([], "exact", 2, 0)
+    own, rules = DATA / "proofs" / "own-version-2.jsonl", str(DATA / "proofs" / "own.toml")
+    for path, options in ((DATA / "proofs" / "mcgill-version-2.jsonl", []), (own, ["-v", rules])):
+        assert run(["puzzle", "check", str(path), *options]) == 0
+        assert "plies left)" in capsys.readouterr().out
+    # Rules of one's own are found by their digest alone.
+    for options in ([], ["-v", "ashton-5-4v0"]):
+        assert run(["puzzle", "check", str(own), *options]) == 2
+    assert ".toml" not in own.read_text()
+    unlimited = read_certificate("own", own.read_text().replace('"plies_left": 9', '"plies_left": null'))
+    with pytest.raises(InputError, match="does not say how many plies are left of the 9"):
+        game_of("own", unlimited, load_variant(rules))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.checker import wins_within
 from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import Budget, WinSearch
@@ -22,6 +21,7 @@ from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
 from tests.support.effort import examples
+from tests.twins.proof import wins_within
 from tests.twins.solver import plain_solution
 
 SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
