@@ -102,12 +102,10 @@ def test_our_player_is_shown_as_it_is_stored() -> None:
     [
         ("players", "table-1"),
         *(pytest.param("players", one.name, marks=pytest.mark.slow) for one in PAIRINGS[1:]),
-        ("measures", "heuristic-brandubh"),
         *(
             pytest.param("measures", f"{player.name}-{game}", marks=pytest.mark.slow)
             for player in PLAYERS[:2]
             for game in player.variants
-            if (player.name, game) != ("heuristic", "brandubh")
         ),
     ],
 )
