@@ -1,8 +1,8 @@
 """Made certificates: real proofs with something changed, and forged ones for whatever claim.
 
 Only claims that are true may pass `tablut puzzle check`. What is true is found by
-`tests.faults.truth`. The made ones know of the format what ``--save-proof`` writes: JSON
-lines, a header first; every value in every line is changed.
+`tests.faults.truth`. A real one is spoilt in every way that `tests.support.forging` knows, or any
+value of its lines is edited.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograde.proofs.certificate import read_certificate
 from tablut.variants import load_variant
 from tests.faults.damage import edit_json
 from tests.faults.rule_sets import random_position, random_rule_set
 from tests.faults.running import here, run, spread
 from tests.faults.truth import Truth, TruthSpentError
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
+from tests.support.forging import forgeries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tests.faults.running import Run
 
@@ -184,126 +186,24 @@ def _plies_left(text: str) -> int | None:
 def _changed(rng: random.Random, proof: Proof, proofs: Sequence[Proof]) -> tuple[str, str, str]:
     """Return the kind of a change, the changed certificate and what was done."""
     lines = [json.loads(line) for line in proof.text.splitlines()]
-    kind = rng.choice(list(_CHANGES))
-    made = _CHANGES[kind](rng, lines, proofs)
-    if isinstance(made, str):
-        return kind, made, kind
-    changed, what = made
-    if isinstance(changed[0], dict) and "positions" in changed[0] and rng.random() < 0.7:
-        changed[0]["positions"] = len(changed) - 1
-    return kind, _text(changed), what
+    draw = rng.random()
+    if draw < 0.3:
+        # The header as often as all other lines together.
+        number = 0 if rng.random() < 0.5 or len(lines) < 2 else rng.randrange(1, len(lines))
+        lines[number], said = edit_json(rng, lines[number])
+        return "value edited", _text(lines), f"line {number + 1}: {said}"
+    if draw < 0.4:
+        other = rng.choice(list(proofs))
+        mixed = [lines[0], *map(json.loads, other.text.splitlines()[1:])]
+        if rng.random() < 0.7:
+            mixed[0]["positions"] = len(mixed) - 1
+        return "other strategy", _text(mixed), f"the strategy of {other.header['position']}"
+    made = rng.choice(list(forgeries(read_certificate("real", proof.text), load_variant(proof.variant), rng, ())))
+    return "spoilt", made.text, made.label
 
 
 def _text(lines: Sequence[Any]) -> str:
     return "\n".join(json.dumps(line) for line in lines) + "\n"
-
-
-Lines = list[Any]
-
-
-def _value(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    """Edit a value anywhere; the header as often as all other lines together."""
-    number = 0 if rng.random() < 0.5 or len(lines) < 2 else rng.randrange(1, len(lines))
-    lines[number], said = edit_json(rng, lines[number])
-    return lines, f"line {number + 1}: {said}"
-
-
-def _dropped(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    number = rng.randrange(len(lines))
-    del lines[number]
-    return lines or [None], f"line {number + 1} dropped"
-
-
-def _repeated(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    number = rng.randrange(len(lines))
-    again, said = edit_json(rng, lines[number])
-    lines.insert(rng.randrange(len(lines) + 1), again)
-    return lines, f"line {number + 1} once more, with {said}"
-
-
-def _exchanged(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    """Exchange one column of two lines of the strategy."""
-    if len(lines) < 3:
-        return _dropped(rng, lines, proofs)
-    first, second = rng.sample(range(1, len(lines)), 2)
-    column = rng.randrange(len(lines[first]))
-    lines[first][column], lines[second][column] = lines[second][column], lines[first][column]
-    return lines, f"lines {first + 1} and {second + 1}: column {column + 1} exchanged"
-
-
-def _claimed(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    """Claim something else: sooner, later, by the other side, from another position, with the other to move."""
-    header = lines[0]
-    match rng.randrange(6):
-        case 0:
-            header["plies"] += rng.choice([-2, -1, 1, 2, 10**12, 2**63])
-        case 1:
-            header["winner"] = {"white": "black", "black": "white"}[header["winner"]]
-        case 2 if len(lines) > 1:
-            entry = rng.choice(lines[1:])
-            header["position"], header["plies"] = entry[0], max(0, entry[1] + rng.choice([-1, 0, 0, 1]))
-        case 3:
-            text = header["position"]
-            header["position"] = text[:-1] + {"w": "b", "b": "w"}.get(text[-1], "w")
-        case 4:
-            other = rng.choice(list(proofs)).header
-            header.update({key: other[key] for key in rng.sample(sorted(other), 2)})
-        case _:
-            drop = rng.choice([-1, 1, -2])
-            header["plies"] += drop
-            for entry in lines[1:]:
-                entry[1] = max(1, entry[1] + drop)
-    return lines, "claims " + json.dumps({key: header.get(key) for key in ("position", "winner", "plies")})
-
-
-def _lessened(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    """Give every number of plies in the strategy another value."""
-    new = rng.choice([0, 1, True, -1, 1.0, 10**12, None, "1"])
-    for entry in lines[1:]:
-        entry[1] = new
-    return lines, f"all plies of the strategy are {new!r}"
-
-
-def _mixed(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
-    """Put the strategy of one proof under the header of another."""
-    other = rng.choice(list(proofs))
-    return [lines[0], *map(json.loads, other.text.splitlines()[1:])], f"the strategy of {other.header['position']}"
-
-
-def _ill_formed(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> str:
-    """Return text that is hardly JSON lines."""
-    text = _text(lines)
-    place = rng.randrange(len(text))
-    depth = rng.choice([50, 2000, 100_000])
-    return rng.choice(
-        [
-            text[:place],
-            text[:place] + rng.choice(["\0", "é", "}", "[", "\n", "\ud7ff", "NaN", "1e999"]) + text[place + 1 :],
-            "\ufeff" + text,
-            text.replace("\n", "\r\n"),
-            text.replace("\n", "\n\n"),
-            "[" * depth + "]" * depth + "\n" + text,
-            text + "[" * depth + "]" * depth + "\n",
-            text.replace('"plies": ', '"plies": ' + "9" * rng.choice([20, 5000]), 1),
-            text.replace("{", '{"winner": "black", "plies": 0, ', 1),
-            text + "{" + '"a":' * 10 + "1" + "}" * 10 + "\n",
-            "",
-            "\n",
-            "null\n",
-        ]
-    )
-
-
-_CHANGES: Final[dict[str, Callable[[random.Random, Lines, Sequence[Proof]], Any]]] = {
-    "value edited": _value,
-    "line dropped": _dropped,
-    "line repeated": _repeated,
-    "columns exchanged": _exchanged,
-    "another claim": _claimed,
-    "plies of all": _lessened,
-    "other strategy": _mixed,
-    "ill-formed": _ill_formed,
-}
 
 
 def _pairs(proofs: Sequence[Proof]) -> list[tuple[Proof, Proof]]:

@@ -7,7 +7,7 @@ what comes out is still true, so a judge decides: `judging`.
 Examples
 --------
 >>> from random import Random
->>> from judging import accepts, plays_out
+>>> from tests.support.judging import accepts, plays_out
 >>> from tablut.variants import load_variant
 >>> variant = load_variant("ashton-5-4v0")
 >>> proof = random_proof(variant, Random(1), most_plies=3)
@@ -21,9 +21,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from judging import Forgery, goes_on
-from spoiling import ODD_VALUES, WAYS_TO_SPOIL, Draft
-
 from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import Budget, WinSearch
@@ -33,6 +30,8 @@ from tablut.errors import TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.testing import placement
+from tests.support.judging import Forgery, goes_on
+from tests.support.spoiling import ODD_VALUES, WAYS_TO_SPOIL, Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,10 +9,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from forging import forgeries, random_proof
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from judging import Forgery, accepts, plays_out, with_limit
 
 from retrograde.proofs.certificate import ProofCertificate, build_certificate
 from retrograde.proofs.solution import ProofLimits
@@ -20,6 +18,8 @@ from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
+from tests.support.forging import forgeries, random_proof
+from tests.support.judging import Forgery, accepts, plays_out, with_limit
 
 OTHERS = (load_variant("brandubh-5-4v0"), load_variant("ashton-5-4v0"), load_variant("mcgill"))
 REPETITION = ("draw", "mover_loses", "none")
