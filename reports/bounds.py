@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from math import log10
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +23,20 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-__all__ = ["artefacts"]
-
 _DRAWN = 3
 """Locked sets of at most so many pieces are drawn, one of each orbit, without those that differ by a king."""
 _PIXELS = 170
 
 
+@cache
+def every_bound() -> list[BoundsReport]:
+    """Return the bounds of all rule sets that ship; two pages show them."""
+    return [bounds(variant) for variant in shipped_variants()]
+
+
 def artefacts() -> list[Artefact]:
     """Return the files of the page on the bounds."""
-    every = [bounds(variant) for variant in shipped_variants()]
+    every = every_bound()
     paper = next(report for report in every if report.findings)
     variant = load_variant(paper.variant)
     equations = PaperEquations(variant).equations

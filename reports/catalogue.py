@@ -13,7 +13,6 @@ import reports.players
 import reports.puzzles
 import reports.reachable
 import reports.solutions
-from counting.complexity import bounds
 from reports.census import results as counted
 from reports.rendering import Artefact, drawing, page
 from tablut import svg
@@ -51,7 +50,7 @@ def _symmetry() -> list[Artefact]:
         page(
             "symmetry.md",
             "symmetry.md.j2",
-            every=[bounds(one) for one in shipped_variants()],
+            every=reports.bounds.every_bound(),
             counted=counted(),
         ),
         drawing("figures/symmetry-orbit.svg", draw_sheet(boards, 4, _PIXELS, "The eight images of a position")),

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counting.census.report import CensusReport, Ply
-from reports.rendering import Artefact, figure, page
-from reports.stored import REDUCED_BOARDS, Provenance, read_stored_all
+from reports.rendering import Artefact, axes_of, draw_shares, figure, page
+from reports.stored import REDUCED_BOARDS, read_stored_all
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,14 +24,10 @@ _GROWING = ("ashton", "brandubh")
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored censuses by variant, in the order of the page; those that are there."""
-    return read_stored_all("census", (*_GROWING, *REDUCED_BOARDS), _Stored, _check)
+    return read_stored_all("census", (*_GROWING, *REDUCED_BOARDS), CensusReport, _check)
 
 
-class _Stored(CensusReport):
-    provenance: Provenance
-
-
-def _check(stored: _Stored, name: str) -> None:
+def _check(stored: CensusReport, name: str) -> None:
     """Compare a census with itself."""
     if stored.variant != name:
         raise ValueError(f"variant: {stored.variant!r} is another one")
@@ -117,10 +113,7 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
     """Draw the new positions of each ply on a logarithmic scale, with symmetry (dashed) and without."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 4.2))
-    axes = figure.subplots()
+    figure, axes = axes_of(6.6, 4.2)
     colours = ["#8c4a1f", "#2f6f8f", "#54803c", "#8e5aa8", "#d39a16", "#222222", "#e2557f"]
     for colour, curve in zip(colours, curves, strict=False):
         plies = range(len(curve["new"]))
@@ -129,7 +122,6 @@ def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
     axes.set_yscale("log")
     axes.set_xlabel("ply")
     axes.set_ylabel("positions first reached (dashed: up to symmetry)")
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
@@ -144,21 +136,8 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
     """Draw the share of the bound that can be reached, board by board."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 0.45 * len(shares) + 0.9))
-    axes = figure.subplots()
-    for place, share in enumerate(shares):
-        ratio = int(share["total"]) / int(share["bound"])
-        axes.barh(place, 100, height=0.6, color="#e6ddc9")
-        axes.barh(place, 100 * ratio, height=0.6, color="#54803c")
-        axes.text(101, place, f"{100 * ratio:.2f} %", va="center", fontsize=8)
-    axes.set_yticks(range(len(shares)), [share["variant"] for share in shares])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 112)
-    axes.set_xlabel("reachable undecided positions, percent of the bound")
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    bars = [(share["variant"], int(share["total"]) / int(share["bound"])) for share in shares]
+    return draw_shares(bars, "reachable undecided positions, percent of the bound", "#e6ddc9")
 
 
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
@@ -177,10 +156,7 @@ def _parts(result: dict[str, Any]) -> dict[str, Any]:
 
 def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
     """Draw the classes of each state graph by where play can go from them, as shares."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 0.6 * len(boards) + 1.3))
-    axes = figure.subplots()
+    figure, axes = axes_of(6.6, 0.6 * len(boards) + 1.3)
     names = [name for name in boards[0] if name != "variant"]
     for name, colour in zip(names, ["#54803c", "#2f6f8f", "#c9b98f", "#a0522d"], strict=True):
         left = [sum(board[other] for other in names[: names.index(name)]) for board in boards]
@@ -197,6 +173,5 @@ def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
     axes.set_xlabel("classes, percent")
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, fontsize=8)
     return figure

@@ -15,6 +15,8 @@ from tablut.errors import InputError
 from tablut.results import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reports.rendering import Artefact
     from tablut.cli.people import PeopleConsole
 
@@ -80,9 +82,13 @@ def report_command(
                 files.append(_File(name=name, path=str(folder / artefact.path), changed=changed))
             display.advance(task)
     stale = check and any(file.changed for file in files)
-    return Reply(
-        _Rendered(reports=files), lambda console: _show(console, files, check=check), exit_code=EXIT_NO if stale else 0
-    )
+
+    def show(console: PeopleConsole) -> None:
+        _show_files(console, files, check=check)
+        if stale:
+            console.print("Run `tablut report` to rebuild what is stale.")
+
+    return Reply(_Rendered(reports=files), show, exit_code=EXIT_NO if stale else 0)
 
 
 def _site_reply(folder: Path, *, check: bool) -> Reply:
@@ -94,23 +100,15 @@ def _site_reply(folder: Path, *, check: bool) -> Reply:
     changed = [path for path, differs in files.items() if differs]
     pages = [_Page(path=path, changed=differs) for path, differs in files.items() if path.endswith(".html")]
     found = _Site(folder=str(folder), start=str(folder / "index.html"), files=len(files), pages=pages)
-    return Reply(
-        found,
-        lambda console: _show_site(console, found, len(changed), check=check),
-        exit_code=EXIT_NO if check and changed else 0,
-    )
 
+    def show(console: PeopleConsole) -> None:
+        _show_files(console, [one for one in pages if one.changed], check=check)
+        word = "stale" if check else "written"
+        console.print(f"{found.files} files, {len(pages)} of them pages; {len(changed)} {word}")
+        if not check:
+            console.print(f"open {found.start}", soft_wrap=True)
 
-def _show_site(console: PeopleConsole, found: _Site, changed: int, *, check: bool) -> None:
-    word = "stale" if check else "written"
-    for one in found.pages:
-        if one.changed:
-            console.print(
-                Text.assemble((f"{word:>10}", "bold red" if check else "bold"), f"  {one.path}"), soft_wrap=True
-            )
-    console.print(f"{found.files} files, {len(found.pages)} of them pages; {changed} {word}")
-    if not check:
-        console.print(f"open {found.start}", soft_wrap=True)
+    return Reply(found, show, exit_code=EXIT_NO if check and changed else 0)
 
 
 def _existing(folder: Path, artefact: Artefact) -> bytes | None:
@@ -118,11 +116,9 @@ def _existing(folder: Path, artefact: Artefact) -> bytes | None:
     return target.read_bytes() if target.is_file() else None
 
 
-def _show(console: PeopleConsole, files: list[_File], *, check: bool) -> None:
+def _show_files(console: PeopleConsole, files: Sequence[_File | _Page], *, check: bool) -> None:
     words = ("stale", "up to date") if check else ("written", "unchanged")
     for file in files:
         style = "bold red" if file.changed and check else "bold" if file.changed else "dim"
         word = words[0] if file.changed else words[1]
         console.print(Text.assemble((f"{word:>10}", style), f"  {file.path}"), soft_wrap=True)
-    if check and any(file.changed for file in files):
-        console.print("Run `tablut report` to rebuild what is stale.")

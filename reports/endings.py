@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, drawing, page
-from reports.stored import Provenance, check_line, read_stored_all
+from reports.stored import check_line, read_stored_all
 from retrograde.answers import TablebaseSummary
 from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import standing_of
@@ -38,22 +38,14 @@ _PRINTED: Final = 6
 """Those of each kind that stand on the page; a file has all."""
 
 
-class _Stored(TablebaseSummary):
-    provenance: Provenance
-
-
-class _Verified(Verification):
-    provenance: Provenance
-
-
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored summaries by game, in the order of the page; those that are there."""
-    return read_stored_all("endings", _GAMES, _Stored, _check)
+    return read_stored_all("endings", _GAMES, TablebaseSummary, _check)
 
 
 def verified() -> dict[str, dict[str, Any]]:
     """Return what verified the tables of each game; those that are there."""
-    return read_stored_all("verified", _GAMES, _Verified, _check_verified)
+    return read_stored_all("verified", _GAMES, Verification, _check_verified)
 
 
 # -- the page ------------------------------------------------------------------------------
@@ -160,7 +152,7 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
 # -- what is read --------------------------------------------------------------------------
 
 
-def _check(stored: _Stored, name: str) -> None:
+def _check(stored: TablebaseSummary, name: str) -> None:
     """Compare a summary with itself, with exact counts and with the published values, and play its lines."""
     if stored.variant != name or stored.missing:
         raise ValueError(f"variant or missing: is not the whole of {name!r}")
@@ -187,7 +179,7 @@ def _check(stored: _Stored, name: str) -> None:
         raise ValueError("zugzwangs.full: is another number than listed")
 
 
-def _check_tiers(stored: _Stored) -> None:
+def _check_tiers(stored: TablebaseSummary) -> None:
     graph = tier_graph(load_variant(stored.variant), stored.max_men)
     there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
     if there != {material: graph.nodes[material]["positions"] for material in graph}:
@@ -241,7 +233,7 @@ def _tier(position: Position) -> str:
     return f"{position.cells.count('b')}v{position.cells.count('w')}"
 
 
-def _check_verified(stored: _Verified, name: str) -> None:
+def _check_verified(stored: Verification, name: str) -> None:
     """Compare what a verification says with itself."""
     if stored.variant != name or stored.quick:
         raise ValueError(f"variant or quick: does not say whether {name!r} was verified")

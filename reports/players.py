@@ -19,7 +19,7 @@ from reports.matches import WANTED, StoredMatch, check_match
 from reports.matches import results as strength
 from reports.measures import results as measured
 from reports.puzzles import results as solved
-from reports.rendering import Artefact, figure, page
+from reports.rendering import Artefact, axes_of, figure, page
 from reports.stored import read_stored
 from tablut.play.arena.statistics import same_chances, wilson
 
@@ -269,10 +269,7 @@ def _bar(cell: Cell) -> dict[str, Any]:
 
 def _draw_cells(bars: list[dict[str, Any]]) -> Figure:
     """Draw each cell twice, the paper's above ours: won, drawn, lost; a line is Wilson's interval of our wins."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 0.42 * len(bars) + 0.9))
-    axes = figure.subplots()
+    figure, axes = axes_of(7.2, 0.42 * len(bars) + 0.9)
     colours = ("#54803c", "#d9cba8", "#a0522d")
     for place, bar in enumerate(bars):
         for offset, kind, alpha in ((-0.19, "published", 0.55), (0.19, "ours", 1.0)):
@@ -290,5 +287,4 @@ def _draw_cells(bars: list[dict[str, Any]]) -> Figure:
     axes.set_xlim(0, 100)
     axes.margins(y=0.01)
     axes.set_xlabel("percent won (green), drawn, lost (brown); above the paper, pale; below ours")
-    axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reports.rendering import Artefact, drawing, page
-from reports.stored import Provenance, check_line, read_stored
+from reports.stored import check_line, read_stored
 from retrograde.answers import PuzzleFile
 from retrograde.puzzles.puzzle_file import collection_names, read_puzzles
 from tablut import svg
@@ -28,14 +28,10 @@ _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
 
 def results() -> dict[str, Any]:
     """Return the stored solutions: what ``tablut puzzle solve collection --json`` printed."""
-    return read_stored("puzzles", "collection", _Stored, _check)
+    return read_stored("puzzles", "collection", PuzzleFile, _check)
 
 
-class _Stored(PuzzleFile):
-    provenance: Provenance
-
-
-def _check(stored: _Stored, _name: str) -> None:
+def _check(stored: PuzzleFile, _name: str) -> None:
     """Compare the solutions with the puzzles that ship, and play their lines."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
     if [puzzle.id for puzzle in stored.puzzles] != list(shipped):

@@ -16,8 +16,8 @@ from pydantic import Field
 from counting.reachable.chunks import Tally, share_interval
 from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
-from reports.rendering import Artefact, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, STUDIES, Provenance, read_stored_all
+from reports.rendering import Artefact, draw_shares, drawing, figure, page
+from reports.stored import REDUCED_BOARDS, STUDIES, read_stored_all
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
@@ -87,7 +87,7 @@ _PIXELS = 260
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates by variant, in the order of the page; those that are there."""
-    return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), _Stored, _check)
+    return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
 class Share(NamedTuple):
@@ -120,7 +120,7 @@ def share(name: str) -> Share | None:
 def decided_results() -> dict[str, dict[str, Any]]:
     """Return the stored estimates of final placements by variant; those that are there."""
     names = [_DECIDED + name for name in (*_FULL, *REDUCED_BOARDS)]
-    found = read_stored_all("reachable", names, _Stored, _check)
+    found = read_stored_all("reachable", names, ReachableEstimate, _check)
     return {name.removeprefix(_DECIDED): result for name, result in found.items()}
 
 
@@ -163,11 +163,7 @@ class LowerBound(Result):
     materials: list[MaterialCount]
 
 
-class _StoredLowerBound(LowerBound):
-    provenance: Provenance
-
-
-def _check_lower_bound(stored: _StoredLowerBound, name: str) -> None:
+def _check_lower_bound(stored: LowerBound, name: str) -> None:
     """Compare a lower bound with its name, and with itself."""
     if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
         raise ValueError("variant, failures, positions: are not those of a proved lower bound")
@@ -177,7 +173,7 @@ def _check_lower_bound(stored: _StoredLowerBound, name: str) -> None:
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
     """Return the stored proved lower bounds by variant; those that are there."""
-    return read_stored_all(STUDIES / "lower_bound" / "data", ("ashton",), _StoredLowerBound, _check_lower_bound)
+    return read_stored_all(STUDIES / "lower_bound" / "data", ("ashton",), LowerBound, _check_lower_bound)
 
 
 class Amount(Result):
@@ -232,11 +228,7 @@ class Explanation(Result):
     failed: list[str]
 
 
-class _StoredExplanation(Explanation):
-    provenance: Provenance
-
-
-def _check_explanation(stored: _StoredExplanation, name: str) -> None:
+def _check_explanation(stored: Explanation, name: str) -> None:
     """Compare an explanation with its name, and with itself."""
     variant, closed = load_variant(name), stored.closed
     if (stored.variant, stored.digest, stored.failures) != (variant.name, variant.digest, 0):
@@ -256,14 +248,10 @@ def _check_explanation(stored: _StoredExplanation, name: str) -> None:
 
 def explanations() -> dict[str, dict[str, Any]]:
     """Return what explains every counted position of a reduced board, by variant; those that are there."""
-    return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, _StoredExplanation, _check_explanation)
+    return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, _check_explanation)
 
 
-class _Stored(ReachableEstimate):
-    provenance: Provenance
-
-
-def _check(stored: _Stored, name: str) -> None:
+def _check(stored: ReachableEstimate, name: str) -> None:
     """Compare an estimate with itself."""
     games, lemmas = stored.games, stored.lemmas
     space = "decided" if name.startswith(_DECIDED) else "undecided"
@@ -365,17 +353,5 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
     """Draw what share of each full game's counted positions can be reached."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 0.45 * len(shares) + 0.9))
-    axes = figure.subplots()
-    for place, share in enumerate(shares):
-        axes.barh(place, 100, height=0.6, color="#d9b8a4")
-        axes.barh(place, 100 * share["reachable"], height=0.6, color="#54803c")
-        axes.text(101, place, f"{100 * share['reachable']:.2f} %", va="center", fontsize=8)
-    axes.set_yticks(range(len(shares)), [share["variant"] for share in shares])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 112)
-    axes.set_xlabel("percent of the counted positions (light: locked)")
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    bars = [(share["variant"], share["reachable"]) for share in shares]
+    return draw_shares(bars, "percent of the counted positions (light: locked)", "#d9b8a4")

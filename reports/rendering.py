@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import jinja2
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["Artefact", "drawing", "figure", "json_data", "page", "write"]
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
@@ -98,6 +97,30 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> A
     content = json.dumps([data, _statements(draw), title], sort_keys=True)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
     return Artefact(path, lambda: _rendered(draw, data, title, fingerprint), fingerprint)
+
+
+def axes_of(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure of so many inches with one pair of axes, open above and to the right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
+    """Draw shares of 1 as bars, each before the whole in a colour for the rest."""
+    figure, axes = axes_of(6.6, 0.45 * len(bars) + 0.9)
+    for place, (_, share) in enumerate(bars):
+        axes.barh(place, 100, height=0.6, color=rest)
+        axes.barh(place, 100 * share, height=0.6, color="#54803c")
+        axes.text(101, place, f"{100 * share:.2f} %", va="center", fontsize=8)
+    axes.set_yticks(range(len(bars)), [name for name, _ in bars])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 112)
+    axes.set_xlabel(label)
+    return figure
 
 
 def _statements(function: Callable[..., Any]) -> str:

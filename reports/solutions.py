@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.rendering import Artefact, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, Provenance, check_line, read_stored_all
+from reports.rendering import Artefact, axes_of, drawing, figure, page
+from reports.stored import REDUCED_BOARDS, check_line, read_stored_all
 from retrograde.solver.report import SolveReport
 from retrograde.solver.tiers import generations, tier_graph
 from tablut.position import Move, Position
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored solutions by variant, in the order of the pages; those that are there."""
-    return read_stored_all("solutions", REDUCED_BOARDS, _Stored, _check)
+    return read_stored_all("solutions", REDUCED_BOARDS, SolveReport, _check)
 
 
-class _Stored(SolveReport):
-    provenance: Provenance
-
-
-def _check(stored: _Stored, name: str) -> None:
+def _check(stored: SolveReport, name: str) -> None:
     """Compare a solution with itself, and play its lines."""
     if stored.variant != name:
         raise ValueError(f"variant: {stored.variant!r} is another one")
@@ -87,11 +83,9 @@ def _distances(result: dict[str, Any]) -> dict[str, Any]:
 
 def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
     """Draw how many classes are how far from the end, on a logarithmic scale."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(6.6, 3.4))
-    axes = figure.subplots()
+    figure, axes = axes_of(6.6, 3.4)
     for (name, counts), colour in zip(curves.items(), ["#54803c", "#c0392b", "#2f6f8f", "#c08a1e"], strict=True):
         if counts:
             axes.plot(*zip(*counts, strict=True), "o-", color=colour, markersize=3.5, linewidth=1, label=name)
@@ -99,7 +93,6 @@ def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
     axes.set_xlabel("plies to the end")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("classes")
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return figure
 
@@ -115,10 +108,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
 
 def _draw_tiers(data: dict[str, Any]) -> Figure:
     """Draw the tiers of few men, each with its number of positions, and what captures lead to."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 4.6))
-    axes = figure.subplots()
+    figure, axes = axes_of(6.6, 4.6)
     sizes = {tuple(material): size for material, size in data["positions"]}
     places = {}
     for height, tiers in enumerate(data["generations"]):

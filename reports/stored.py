@@ -7,10 +7,11 @@ lines of play). A damaged file is named, never rendered.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 
 from tablut.board import Board
 from tablut.errors import InputError, TablutError
@@ -54,17 +55,26 @@ class Provenance(Result):
     peak_rss_bytes: Annotated[int, Field(ge=0)]
 
 
+@cache
+def _with_provenance(model: type[Stored]) -> type[Stored]:
+    """Return the model of a result as it is stored: beside its own fields it has its provenance."""
+    if "provenance" in model.model_fields:
+        return model
+    return create_model(f"Stored{model.__name__}", __base__=model, provenance=(Provenance, ...))
+
+
 def read_stored(
     folder: str | Path, name: str, model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, Any]:
     """Return a stored result as plain data, every field of it checked; of a folder of `DATA`, or of any other path."""
     path = DATA / folder / f"{name}.json"
+    model = _with_provenance(model)
     where = f"report data {str(path)!r}"
     hint = "; restore the file, or make it again with the command that its provenance names"
     try:
         content = read_bytes(path, "report data", _MOST_BYTES)
         stored = model.model_validate_json(content)
-        plain = stored.model_dump(mode="json", by_alias=True)
+        plain: dict[str, Any] = stored.model_dump(mode="json", by_alias=True)
         check_numbers(plain)
         check(stored, name)
     except ValidationError as error:

@@ -18,15 +18,12 @@ for package in ("nbclient", "nbformat", "ipykernel"):
     pytest.importorskip(package, reason=NEEDS)
 
 
-def check(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the check as a program of its own: what Jupyter warns of is not ours."""
-    command = [sys.executable, "-m", "docs.building.sessions", "--check", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=600)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_notebook_is_current_and_runs(page: Path) -> None:
-    done = check(page.stem)
+    # A program of its own: what Jupyter warns of is not ours. The blocks themselves run in `test_docs.py`.
+    command = [sys.executable, "-m", "docs.building.sessions", "--check", page.stem]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tablut.cli.shell import run
+from tests.support.commands import command_tree
 from tests.support.pages import PAGES, ROOT, anchors, blocks_of, links, read, spans
-from tests.test_commands import COMMANDS
+
+COMMANDS = list(command_tree())
 
 
 @cache

@@ -18,6 +18,7 @@ from reports.explorer.jobs import list_puzzles
 from reports.explorer.tables import list_tables
 from reports.explorer.work import VISITOR
 from tablut import __version__, svg
+from tablut.results import grouped
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from reports.explorer.guard import Settings
     from reports.explorer.tables import Tables
-
-__all__ = ["STATIC", "Headline", "failed_page", "headline", "pages_router"]
 
 _HERE: Final = Path(__file__).resolve().parent
 STATIC: Final = _HERE / "static"
@@ -70,17 +69,13 @@ def headline() -> Headline:
     """Return the numbers of the first page and of the help; computed once."""
     report = bounds("ashton")
     return Headline(
-        _grouped(report.corrected.distinct),
-        _grouped(report.classes_tightened.distinct),
+        grouped(report.corrected.distinct),
+        grouped(report.classes_tightened.distinct),
         tuple(
-            (rung.what, _grouped(rung.number), rung.unit, rung.number == report.corrected.distinct)
+            (rung.what, grouped(rung.number), rung.unit, rung.number == report.corrected.distinct)
             for rung in report.ladder()
         ),
     )
-
-
-def _grouped(number: int) -> str:
-    return f"{int(number):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def failed_page(line: str, status: int) -> HTMLResponse:

@@ -15,7 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.puzzles import results as solved
-from reports.stored import Provenance, read_stored
+from reports.stored import read_stored
 from retrograde.answers import TableWalk
 from retrograde.puzzles.game import PuzzleTrees
 from retrograde.puzzles.puzzle_file import COLLECTION, facts_of, read_puzzles
@@ -60,17 +60,13 @@ class PlayPage(NamedTuple):
     body: str
 
 
-class _StoredTrees(PuzzleTrees):
-    provenance: Provenance
-
-
 def trees() -> dict[str, dict[str, Any]]:
     """Return the stored trees by the ids of their puzzles."""
-    stored = read_stored("puzzles", "trees", _StoredTrees, _check)
+    stored = read_stored("puzzles", "trees", PuzzleTrees, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
 
-def _check(stored: _StoredTrees, _name: str) -> None:
+def _check(stored: PuzzleTrees, _name: str) -> None:
     """Compare the trees with the puzzles that ship."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
     if [tree.id for tree in stored.puzzles] != list(shipped):
@@ -240,16 +236,12 @@ WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The boards, in the order of the pages."""
 
 
-class _StoredWalk(TableWalk):
-    provenance: Provenance
-
-
 def walks() -> dict[str, dict[str, Any]]:
     """Return the stored walks by the names of their boards."""
-    return {name: read_stored("walks", name, _StoredWalk, _check_walk) for name in WALKS}
+    return {name: read_stored("walks", name, TableWalk, _check_walk) for name in WALKS}
 
 
-def _check_walk(stored: _StoredWalk, name: str) -> None:
+def _check_walk(stored: TableWalk, name: str) -> None:
     """Compare a walk with its name, with the rules at the start, and every value with those that it leads to."""
     rules = load_variant(name)
     if stored.variant != name or not stored.nodes or stored.nodes[0].position != rules.start_position:

@@ -97,7 +97,6 @@ def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[
         trials += certificates.make_certificates(proofs, numbers["certificates"], seed, options.jobs)
     if numbers["inputs"]:
         fuzz.prepare(root / "inputs")
-        skipped += [f"options of `tablut {name}`" for name in fuzz.commands_without_template()]
         prepared("inputs")
         if options.only is not None:
             trials += fuzz.fuzz_trials(root / "inputs", numbers["inputs"], seed)

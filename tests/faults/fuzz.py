@@ -11,11 +11,12 @@ import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.faults.mangle import HOSTILE_NUMBERS, HOSTILE_WORDS, mangled, sound_texts
 from tests.faults.running import Run, here, run, spread
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
+from tests.support.commands import SLOW, SMALL, command_tree, example_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ LIMIT: Final = 20.0
 """Seconds for an input."""
 _LONGEST: Final = 2000
 """Characters of an error line, beyond which it is no line for people."""
-_SMALL: Final = ["-v", "ashton-5-4v0"]
+_SMALL: Final = ["-v", SMALL]
 
 # Commands that read a kind of text: TEXT is the text itself, FILE a file that holds it.
 _READERS: Final[dict[str, list[list[str]]]] = {
@@ -65,66 +66,30 @@ _READERS: Final[dict[str, list[list[str]]]] = {
     "certificate": [["puzzle", "check", "FILE", "--plies", "10"], ["puzzle", "check", "-", *_SMALL, "--plies", "10"]],
 }
 
-# A command of each kind that ends soon; one of its options gets a hostile value.
-_TEMPLATES: Final[dict[tuple[str, ...], list[str]]] = {
-    ("variants",): [],
-    ("show",): _SMALL,
-    ("moves",): _SMALL,
-    ("apply",): [*_SMALL, "c3-b3"],
-    ("status",): _SMALL,
-    ("convert",): [*_SMALL, "--to", "grid"],
-    ("replay",): ["game.txt"],
-    ("rank",): _SMALL,
-    ("unrank",): [*_SMALL, "5"],
-    ("perft",): [*_SMALL, "-d", "1"],
-    ("symmetry", "verify"): [*_SMALL, "--samples", "2", "--most", "10"],
-    ("symmetry", "show"): _SMALL,
-    ("census",): [*_SMALL, "--plies", "1"],
-    ("census", "verify"): ["count"],
-    ("solve",): _SMALL,
-    ("tablebase", "build"): [*_SMALL, "--men", "2"],
-    ("tablebase", "info"): ["table"],
-    ("tablebase", "verify"): ["table", "--quick"],
-    ("probe",): ["table", "-p", "5/5/1bK2/5/5 b"],
-    ("puzzle", "solve"): [*_SMALL, "--nodes", "100", "--positions", "10", "--memory", "2"],
-    ("puzzle", "make"): [*_SMALL, "--count", "1", "--games", "1", "--nodes", "50", "--memory", "2", "--samples", "3"],
-    ("puzzle", "check"): ["proof.jsonl", "--plies", "10"],
-    ("bestmove",): [*_SMALL, "--nodes", "50", "--movetime", "0.05", "--hash", "1"],
-    ("bounds",): _SMALL,
-    ("report",): ["--check"],
-    ("bench",): [],
-    ("warmup",): [],
-}
-_LONG: Final = frozenset({("report",), ("bench",), ("warmup",), ("solve",), ("bounds",), ("symmetry", "verify")})
-"""Commands that take a second whatever is given: tried less often; the first three only where they refuse."""
+_REFUSING: Final = frozenset({"report", "bench", "warmup", "serve"})
+"""Commands that take half a minute, or many processes: tried only where they refuse."""
+_LONG: Final = frozenset({*_REFUSING, *SLOW, "analyse", "bounds", "exclusions", "solve", "symmetry verify"})
+"""Commands that take a second or more whatever is given: tried less often."""
+_AS_LONG_AS_TOLD: Final = frozenset(
+    {
+        "analyse",
+        "engine",
+        "exclusions",
+        "match",
+        "measure",
+        "play",
+        "puzzle make",
+        "reachable estimate",
+        "referee",
+        "tournament",
+    }
+)
+"""Commands that take hours if they are told so: of hostile numbers they get those that are none."""
 
 
-# -- what there is -------------------------------------------------------------------------
-
-
-@cache
-def _tree() -> dict[tuple[str, ...], Any]:
-    """Return every command with its click object, by its words."""
-    from typer.main import get_command
-
-    from tablut.cli.shell import app
-
-    found: dict[tuple[str, ...], Any] = {}
-
-    def walk(words: tuple[str, ...], command: Any) -> None:
-        names = command.list_commands(None) if hasattr(command, "list_commands") else []
-        for name in names:
-            walk((*words, name), command.get_command(None, name))
-        if words and (not names or getattr(command, "invoke_without_command", False)):
-            found[words] = command
-
-    walk((), get_command(app))
-    return found
-
-
-def commands_without_template() -> list[str]:
-    """Return the commands whose options are not tried: new ones, and those that wait for somebody."""
-    return sorted(" ".join(words) for words in _tree() if words not in _TEMPLATES)
+def _template(name: str) -> list[str]:
+    """Return a command that ends soon; one of its options gets a hostile value."""
+    return example_of(name, SMALL, move="c3-b3", folder=".", proof="proof.jsonl", census="count")
 
 
 def prepare(folder: Path) -> None:
@@ -142,13 +107,12 @@ def prepare(folder: Path) -> None:
             filled = ["2b2/5/b1K1b/5/2b2 w" if word in ("TEXT", "FILE") else word for word in args]
             if "-" not in filled:
                 here(filled, folder)
-    for words, args in _TEMPLATES.items():
-        if words not in _tree() or words in _LONG:
-            continue
-        here([*words, *args], folder)
-        for item in _tree()[words].params:
+    for name, command in command_tree().items():
+        if name not in _REFUSING:
+            here(_template(name), folder)
+        for item in command.params if name not in _LONG else ():
             if getattr(item, "is_flag", False) and item.name not in ("help", "as_json"):
-                here([*words, *args, item.opts[0]], folder)
+                here([*_template(name), item.opts[0]], folder)
     here(["bestmove", *_SMALL, "--nodes", "50", "--tablebase", "table"], folder)
     here(["solve", *_SMALL, "--store", "solved"], folder)
     here(["show"], folder)
@@ -247,21 +211,20 @@ def _all_texts() -> list[str]:
 def _hostile_option(rng: random.Random) -> Input:
     """Return a command with one or two options of hostile values."""
     while True:
-        words = rng.choice([words for words in _tree() if words in _TEMPLATES])
-        if words not in _LONG or rng.random() < 0.15:
+        name = rng.choice(sorted(command_tree()))
+        if name not in _LONG or rng.random() < 0.15:
             break
-    args = [*words, *_TEMPLATES[words]]
-    parameters = [item for item in _tree()[words].params if item.name != "help"]
+    args, least = _template(name), len(name.split())
+    parameters = [item for item in command_tree()[name].params if item.name != "help"]
     for _ in range(rng.choice([1, 1, 2])):
-        if not parameters or rng.random() < 0.05:
-            args.insert(rng.randrange(len(words), len(args) + 1), rng.choice(["--nonsense", "-Z", "x", "--json=1"]))
+        if rng.random() < 0.05:
+            args.insert(rng.randrange(least, len(args) + 1), rng.choice(["--nonsense", "-Z", "x", "--json=1"]))
             continue
         item = rng.choice(parameters)
-        numeric = re.search(
-            r"int|float", str(getattr(item, "type_descriptor", getattr(item, "type", ""))), re.IGNORECASE
-        )
-        value = rng.choice(HOSTILE_NUMBERS if numeric and rng.random() < 0.8 else HOSTILE_WORDS)
-        if words in (("report",), ("bench",), ("warmup",)):
+        value = rng.choice(HOSTILE_NUMBERS if number_of(item) and rng.random() < 0.8 else HOSTILE_WORDS)
+        if name in _AS_LONG_AS_TOLD and number_of(item) and re.fullmatch(r"\s*\+?[\d_]*[1-9][\de_.]*\s*", value):
+            value = "-1"
+        if name in _REFUSING:
             value = rng.choice(["/dev/null/x", "input.txt/x"])
         if item.param_type_name == "argument":
             args.append(value)
@@ -269,9 +232,9 @@ def _hostile_option(rng: random.Random) -> Input:
             args.append(item.opts[0])
         else:
             args += [rng.choice(item.opts), value] if rng.random() < 0.8 else [f"{item.opts[0]}={value}"]
-    if words in (("report",), ("bench",), ("warmup",)):
+    if name in _REFUSING:
         args.append("--nonsense")
-    return Input(" ".join(words), args, rng.choice([b"", b"\0", b"w\n", b"\xff\xfe"]), b"2b2/5/b1K1b/5/2b2 w\n")
+    return Input(name, args, rng.choice([b"", b"\0", b"w\n", b"\xff\xfe"]), b"2b2/5/b1K1b/5/2b2 w\n")
 
 
 # -- running them --------------------------------------------------------------------------

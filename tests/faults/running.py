@@ -9,7 +9,6 @@ down.
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import resource
 import signal
@@ -20,14 +19,16 @@ import threading
 import time
 import traceback
 import weakref
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.faults.verdict import Trial
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tests.faults.verdict import Trial
 
 
 LIMIT: Final = 30.0
@@ -225,58 +226,20 @@ def run(
     return Forked(args, folder, stdin=stdin, prepare=prepare).wait(limit)
 
 
+_work: Callable[[int], list[Trial]]
+
+
+def _called(number: int) -> list[Trial]:
+    return _work(number)
+
+
 def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int, title: str) -> list[Trial]:
-    """Make trials in several processes, each taking the next number; progress goes to standard error.
-
-    Parameters
-    ----------
-    work : callable
-        Makes the trials of a number.
-    numbers : sequence of int
-        At most 16,000.
-    jobs : int
-        Processes.
-    title : str
-        What is being done.
-
-    Raises
-    ------
-    RuntimeError
-        If a process failed: a mistake in the trials themselves.
-    """
-    if len(numbers) > 16_000:
-        raise ValueError(f"{len(numbers):,} numbers: more than fit into a pipe")
-    queue, feed = os.pipe()
-    files = [tempfile.TemporaryFile("w+") for _ in range(jobs)]  # noqa: SIM115 - closed below
-    children = []
-    for number in numbers:
-        os.write(feed, number.to_bytes(4, "little"))
-    os.close(feed)
-    for file in files:
-        if (pid := os.fork()) == 0:
-            code = 1
-            try:
-                while block := os.read(queue, 4):
-                    for trial in work(int.from_bytes(block, "little")):
-                        file.write(json.dumps(trial.to_json()) + "\n")
-                        file.flush()
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(pid)
-    os.close(queue)
-    began = time.monotonic()
-    statuses = [os.waitpid(pid, 0)[1] for pid in children]
-    trials = []
-    for file in files:
-        file.seek(0)
-        trials += [Trial.from_json(json.loads(line)) for line in file]
-        file.close()
-    if any(statuses):
-        raise RuntimeError(f"{title}: a process of the trials failed, see above")
+    """Make the trials of each number in several forks; a mistake in the trials themselves is raised here."""
+    global _work
+    _work, began = work, time.monotonic()
+    # Forked at the first task, while this process has one thread.
+    with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
+        trials = [trial for found in pool.map(_called, numbers) for trial in found]
     print(f"{title}: {len(trials):,} in {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
     return trials
 

@@ -99,11 +99,6 @@ class Trial:
         """Return the trial as JSON has it."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Trial:
-        """Return the trial of what `to_json` gave."""
-        return cls(**{**content, "verdict": Verdict(content["verdict"])})
-
 
 def worst(verdicts: Collection[Verdict]) -> Verdict:
     """Return the worst of some verdicts."""

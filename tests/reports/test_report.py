@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from reports import rendering
-from reports.catalogue import GENERATORS
 from tablut.cli.shell import run
 
 RENDERED = Path(__file__).resolve().parents[2] / "reports" / "rendered"
@@ -20,12 +20,26 @@ def test_the_committed_report_is_current_and_nothing_else_lies_there(capsys: pyt
     assert made == {path for path in RENDERED.rglob("*") if path.is_file()}
 
 
-def test_rebuilding_checking_and_staleness(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Two pages with data, figures and drawings stand for all: the test above renders every one.
-    few = {name: GENERATORS[name] for name in ("symmetry", "bounds")}
-    monkeypatch.setattr("reports.cli.GENERATORS", few)
+def _curve(data: list[int]) -> Figure:
+    figure = Figure(figsize=(1, 1))
+    figure.subplots().plot(data)
+    return figure
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the report have a file of each kind: the test above renders every page."""
+    files = [
+        rendering.Artefact("a.md", lambda: b"# A\n"),
+        rendering.Artefact("b.md", lambda: b"# B\n"),
+        rendering.json_data("data/a.json", {"a": 1}),
+        rendering.drawing("figures/b.svg", "<svg/>"),
+        rendering.figure("figures/a.svg", _curve, [1, 2], "A"),
+    ]
+    monkeypatch.setattr("reports.cli.GENERATORS", {"small": lambda: files})
+
+
+def test_rebuilding_checking_and_staleness(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new" / "report"
     assert run(["report", "--out", str(folder), "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["reports"]
@@ -64,7 +78,9 @@ def test_rebuilding_checking_and_staleness(
     }
 
 
-def test_an_output_folder_that_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_folder_that_cannot_be_is_one_line(
+    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
     assert run(["report", "--out", str(blocker)]) == 2
@@ -101,16 +117,11 @@ def _other(rows):
     return max(rows)
 
 
-def _without(rows):
-    # how
-    return sum(rows)
-
-
 def test_a_figure_is_known_by_its_statements_and_data() -> None:
     """A docstring or a name may change without staling a figure; a statement or the data may not."""
 
     def fingerprint(draw, data) -> str:
         return rendering.figure("a.svg", draw, data, "A figure").fingerprint
 
-    assert fingerprint(_one, [1]) == fingerprint(_same_in_other_words, [1]) == fingerprint(_without, [1])
+    assert fingerprint(_one, [1]) == fingerprint(_same_in_other_words, [1])
     assert len({fingerprint(_one, [1]), fingerprint(_one, [2]), fingerprint(_other, [1])}) == 3

@@ -1,11 +1,21 @@
-"""Commands in this process: the JSON object that they answer with, and the one line of a refusal."""
+"""Every command with a quick example of it; commands in this process: their JSON object, the one line of a refusal."""
 
 import json
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from tablut.cli.shell import run
+from tablut.cli.shell import app, run
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DATA = _ROOT / "tests" / "data"
+_STORE = str(_ROOT / "retrograde" / "data" / "ashton-5-4v0")
+SMALL = "ashton-5-4v0"
+WON_IN_ONE = "5/5/1K3/5/b3b w"
 
 Captured = pytest.CaptureFixture[str]
 
@@ -29,3 +39,88 @@ def refusal(capsys: Captured, *arguments: str, code: int = 2) -> str:
     assert captured.err.startswith("tablut: ")
     assert captured.err.count("\n") == 1
     return captured.err
+
+
+# -- every command -------------------------------------------------------------------------
+
+
+@cache
+def command_tree() -> dict[str, Any]:
+    """Return every command by its name, as click describes it."""
+    found: dict[str, Any] = {}
+
+    def walk(name: str, command: Any) -> None:
+        inner = command.list_commands(None) if hasattr(command, "list_commands") else []
+        for word in inner:
+            walk(f"{name} {word}".lstrip(), command.get_command(None, word))
+        if name and (not inner or command.invoke_without_command):
+            found[name] = command
+
+    walk("", get_command(app))
+    return found
+
+
+def number_of(item: Any) -> type | None:
+    """Return whether a parameter takes an integer or a real number, None if it takes neither."""
+    annotation = item.type_descriptor.annotation if hasattr(item, "type_descriptor") else None
+    return annotation if annotation in (int, float) else None
+
+
+def example_of(name: str, variant: str, **fills: str) -> list[str]:
+    """Return the command line of an example, under a variant where it takes one; `fills` are its move and places."""
+    filled = [re.sub(r"\{(\w+)\}", lambda match: fills[match[1]], part) for part in EXAMPLES[name]]
+    return [*name.split(), *filled, *([] if name in SAYS_ITSELF else ["-v", variant])]
+
+
+# Arguments that make a command answer quickly; without --variant where SAYS_ITSELF names the command.
+EXAMPLES: dict[str, list[str]] = {
+    "analyse": [str(_DATA / "records" / "ashton.txt"), "--nodes", "100", "--proof-nodes", "0"],
+    "apply": ["{move}"],
+    "bench": [],
+    "bestmove": ["--nodes", "200", "--movetime", "0.5", "--hash", "1"],
+    "bounds": [],
+    "census": ["--plies", "2", "--against-bounds"],
+    "census verify": ["{census}"],
+    "convert": ["--to", "grid"],
+    "engine": ["--line", "uci", "--line", "go nodes 200"],
+    "exclusions": ["--pieces", "2"],
+    "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
+    "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
+    "moves": [],
+    "perft": ["-d", "2", "--divide"],
+    "play": ["--side", "none", "--player", "random"],
+    "probe": [_STORE, "-p", "5/5/2K2/5/2b2 w"],
+    "puzzle check": ["{proof}"],
+    "puzzle list": ["ashton", "--max-plies", "5"],
+    "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
+    "puzzle play": ["ashton-10", "-m", "c6-c7", "-m", "c8-a8", "-m", "c7-a7"],
+    "puzzle show": ["ashton-01", "--hint"],
+    "puzzle solve": ["-p", WON_IN_ONE],
+    "rank": [],
+    "reachable check": [str(_DATA / "reachable" / "few.jsonl")],
+    "reachable estimate": ["--samples", "1"],
+    "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "1"],
+    "replay": [str(_DATA / "records" / "ashton.txt")],
+    "report": ["--out", "{folder}"],
+    "serve": ["--port", "0", "--no-browser", "--seconds", "0.3"],
+    "show": [],
+    "solve": [],
+    "status": [],
+    "symmetry show": [],
+    "symmetry verify": ["--samples", "20", "--most", "100"],
+    "tablebase build": ["--men", "2", "--store", "{folder}/store"],
+    "tablebase info": [_STORE],
+    "tablebase query": [_STORE, "--wdl", "loss", "--most", "3"],
+    "tablebase verify": [_STORE, "--quick"],
+    "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
+    "unrank": ["17"],
+    "variants": [],
+    "warmup": [],
+}
+# These have no --variant, or a store or a file that says it.
+SAYS_ITSELF = {
+    "analyse", "bench", "census verify", "probe", "puzzle check", "puzzle list", "puzzle play", "puzzle show",
+    "reachable check", "replay", "report", "serve", "tablebase info", "tablebase query", "tablebase verify",
+    "variants", "warmup",
+}  # fmt: skip
+SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "serve", "tablebase build"}

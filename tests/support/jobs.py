@@ -1,0 +1,55 @@
+"""Jobs of a worker for the tests of workers; a module of its own, so that a new process loads little else."""
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+from reports.explorer.guard import BusyError
+from reports.explorer.work import Link
+from tablut.errors import InputError
+from tests.support.waiting import PATIENCE
+
+
+def niceness(_: Link) -> tuple[int, int]:
+    return os.getpid(), os.nice(0) if hasattr(os, "nice") else 10
+
+
+def count_until_stopped(link: Link, most: int) -> int:
+    for number in range(most):
+        link.send("counted", {"number": number})
+        if link.stopped:
+            return number
+        time.sleep(0.02)
+    return most
+
+
+def deaf(_: Link) -> None:
+    time.sleep(2 * PATIENCE)
+
+
+def refuse(_: Link) -> None:
+    raise InputError("position 'x': is none")
+
+
+def be_busy(_: Link) -> None:
+    raise BusyError("later", 429)
+
+
+def break_down(_: Link) -> Any:
+    return {}["nothing"]
+
+
+def hand_over_what_cannot_be(_: Link) -> Any:
+    return threading.Lock()
+
+
+def die(_: Link) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def chatter(link: Link, most: int) -> dict[str, int]:
+    for number in range(most):
+        link.send("counted", {"number": number})
+    return {"number": most}
