@@ -11,8 +11,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from counting.complexity import BoundsReport, bounds
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__, {"BoundsReport": "counting.complexity", "bounds": "counting.complexity"}
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["BoundsReport", "bounds"]

@@ -13,15 +13,6 @@ if TYPE_CHECKING:
     from retrograde.solver.solution import SolvedGame, solve_game
     from retrograde.tablebase import Tablebase, open_tablebase
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "SolvedGame": "retrograde.solver.solution",
-            "Tablebase": "retrograde.tablebase",
-            "build_tablebase": "retrograde.solver.build",
-            "open_tablebase": "retrograde.tablebase",
-            "solve_game": "retrograde.solver.solution",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["SolvedGame", "Tablebase", "build_tablebase", "open_tablebase", "solve_game"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def lazy_exports(package: str, _homes: object = None) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and the ``__dir__`` of a package, by the imports in its block for checkers."""
 
     @cache

@@ -5,8 +5,10 @@ tried without being listed anywhere. A page's blocks run in order in one empty f
 """
 
 import doctest
+import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -94,6 +96,12 @@ def try_page(page: Path, folder: Path, capsys: pytest.CaptureFixture[str], *, sl
                 try_command(command, f"{page.name}:{command.line}", capsys)
                 ran += 1
     return ran
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages start `tablut` and `python`: those of this interpreter, whether its environment is activated or not."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

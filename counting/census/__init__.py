@@ -10,8 +10,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from counting.census.report import CensusReport, census
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__, {"CensusReport": "counting.census.report", "census": "counting.census.report"}
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["CensusReport", "census"]

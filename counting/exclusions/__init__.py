@@ -12,6 +12,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from counting.exclusions.record import count_exclusions
 else:
-    __getattr__, __dir__ = lazy_exports(__name__, {"count_exclusions": "counting.exclusions.record"})
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["count_exclusions"]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from counting.reachable.checker import check_file
     from counting.reachable.estimation import estimate
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__, {"check_file": "counting.reachable.checker", "estimate": "counting.reachable.estimation"}
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["check_file", "estimate"]

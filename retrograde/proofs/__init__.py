@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from retrograde.proofs.solution import ProofLimits, Solution
     from retrograde.proofs.solver import Solver, solve
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "ProofLimits": "retrograde.proofs.solution",
-            "Solution": "retrograde.proofs.solution",
-            "Solver": "retrograde.proofs.solver",
-            "solve": "retrograde.proofs.solver",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["ProofLimits", "Solution", "Solver", "solve"]

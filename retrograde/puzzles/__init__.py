@@ -10,6 +10,6 @@ from tablut.lazy import lazy_exports
 if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 else:
-    __getattr__, __dir__ = lazy_exports(__name__, {"Puzzle": "retrograde.puzzles.puzzle_file"})
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["Puzzle"]

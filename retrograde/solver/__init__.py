@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.solution import SolvedGame, solve_game
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "SolvedGame": "retrograde.solver.solution",
-            "build_tablebase": "retrograde.solver.build",
-            "solve_game": "retrograde.solver.solution",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["SolvedGame", "build_tablebase", "solve_game"]

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from retrograde.verification.findings import Verification
     from retrograde.verification.verifying import verify
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {"Verification": "retrograde.verification.findings", "verify": "retrograde.verification.verifying"},
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = ["Verification", "verify"]
