@@ -16,6 +16,7 @@ import pytest
 from explorers import running
 
 from reports.explorer.guard import Settings
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,8 @@ PAGES = {
 @pytest.fixture(scope="module")
 def address(workers: Workers) -> Iterator[str]:
     with running(Settings(), workers, warmed=True) as found:
+        # The first search on a machine compiles; no page waits for it below.
+        httpx.post(f"{found}/api/bestmove", json={"variant": "ashton", "nodes": 100}, timeout=PATIENCE)
         yield found
 
 
@@ -55,7 +58,7 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     with_console: list[str] = []
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
     found = context.new_page()
-    found.set_default_timeout(60_000)
+    found.set_default_timeout(1000 * PATIENCE)
     found.on("console", lambda message: with_console.append(f"{message.type}: {message.text}"))
     found.on("pageerror", lambda error: with_console.append(str(error)))
     yield found
@@ -236,7 +239,7 @@ def test_a_game_is_played_to_its_end(page: Any, address: str) -> None:
             break
         made = [text.split("x")[0].split()[-1] for text in page.locator(".made").all_inner_texts()]
         asked = {"variant": "ashton-5-4v0", "moves": made, "nodes": 5000}
-        best = httpx.post(f"{address}/api/bestmove", json=asked, timeout=30).json()["move"]
+        best = httpx.post(f"{address}/api/bestmove", json=asked, timeout=PATIENCE).json()["move"]
         move(page, best)
         until(page, f"document.querySelectorAll('.made').length > {len(made)}")
     assert "White has won" in page.inner_text("#turn")
