@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from counting.census.buckets import BINS, LEAF_BITS, LEAVES, check_rows
+from counting.census.buckets import BINS, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
@@ -341,10 +341,19 @@ def read_rows(
         except EOFError as error:
             raise damaged(file.path, "it ends early") from error
     if check:
-        wrong = check_rows(rows, file.header.leaf_bits, first, file.counts[first:last], file.sums[first:last])
-        if wrong >= 0:
-            raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+        _check_rows(file, rows, first, last)
     return rows
+
+
+def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
+    """Find that rows lie in the order of their leaves, and have the hash sums of these."""
+    leaves, due = np.empty(len(rows), dtype=np.uint16), np.arange(first, last, dtype=np.uint16)
+    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
+    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    there = np.repeat(due, file.counts[first:last])
+    wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
+    if len(wrong):
+        raise damaged(file.path, f"the rows of leaf {wrong[0]} have another checksum")
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -23,7 +23,6 @@ from counting.reachable.lemmas import (
     LOCKED,
     LemmaTables,
     PeelTables,
-    is_locked,
     lemmas_for,
     peeling_for,
     placement_lemma,
@@ -308,29 +307,18 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
     return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
 
 
-@kernel
-def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
-    """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
-    t, r = flat(tables), flat(origins)
-    stride = board_items(t.size)
-    for index in range(len(boards)):
-        is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
-
-
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
 """What became of a range of samples, and a certificate of each."""
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
     """Settle the samples from ``first`` on, by lemma, game or backward tree."""
-    engine, lemmas = engine_for(variant), lemmas_for(variant)
+    engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
-    codes = lemmas.of_boards(boards)
-    passed, locked = np.flatnonzero(codes == 0), np.flatnonzero(codes == LOCKED)
-    left = np.empty_like(boards[locked])
-    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), left)
-    sets = dict(zip(locked.tolist(), left, strict=True))
+    left = np.empty_like(boards)
+    codes = lemmas_for(variant).of_boards(boards, left)
+    passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
     certificates, trees = [], BackwardTrees(variant)
@@ -338,7 +326,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     for place, (number, code) in enumerate(zip(numbers, codes.tolist(), strict=True)):
         claim: dict[str, Any] = {}
         if code == LOCKED:
-            claim["locked"] = " ".join(_squares(variant, sets[place]))
+            claim["locked"] = " ".join(_squares(variant, left[place]))
         elif code:
             claim["lemma"] = LEMMAS[code - 1]
         elif games[place].status == "game":

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.drawing import bit_of, first_of
+from counting.census.codes import bit_of, first_of
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at
-from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
     board_items,
@@ -229,16 +229,22 @@ def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32],
 
 @kernel
 def _lemmas_of_boards(
-    tables: Tables, origins: OriginTables, more: LemmaTables, boards: NDArray[np.uint32], found: NDArray[np.uint8]
+    tables: Tables,
+    origins: OriginTables,
+    more: LemmaTables,
+    boards: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    found: NDArray[np.uint8],
 ) -> None:
-    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,)."""
+    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
+
+    ``left`` is as long as ``boards`` and receives what is left of each, or it is room for one.
+    """
     t, r, m = flat(tables), flat(origins), flat(more)
-    stride = board_items(t.size)
-    scratch = np.empty(stride, dtype=np.uint32)
+    stride, kept = board_items(t.size), len(left) - 1
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)
-        found[index] = np.uint8(lemma(t, r, m, board, pointer(scratch)))
-    keep(scratch)
+        found[index] = np.uint8(lemma(t, r, m, board, advance(pointer(left), min(index, kept) * stride)))
 
 
 class Lemmas:
@@ -251,10 +257,11 @@ class Lemmas:
         self.origins = build_origins(variant)
         self.more = _build_lemmas(variant)
 
-    def of_boards(self, boards: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """Return which lemma excludes each position; 0 for none."""
+    def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
+        """Return which lemma excludes each position, 0 for none; ``left`` receives the locked pieces of locked ones."""
         found = np.empty(len(boards), dtype=np.uint8)
-        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
+        room = np.empty_like(boards[:1]) if left is None else left
+        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), room, found)
         return found
 
 
