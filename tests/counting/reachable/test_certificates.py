@@ -154,7 +154,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_file(tmp_path / "nowhere.jsonl")
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_one_change_of_a_game_is_caught(data: st.DataObject, lines: list[dict], tmp_path: Path) -> None:
     """Whatever byte of whatever game is changed: it fails, or the game is another one to the same position."""
