@@ -96,21 +96,25 @@ def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]
     return [steps if steps < 9 else min(other + 3, 9) for steps, other in zip(found, alone, strict=True)]
 
 
+def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list[bool]) -> list[int]:
+    """Return the cells from which a piece can have slid to a cell, with some cells taken."""
+    size, origins = variant.size, build_origins(variant).origins
+    rank, file = divmod(cell, size)
+    found = []
+    for line, place, cells in (
+        (rank, file, range(rank * size, rank * size + size)),
+        (size + file, rank, range(file, size * size, size)),
+    ):
+        occupied = sum(taken[other] << number for number, other in enumerate(cells))
+        began = int(origins[int(at[line]) + (place << size) + occupied])
+        found += [other for number, other in enumerate(cells) if began >> number & 1]
+    return found
+
+
 def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: list[bool]) -> list[int]:
     """Return by cell how many slides back it takes to come to a home, with some cells taken; 9 if there is no way."""
-    size, origins = variant.size, build_origins(variant).origins
-    before: list[list[int]] = []
-    for cell in range(size * size):
-        rank, file = divmod(cell, size)
-        row_taken = sum(taken[rank * size + place] << place for place in range(size))
-        column_taken = sum(taken[place * size + file] << place for place in range(size))
-        row = int(origins[int(at[rank]) + (file << size) + row_taken])
-        column = int(origins[int(at[size + file]) + (rank << size) + column_taken])
-        before.append(
-            [rank * size + place for place in range(size) if row >> place & 1]
-            + [place * size + file for place in range(size) if column >> place & 1]
-        )
-    found = [9] * (size * size)
+    before = [_origins_of(variant, at, cell, taken) for cell in range(variant.size**2)]
+    found = [9] * len(before)
     found[home] = 0
     for steps in range(1, 9):
         for cell, origin_cells in enumerate(before):
@@ -121,24 +125,8 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
     """Return whether attackers that are all at home have nowhere to have come from, wherever the others stand."""
-    size, origins = variant.size, build_origins(variant)
-    taken = [cell in attackers for cell in range(size * size)]
-    return not any(
-        origins.origins[
-            int(origins.attacker_origins[line])
-            + (place << size)
-            + sum(taken[cell] << at for at, cell in enumerate(cells))
-        ]
-        for line, cells in enumerate(_lines(size))
-        for place, home in enumerate(cells)
-        if home in attackers
-    )
-
-
-def _lines(size: int) -> list[list[int]]:
-    """Return the cells of every row, then of every column."""
-    rows = [[rank * size + file for file in range(size)] for rank in range(size)]
-    return rows + [list(column) for column in zip(*rows, strict=True)]
+    at, taken = build_origins(variant).attacker_origins, [cell in attackers for cell in range(variant.size**2)]
+    return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
 
 def build_homes(variant: Variant) -> HomeTables:

@@ -16,7 +16,7 @@ import numpy as np
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
-from counting.reachable.checker import LEMMAS, reach_for
+from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
 from counting.reachable.lemmas import (
     LAST_MOVE,
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
-
-MOST_TREE: Final = 300_000
-"""Positions of the largest tree that a certificate may claim."""
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
