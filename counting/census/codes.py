@@ -176,6 +176,36 @@ def bit_of(cell: int) -> tuple[Any, Any]:
 
 
 @inlined
+def meet(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in both of two sets."""
+    return one[0] & other[0], one[1] & other[1]
+
+
+@inlined
+def join(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in one of two sets."""
+    return one[0] | other[0], one[1] | other[1]
+
+
+@inlined
+def without(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in a set and not in another."""
+    return one[0] & ~other[0], one[1] & ~other[1]
+
+
+@inlined
+def is_empty(cells: Any) -> bool:
+    """Return whether a set has no cell."""
+    return bool((cells[0] | cells[1]) == U64(0))
+
+
+@inlined
+def set_at(sets: NDArray[np.uint64], number: int) -> tuple[Any, Any]:
+    """Return one of the sets of an array that has two words of each."""
+    return sets[2 * number], sets[2 * number + 1]
+
+
+@inlined
 def below(cell: int) -> tuple[Any, Any]:
     """Return the set of all cells before one."""
     mask = (U64(1) << U64(cell & 63)) - U64(1)
