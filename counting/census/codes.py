@@ -206,32 +206,27 @@ def set_at(sets: NDArray[np.uint64], number: int) -> tuple[Any, Any]:
 
 
 @inlined
-def below(cell: int) -> tuple[Any, Any]:
-    """Return the set of all cells before one."""
-    mask = (U64(1) << U64(cell & 63)) - U64(1)
-    return (mask if cell < 64 else ~U64(0)), (mask if cell >= 64 else U64(0))
-
-
-@inlined
 def first_of(low: Any, high: Any) -> int:
     """Return the first cell of a set."""
     return trailing_zeros(low) if low != U64(0) else 64 + trailing_zeros(high)
 
 
 @inlined
-def spread(low: Any, high: Any, gaps_low: Any, gaps_high: Any) -> tuple[Any, Any]:
+def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
     """Return a set whose cells are numbered without some gaps, with all cells numbered."""
-    while (gaps_low | gaps_high) != U64(0):
-        gap = first_of(gaps_low, gaps_high)
-        if gaps_low != U64(0):
-            gaps_low &= gaps_low - U64(1)
+    low, high = gaps
+    while (low | high) != U64(0):
+        gap = first_of(low, high)
+        if low != U64(0):
+            low &= low - U64(1)
         else:
-            gaps_high &= gaps_high - U64(1)
-        keep_low, keep_high = below(gap)
-        moved = low & ~keep_low
-        high = (high & keep_high) | ((high & ~keep_high) << U64(1)) | (moved >> U64(63))
-        low = (low & keep_low) | (moved << U64(1))
-    return low, high
+            high &= high - U64(1)
+        mask = (U64(1) << U64(gap & 63)) - U64(1)
+        before = (mask if gap < 64 else ~U64(0)), (mask if gap >= 64 else U64(0))
+        moved = without(cells, before)
+        moved = moved[0] << U64(1), (moved[1] << U64(1)) | (moved[0] >> U64(63))
+        cells = join(meet(cells, before), moved)
+    return cells[0], cells[1]
 
 
 @kernel
@@ -248,7 +243,7 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
         label = I64(last >> U64(63)) * (1 + I64((last >> U64(62)) & U64(1)))
         at_king = bit_of(king)
         white_rank, defenders = rank_board(x.binomial, stride, white, at_king)
-        taken = (white[0] | at_king[0], white[1] | at_king[1])
+        taken = join(white, at_king)
         black_rank, attackers = rank_board(x.binomial, stride, black, taken)
         low, high = wide_product(white_rank, x.binomial[attackers * stride + cells - 1 - defenders])
         for number in range(3):
@@ -314,17 +309,15 @@ def unrank_board(
     rank: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
     """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`."""
-    low, high = U64(0), U64(0)
+    ranked = U64(0), U64(0)
     place = cells - popcount(taken[0]) - popcount(taken[1])
     for number in range(count, 0, -1):
         place -= 1
         while place > 0 and binomial[number * stride + place] > rank:
             place -= 1
         rank -= binomial[number * stride + place]
-        bit_low, bit_high = bit_of(place)
-        low |= bit_low
-        high |= bit_high
-    return spread(low, high, taken[0], taken[1])
+        ranked = join(ranked, bit_of(place))
+    return spread(ranked, taken)
 
 
 @inlined
@@ -374,7 +367,7 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
         white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + cells - 1 - defenders])
         at_king = bit_of(king)
         white = unrank_board(x.binomial, stride, cells, at_king, defenders, white_rank)
-        taken = (white[0] | at_king[0], white[1] | at_king[1])
+        taken = join(white, at_king)
         black = unrank_board(x.binomial, stride, cells, taken, attackers, black_rank)
         add_board(row, width, 0, black[0], black[1])
         add_board(row, width, cells, white[0], white[1])

@@ -30,9 +30,11 @@ from counting.census.codes import (
     add_board,
     bit_of,
     halves,
+    join,
     last_not_above,
     less,
     quotient,
+    set_at,
     spread,
     subtract,
     wide_product,
@@ -333,9 +335,7 @@ def placed(draw: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
     white = cells[2 * BATCH], cells[3 * BATCH]
     king = draw.king_cells[I64(batch[_KING * BATCH + entry])]
     at_king = bit_of(king)
-    black = spread(
-        cells[0], cells[BATCH], draw.closed[0] | at_king[0] | white[0], draw.closed[1] | at_king[1] | white[1]
-    )
+    black = spread((cells[0], cells[BATCH]), join(join(set_at(draw.closed, 0), at_king), white))
     counts = advance(batch, _COUNT * BATCH + entry)
     return black, white, king, I64(batch[_SIDE * BATCH + entry]), I64(counts[0]), I64(counts[BATCH])
 

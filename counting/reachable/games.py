@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
@@ -225,14 +226,8 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
     """Return whether a placement holds a set of the family; O(sets)."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
-        at = 4 * number
-        missing = (
-            (f.cells[at] & ~black[0])
-            | (f.cells[at + 1] & ~black[1])
-            | (f.cells[at + 2] & ~white[0])
-            | (f.cells[at + 3] & ~white[1])
-        )
-        if missing == 0 and (f.kings[number] < 0 or f.kings[number] == king):
+        missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
+        if is_empty(missing) and (f.kings[number] < 0 or f.kings[number] == king):
             return True
     return False
 
