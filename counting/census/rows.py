@@ -85,6 +85,9 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
 
 
 Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
+_Soldiers = Annotated[int, Field(ge=0, le=120)]
+Codes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
+"""What `position_codes` asks for, and the side to move."""
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
@@ -150,15 +153,7 @@ class RowHeader(Model):
     words: Annotated[int, Field(ge=1, le=4)]
     leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
     rows: Count
-    codes: (
-        tuple[
-            Annotated[int, Field(ge=1, le=121)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=1)],
-        ]
-        | None
-    )
+    codes: Codes | None
     stats: PartStats | ExpansionStats | TallyStats
 
     @property
