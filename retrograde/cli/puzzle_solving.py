@@ -9,8 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
+from rich.text import Text
 
 from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
+from retrograde.puzzles.puzzle_file import (
+    COLLECTION,
+    MOST_BYTES,
+    collection_names,
+    format_puzzles,
+    judge,
+    parse_puzzles,
+    read_puzzles,
+    shipped_ids,
+)
 from tablut.cli.options import (
     PositionOption,
     VariantOption,
@@ -20,6 +31,7 @@ from tablut.cli.options import (
     variant_option,
     warn_if_impossible,
 )
+from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
@@ -72,15 +84,11 @@ StoreOption = Annotated[
 
 def puzzle_ids_from(incomplete: str) -> list[str]:
     """Return the ids of the puzzles that ship and begin so, for the shell's completion."""
-    from retrograde.puzzles.puzzle_file import shipped_ids
-
     return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
 
 
 def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     """Return one puzzle of a file."""
-    from retrograde.puzzles.puzzle_file import read_puzzles
-
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
@@ -94,8 +102,6 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
 
 def _sources_from(incomplete: str) -> list[str]:
     """Return what ships and begins so: files, and once something is typed, puzzles."""
-    from retrograde.puzzles.puzzle_file import COLLECTION, collection_names, shipped_ids
-
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -240,10 +246,6 @@ def _proven_bounds(solution: Solution) -> list[str]:
 
 
 def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
-    from rich.text import Text
-
-    from tablut.cli.people import draw_board, legend
-
     def say(text: str, style: str = "") -> None:
         # Names, ids, paths and positions come from outside: none of it is markup.
         console.print(Text(text, style=style), soft_wrap=True)
@@ -283,7 +285,6 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
     """Check the stipulations of a puzzle file; an interrupt answers what was solved until then."""
     from retrograde.proofs.solver import Solver
-    from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles, read_puzzles
 
     if file == "-":
         puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
@@ -350,8 +351,6 @@ def _claim(puzzle: Puzzle) -> str:
 
 
 def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
-    from rich.text import Text
-
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
     for puzzle in result.puzzles:
         solution = puzzle.solution
@@ -403,9 +402,6 @@ def make_command(
     nodes: NodesOption = 1_000_000,
     memory: MemoryOption = 64,
     games: Annotated[int, typer.Option("--games", min=1, max=10**9, help="Games after which to give up.")] = 1000,
-    deepen: Annotated[
-        int, typer.Option("--deepen", min=0, max=1000, help="How often to try to put two plies in front of a puzzle.")
-    ] = 0,
     samples: Annotated[
         int | None,
         typer.Option(
@@ -441,7 +437,7 @@ def make_command(
         elif source == "placements":
             maker.make(partial(from_placements, samples=samples or 100_000, men=men))
         else:
-            maker.make(partial(from_self_play, games=games, deepen=deepen))
+            maker.make(partial(from_self_play, games=games))
     except KeyboardInterrupt:
         interrupted = True
     return _reply(rules, maker, out, interrupted)
@@ -490,8 +486,6 @@ def _set_total(display: Progress, task: TaskID, total: int) -> None:
 
 def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool) -> Reply:
     """Write the puzzles if a file is named, and answer them."""
-    from retrograde.puzzles.puzzle_file import format_puzzles
-
     made = maker.made
     if not made.examined and not interrupted:
         raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
@@ -510,8 +504,6 @@ def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool)
 
 
 def _show_made(console: PeopleConsole, result: _Made) -> None:
-    from rich.text import Text
-
     for line in result.puzzles:
         console.print(Text(line), soft_wrap=True)
     where = f", written to {result.file}" if result.file else ""

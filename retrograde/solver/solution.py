@@ -91,15 +91,6 @@ class ValueCounts:
         return int(found[-1] + 1) >> 1 if len(found) else 0
 
 
-@dataclass(frozen=True)
-class Deepest:
-    """One of the positions furthest from the end, with best play from it."""
-
-    position: Position
-    verdict: Verdict
-    line: tuple[Move, ...]
-
-
 class SolvedGame:
     """A variant with the value of every position that its start reaches.
 
@@ -260,8 +251,14 @@ class SolvedGame:
                 return move, after, board.position
         raise SolverError(f"position '{position}': no move leads on from {verdict}")
 
-    def deepest(self) -> Deepest | None:
-        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has."""
+    def deepest(self) -> Position | None:
+        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has.
+
+        Returns
+        -------
+        Position or None
+            The position.
+        """
         longest = max((counts.deepest(), -number) for number, counts in enumerate(self.counts.values()))
         if longest[0] == 0:
             return None
@@ -271,8 +268,7 @@ class SolvedGame:
         reached = self._marks[attackers, defenders][number] != 0
         entry = int(np.flatnonzero(reached & is_decided(items) & (plies_of(items) == longest[0]))[0])
         index = self._solver.tier_index((attackers, defenders))
-        position = index.unrank(entry, "w" if side == "white" else "b")
-        return Deepest(position, self.probe(position), self.line(position))
+        return index.unrank(entry, "w" if side == "white" else "b")
 
     def store(self, root: Path | str) -> Store:
         """Keep every value of the board in a tablebase; see `retrograde.solver.solution.store_solution`.

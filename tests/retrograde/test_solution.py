@@ -1,6 +1,7 @@
 """Complete solutions of reduced boards, against independent figures and against the census."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.variants import load_variant
+
+
+@cache
+def solved_board(name: str) -> tuple[SolveReport, SolvedGame]:
+    return solve_report(load_variant(name))
+
 
 # White to move: win, draw, loss; black to move; in classes.
 FIGURES = [
@@ -36,7 +43,7 @@ def test_independent_figures(
     value: str,
     dtm: int,
 ) -> None:
-    report, solved = solve_report(load_variant(name))
+    report, solved = solved_board(name)
     assert (report.positions, report.classes, report.max_dtm) == (positions, classes, deepest)
     by_class = report.by_class
     assert (by_class.white_to_move.win, by_class.white_to_move.draw, by_class.white_to_move.loss) == white
@@ -108,7 +115,7 @@ def test_stored_lines_end_the_game_for_the_winner(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
 def test_stored_solutions_are_found_again(name: str) -> None:
-    report, _ = solve_report(load_variant(name))
+    report, _ = solved_board(name)
     stored = {key: value for key, value in results()[name].items() if key != "provenance"}
     assert report.model_dump(mode="json") == stored
 

@@ -102,19 +102,19 @@ def test_values_equal_those_of_the_naive_rules(request, which: str, material: tu
     tablebase = request.getfixturevalue(which)
     variant = tablebase.variant
     # Of the smallest tiers everything, of the others some hundreds.
-    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 150))
+    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 20))
     solution = plain_solution(variant, [str(position) for position in positions])
     for position in positions:
         assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
-@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 20)])
+@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 6), ("deep", 18)])
 def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, few: int) -> None:
     monkeypatch.setattr(batch, "FEW", few)
     tablebase = open_tablebase(request.getfixturevalue(which).store.root)
     positions = [
-        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
+        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 41)
     ]
     found = tablebase.probe_words(words_of(tablebase.variant, positions))
     assert found.dtype == np.int16
@@ -238,7 +238,7 @@ def test_what_cannot_be_probed_is_named(tablebase) -> None:
 def test_the_best_move_attains_the_value(deep) -> None:
     seen, tablebase = set(), deep
     for material in deep.store.tiers():
-        for position in every_position(tablebase.variant, material, 211):
+        for position in every_position(tablebase.variant, material, 511):
             board = Board(tablebase.variant, position)
             verdict, moves = tablebase.probe(board), tablebase.best_moves(board)
             assert board.position is position
@@ -304,7 +304,7 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
     write_store(tmp_path / "s", limited, {key: deep_codes[key] for key in ((1, 0), (2, 0))})
     tablebase = open_tablebase(tmp_path / "s")
     seen = set()
-    for position in every_position(limited, (2, 0)):
+    for position in every_position(limited, (2, 0), 3):
         raw, board = verdict_of(tablebase.stored_value(position)), Board(limited, position)
         fits = raw.dtm is not None and raw.dtm <= 4
         assert tablebase.probe(board) == tablebase.probe(position) == (raw if fits else ("draw", None))
@@ -319,7 +319,7 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
             board.push(tablebase.best_moves(board)[0].move)
             assert tablebase.probe(board).dtm == 1
     assert {("win", True), ("win", False), ("loss", True), ("loss", False)} <= seen
-    positions = every_position(limited, (2, 0))
+    positions = every_position(limited, (2, 0), 3)
     at_once = tablebase.probe_words(words_of(limited, positions)).tolist()
     assert at_once == [value_of(tablebase.probe(position)) for position in positions]
     values = tablebase.load_tiers(1 << 30).values  # type: ignore[union-attr]

@@ -1,5 +1,7 @@
 """The puzzles that ship: how many and which, and that they hold."""
 
+from __future__ import annotations
+
 from collections import Counter
 from functools import cache
 
@@ -23,6 +25,7 @@ from retrograde.puzzles.puzzle_file import (
 )
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.play.search import Searcher, SearchLimits
 from tablut.prober import find_prober
 from tablut.variants import load_variant
 
@@ -143,3 +146,24 @@ def test_the_patterns_are_there() -> None:
         "corner-capture": "white wins in 5",
         "corner-capture-two-men": "white wins in 8",
     }
+
+
+# -- the search in several threads against what is proved of the shipped puzzles ---------
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
+    """What they call proved is: never shorter than the true distance, and the win is found."""
+    found, searchers = 0, {}
+    for puzzle in read_puzzles("collection"):
+        if puzzle.stipulation is None or puzzle.stipulation.plies is None or puzzle.stipulation.plies > 7:
+            continue
+        variant = load_variant(puzzle.variant)
+        searcher = searchers.setdefault(variant.name, Searcher(variant, hash_mib=2, threads=threads))
+        result = searcher.search(Board(variant, puzzle.position), SearchLimits(nodes=40_000 * threads))
+        if result.mate is not None:
+            winner = "white" if (result.mate > 0) == (puzzle.position.side == "w") else "black"
+            assert winner == puzzle.stipulation.winner, puzzle.id
+            assert abs(result.mate) >= puzzle.stipulation.plies, puzzle.id
+            found += 1
+    assert found >= 40

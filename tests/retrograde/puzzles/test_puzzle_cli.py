@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solver import Solver
-from retrograde.puzzles.making import Made
-from retrograde.puzzles.puzzle_file import parse_puzzles
 from tablut.cli.shell import run
 from tablut.errors import IllegalMoveError
 from tablut.position import Move, Position
@@ -229,7 +226,7 @@ def test_what_is_not_needed_is_told(capsys: pytest.CaptureFixture[str], tmp_path
     ("command", "options"),
     [
         ("solve", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]),
-        ("make", ["--count", "--seed", "--min-plies", "--max-plies", "--nodes", "--memory", "--games", "--deepen"]),
+        ("make", ["--count", "--seed", "--min-plies", "--max-plies", "--nodes", "--memory", "--games"]),
         ("make", ["--samples", "--men"]),
         ("check", ["--plies"]),
     ],
@@ -285,38 +282,6 @@ def test_an_interrupt_prints_what_was_done(
     assert (code, answer["interrupted"], answer["holds"], len(answer["puzzles"])) == (130, True, 2, 2)
     assert run(["puzzle", "solve", str(file), *SMALL]) == 130
     assert "interrupted: 2 of 3 puzzles solved" in capsys.readouterr().out
-
-
-def test_an_interrupted_maker_writes_what_it_has(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def play(*_, advanced, **__):
-        advanced(Made(parse_puzzles("made", f"{START}; id=one; variant=ashton-5-4v0"), 7))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("retrograde.puzzles.making.from_self_play", play)
-    out = tmp_path / "out"
-    code, answer = asked(capsys, "make", "-v", "ashton-5-4v0", *SMALL, "--out", str(out))
-    assert (code, answer["interrupted"], answer["examined"]) == (130, True, 7)
-    assert out.read_text().splitlines() == answer["puzzles"]
-
-
-def test_an_interrupted_check_says_how_far_it_came(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = Path(__file__).parents[2] / "data" / "proofs" / "ashton-5-4v0-version-2.jsonl"
-    turned, calls = StrategyCheck._winners_turn, []
-
-    def turn(check: StrategyCheck, position):
-        calls.append(position)
-        if len(calls) % 6 == 0:
-            raise KeyboardInterrupt
-        return turned(check, position)
-
-    monkeypatch.setattr(StrategyCheck, "_winners_turn", turn)
-    code, answer = asked(capsys, "check", str(sample))
-    assert (code, answer["interrupted"], answer["proved"], answer["failures"]) == (130, True, False, [])
-    assert answer["positions"] > 1
 
 
 def test_a_search_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
