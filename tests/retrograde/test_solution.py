@@ -97,22 +97,6 @@ def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -
         assert prober.probe(position) == solved.probe(position) == (line.wdl, line.dtm)
 
 
-@pytest.mark.parametrize("name", list(results()))
-def test_stored_lines_end_the_game_for_the_winner(name: str) -> None:
-    variant, stored = load_variant(name), results()[name]
-    for which in ("start", "longest"):
-        line = stored[which]
-        assert len(line["line"]) == line["dtm"]
-        board = Board(variant, Position.parse(line["position"], variant.size))
-        winner = board.turn if line["wdl"] == "win" else {"white": "black", "black": "white"}[board.turn]
-        for move in line["line"]:
-            assert board.outcome() is None
-            board.push_text(move)
-        outcome = board.outcome()
-        assert outcome is not None
-        assert outcome.winner == winner
-
-
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
 def test_stored_solutions_are_found_again(name: str) -> None:
     report, _ = solved_board(name)

