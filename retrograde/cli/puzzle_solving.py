@@ -43,13 +43,11 @@ from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.progress import Progress, TaskID
+    from collections.abc import Mapping, Sequence
 
     from retrograde.proofs.certificate import ProofCertificate
     from retrograde.proofs.solution import ProofLimits, Solution
-    from retrograde.puzzles.making import Made, Wanted
+    from retrograde.puzzles.making import Made
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
@@ -422,85 +420,51 @@ def make_command(
     Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
     """
     from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import Wanted, from_placements, from_self_play
+    from retrograde.puzzles.making import Made, Wanted, from_placements, from_self_play
+    from retrograde.puzzles.mining import from_tablebase
 
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
-    maker = _Maker(rules, Wanted(count, seed, (shortest, longest), limits, winner))
-    interrupted = False
+    wanted = Wanted(count, seed, (shortest, longest), limits, winner)
+    if source == "tablebase":
+        prober = find_prober(rules, tablebase)
+        if prober is None:
+            raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
+        make = partial(from_tablebase, rules, prober, wanted, samples=samples)
+    elif source == "placements":
+        make = partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
+    else:
+        make = partial(from_self_play, rules, wanted, games=games)
+    made, interrupted = Made([], 0), False
     try:
-        if source == "tablebase":
-            maker.mine(tablebase, samples)
-        elif source == "placements":
-            maker.make(partial(from_placements, samples=samples or 100_000, men=men))
-        else:
-            maker.make(partial(from_self_play, games=games))
-    except KeyboardInterrupt:
-        interrupted = True
-    return _reply(rules, maker, out, interrupted)
-
-
-class _Maker:
-    """Makes puzzles under a progress display; an interrupt leaves those that there are."""
-
-    def __init__(self, variant: Variant, wanted: Wanted) -> None:
-        from retrograde.puzzles.making import Made
-
-        self.variant, self.wanted = variant, wanted
-        self.made = Made([], 0)
-
-    def make(self, source: Callable[..., Made]) -> None:
-        """Make puzzles by a function that tells after each attempt what there is."""
         with progress("puzzles") as display:
-            task = display.add_task("", total=self.wanted.number)
+            task = display.add_task("", total=count)
 
             def advanced(found: Made) -> None:
-                self._keep(found)
+                nonlocal made
+                made = found
                 display.update(task, completed=len(found.puzzles))
 
-            self._keep(interruptible(partial(source, self.variant, self.wanted, advanced=advanced)))
-
-    def mine(self, store: str | None, samples: int | None) -> None:
-        """Find the deepest puzzles of a tablebase."""
-        from retrograde.puzzles.mining import from_tablebase
-
-        prober = find_prober(self.variant, store)
-        if prober is None:
-            raise InputError(f"--from tablebase: none ships for {self.variant.name}; name one with --tablebase")
-        work = partial(from_tablebase, self.variant, prober, self.wanted, samples=samples, keep=self._keep)
-        with progress("positions") as display:
-            task = display.add_task("", total=None)
-            advanced = partial(display.advance, task)
-            self._keep(interruptible(partial(work, begin=partial(_set_total, display, task), advanced=advanced)))
-
-    def _keep(self, found: Made) -> None:
-        self.made = found
-
-
-def _set_total(display: Progress, task: TaskID, total: int) -> None:
-    display.reset(task, total=total)
-
-
-def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool) -> Reply:
-    """Write the puzzles if a file is named, and answer them."""
-    made = maker.made
+            made = interruptible(partial(make, advanced=advanced))
+    except KeyboardInterrupt:
+        interrupted = True
     if not made.examined and not interrupted:
         raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
     result = _Made(
-        variant=variant.name,
-        asked=maker.wanted.number,
+        variant=rules.name,
+        asked=count,
         examined=made.examined,
         puzzles=[str(puzzle) for puzzle in made.puzzles],
         file=None if out is None else str(out),
         interrupted=interrupted,
     )
-    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == maker.wanted.number else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_made(console, result), code, seed=maker.wanted.seed)
+    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == count else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show_made(console, result), code, seed=seed)
 
 
 def _show_made(console: PeopleConsole, result: _Made) -> None:

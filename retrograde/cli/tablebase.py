@@ -186,27 +186,14 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: how to build it, or that it cannot be built or no game comes to it."""
-    from retrograde.solver.tiers import check_build, most_men
-
+    """Return the error for missing material: how to build it, or that no game comes to it."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
             f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
             f"{game.name} has a tier {attackers}v{defenders}"
         )
-    men = 1 + attackers + defenders
-    memory, wanted = physical_memory() or 1 << 62, ["--men", str(men)]
-    possible = most_men(game, men, memory, Path.cwd())
-    if possible < men:
-        try:
-            check_build(game, None, memory, Path.cwd(), materials=[(attackers, defenders)])
-        except InputError:
-            return InputError(
-                f"{error}; `tablut tablebase build` can make those of at most {possible} men on this machine"
-            )
-        wanted = ["--material", f"{attackers}v{defenders}"]
-    words = ["tablut", "tablebase", "build", "-v", name or game.name, *wanted]
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
     words += ["--store", f"tablebase-{game.name}" if store is None else store]
     return InputError(f"{error}; build it: {shlex.join(words)}")
 

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
+_STEP = 1 << 20
 _BYTES = 6
 """Bytes of memory for an entry: two items and two marks."""
 
@@ -271,7 +272,9 @@ class SolvedGame:
         return index.unrank(entry, "w" if side == "white" else "b")
 
     def store(self, root: Path | str) -> Store:
-        """Keep every value of the board in a tablebase; see `retrograde.solver.solution.store_solution`.
+        """Write all tiers to a tablebase that does not have them yet.
+
+        A store's tiers are indexed under all symmetries of the rules; the solver may have used those of the start.
 
         Parameters
         ----------
@@ -283,7 +286,29 @@ class SolvedGame:
         Store
             With all these values.
         """
-        return store_solution(self._solver, root)
+        root = store_path(root)
+        solver, variant = self._solver, self.variant
+        whole = tier_tables(variant, solver.materials)
+        store = create(root, variant, solver.materials)
+        with writing(root):
+            for tier, material in enumerate(solver.materials):
+                if store.has(*material):
+                    continue
+                size = int(whole.tier.size[tier])
+                white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
+                boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
+                for start in range(0, size, _STEP):
+                    entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
+                    part = boards[: len(entries)]
+                    unrank_entries(solver.tables, whole, tier, entries, 0, part)
+                    own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
+                    for codes, items in zip((white, black), solver.items[material], strict=True):
+                        found = code_of(items[own])
+                        # An alias is ranked elsewhere.
+                        found[home != entries] = ALIAS_CODE
+                        codes[start : start + len(entries)] = found
+                write_tier(root, TierIndex(variant, *material), white, black)
+        return open_store(root)
 
     def _find_zugzwangs(self) -> dict[str, int]:
         full = half = 0
@@ -450,43 +475,6 @@ def _mark_side(
 
     with ThreadPoolExecutor(max_workers=solver.threads) as pool:
         return sum(pool.map(run, range(parts)))
-
-
-# -- a solved board as a tablebase -------------------------------------------------------------
-
-
-_STEP = 1 << 20
-
-
-def store_solution(solver: TierSolver, root: Path | str) -> Store:
-    """Write all tiers of a solver to a store that does not have them yet.
-
-    A store's tiers are indexed under all symmetries of the rules; the solver may have used
-    fewer, those of the start.
-    """
-    root = store_path(root)
-    variant = solver.variant
-    whole = tier_tables(variant, solver.materials)
-    store = create(root, variant, solver.materials)
-    with writing(root):
-        for tier, material in enumerate(solver.materials):
-            if store.has(*material):
-                continue
-            size = int(whole.tier.size[tier])
-            white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
-            boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
-            for start in range(0, size, _STEP):
-                entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
-                part = boards[: len(entries)]
-                unrank_entries(solver.tables, whole, tier, entries, 0, part)
-                own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
-                for codes, items in zip((white, black), solver.items[material], strict=True):
-                    found = code_of(items[own])
-                    # An alias is ranked elsewhere.
-                    found[home != entries] = ALIAS_CODE
-                    codes[start : start + len(entries)] = found
-            write_tier(root, TierIndex(variant, *material), white, black)
-    return open_store(root)
 
 
 def _ranks(index: TierTables, solver: TierSolver, boards: NDArray[np.uint32]) -> NDArray[np.int64]:
