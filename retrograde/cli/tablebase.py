@@ -98,15 +98,9 @@ def verify_command(
     if quick and record is not None:
         raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
     open_store(store).check_complete()
-    proved: dict[str, int] = {}
     try:
         with progress("verify") as display:
             task = display.add_task("", total=None)
-
-            def advanced(tier: str, entries: int) -> None:
-                proved[tier] = proved.get(tier, 0) + entries
-                display.update(task, description=tier, advance=entries)
-
             report = interruptible(
                 lambda: verify(
                     store,
@@ -116,14 +110,12 @@ def verify_command(
                     threads=threads,
                     memory=memory << 20,
                     record=record,
-                    advanced=advanced,
+                    advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
                 )
             )
     except KeyboardInterrupt:
-        # The interrupt came in the last tier that was named.
-        done = ", ".join(list(proved)[:-1]) or "none"
         way = "go on" if record else "start it again (with --record FILE it can go on)"
-        complain(f"interrupted; tiers verified: {done}; {way}: {typed()}")
+        complain(f"interrupted; {way}: {typed()}")
         raise
     code = EXIT_NO if report.failures else 0
     return Reply(report, lambda console: _show_verified(console, report), code, seed=None if quick else seed)

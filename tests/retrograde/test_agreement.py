@@ -31,7 +31,6 @@ from tablut.play.search.searcher import Searcher
 from tablut.position import Position
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
-from tablut.variants.model import Rules
 from tests.support.effort import examples
 from tests.support.endings import contents
 from tests.twins.solver import PlainSolution, plain_solution
@@ -220,25 +219,3 @@ def test_every_command_reads_the_limit(
     best = answer(capsys, "bestmove", "-v", game, "-p", start, "--nodes", "20000")
     assert mate_in(best["score"]) == dtm
     assert open_store(store).variant.rules.move_limit == limit
-
-
-def test_a_king_beside_whom_the_attackers_find_no_room(tmp_path: Path) -> None:
-    variant = Variant(
-        name="narrow",
-        title="",
-        source="",
-        terrain=("XCX", "..T", "XC."),
-        start=("...", "wbK", "..b"),
-        rules=Rules.model_validate(
-            {
-                "first": "white",
-                "castle": {"pass": "nobody", "stop": "king", "hostile_to_white": "never", "hostile_to_black": "never"},
-                "camps": {"hostile": False, "shelter": False, "inert": ()},
-                "corners": {"hostile": False},
-                "king": {"armed": False, "on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"},
-                "no_moves": "side_to_move_loses",
-                "repetition": "draw",
-            }
-        ),
-    )
-    assert_all_agree(variant, tmp_path / "agree")

@@ -296,32 +296,6 @@ def test_what_search_proves_with_tables_is_true(game, nodes: int) -> None:
     assert claims[0] + (10 if game.drawish else 0) <= claims[1], claims
 
 
-def test_tables_are_asked_after_captures_alone(deep_store, deep_variant) -> None:
-    """Where no capture is possible, tables that call every position lost change nothing, even those of its material."""
-    told = open_tablebase(deep_store).load_tiers(MEMORY)
-    for codes in told.arrays:
-        codes[:] = 1
-
-    class Liar(Tablebase):
-        def load_tiers(self, memory: int) -> TierValues:
-            return told
-
-    tablebase = Liar(open_tablebase(deep_store).store)
-    honest = searcher(deep_variant, FULL_WIDTH | at.SELECTIVE, None)
-    lied_to = searcher(deep_variant, FULL_WIDTH | at.SELECTIVE, tablebase)
-    compared = 0
-    for position in some_positions(deep_variant, (1, 0), 10**6, Random(1)):
-        board = Board(deep_variant, position)
-        # Nothing but the king and one soldier: a capture ends the game.
-        assert honest.value(board, 5) == lied_to.value(board, 5)
-        compared += lied_to._state.counters[at.NODES] > 100
-        assert lied_to._state.counters[at.TABLE_HITS] == 0
-    assert compared > 50
-    # After a capture they are believed, which shows that they lie.
-    black = Board(deep_variant, Position.parse("5/1bwb1/2K2/5/5 b", 5))
-    assert lied_to.value(black, 1) != honest.value(black, 1)
-
-
 def test_a_player_loads_what_ships() -> None:
     variant = load_variant("ashton")
     board = Board(variant, Position.parse("3b5/9/1b7/9/3K5/b3b4/7w1/9/9 b", 9))

@@ -16,9 +16,8 @@ from retrograde.tablebase import (
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
 from retrograde.tablebase.records import TierRecord, read_record
 from retrograde.tablebase.store import SIDES, open_store
-from retrograde.tablebase.writer import create, write_tier, writing
+from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification.verifying import verify
-from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
@@ -107,29 +106,6 @@ def test_aliases_alone_are_filled_with_something() -> None:
 # -- refusing ------------------------------------------------------------------------------
 
 
-def test_arrays_that_do_not_fit_are_refused(tmp_path, small_variant, small_codes) -> None:
-    create(tmp_path / "s", small_variant, [(1, 1)])
-    index = tier_index(small_variant, 1, 1)
-    white, black = small_codes[1, 1]
-    with pytest.raises(ValueError, match="shape"):
-        write_tier(tmp_path / "s", index, white[1:], black[1:])
-    with pytest.raises(ValueError, match="uint16"):
-        write_tier(tmp_path / "s", index, white.astype(np.int64), black)
-    more = black.copy()
-    more[np.flatnonzero(more != ALIAS_CODE)[0]] = ALIAS_CODE
-    with pytest.raises(ValueError, match="alias"):
-        write_tier(tmp_path / "s", index, white, more)
-    # As many aliases, but not the same.
-    moved = more.copy()
-    moved[np.flatnonzero(black == ALIAS_CODE)[-1]] = 0
-    assert (moved == ALIAS_CODE).sum() == (white == ALIAS_CODE).sum()
-    with pytest.raises(ValueError, match=rf"entry {np.flatnonzero(moved != black)[0]:,} is an alias"):
-        write_tier(tmp_path / "s", index, white, moved)
-    with pytest.raises(TablebaseError, match="2v0"):
-        write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *small_codes[2, 0])
-    assert {path.name for path in (tmp_path / "s").iterdir()} - {"lock"} == {"zarr.json"}
-
-
 def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> None:
     root = tmp_path / "s"
     create(root, small_variant, [(2, 0)])
@@ -143,14 +119,6 @@ def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> N
         create(tmp_path / "full", small_variant, [(1, 0)])
     with pytest.raises(TablebaseError, match="letter"):
         create(tmp_path / "full" / "letter.txt", small_variant, [(1, 0)])
-
-
-def test_one_writer_at_a_time(tmp_path, small_variant) -> None:
-    create(tmp_path / "s", small_variant, [(1, 0)])
-    with writing(tmp_path / "s"), pytest.raises(InputError, match="another program"), writing(tmp_path / "s"):
-        pass
-    with writing(tmp_path / "s"):
-        pass
 
 
 # -- damage --------------------------------------------------------------------------------

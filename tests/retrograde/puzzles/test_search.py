@@ -21,8 +21,6 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
-from tablut.play.players import PlayerOptions, make_player
-from tablut.play.search import SearchLimits
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame
 from tablut.testing import placement, random_play, small_variants
@@ -427,23 +425,3 @@ def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) 
             assert {str(move) for move in found.winning_moves} == best
         proved += 1
     assert proved > number // 2
-
-
-def test_the_player_plays_a_won_ending_to_its_end_in_time() -> None:
-    variant = load_variant("ashton")
-    tablebase, placements, random = prober_for(variant), PlacementIndex(variant), Random(2)
-    assert tablebase is not None
-    player = make_player("alphabeta", variant, PlayerOptions(seed=1, hash_mib=4))
-    played = 0
-    while played < 6:
-        position = placements.unrank_in_tier(2, 0, random.randrange(placements.tiers[2, 0].size), "b")
-        verdict = tablebase.probe(position)
-        if verdict.dtm is None or verdict.dtm < 3:
-            continue
-        board = Board(variant, position)
-        plies = 0
-        while board.outcome() is None:
-            board.push(player.choose(board, SearchLimits(nodes=20_000)).move)
-            plies += 1
-            assert plies <= verdict.dtm
-        played += 1
