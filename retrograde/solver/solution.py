@@ -12,7 +12,6 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,7 +20,7 @@ import numpy as np
 
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
-from retrograde.solver.passes import SolverError
+from retrograde.solver.passes import SolverError, on_threads
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, tier_graph
 from retrograde.tablebase.store import open_store
@@ -409,72 +408,37 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     index = solver.tier_index(start.material)
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
     desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
-    rows = [solver.rows(tier) for tier in range(len(solver.materials))]
+
+    def mark_side(tier: int, side: int) -> int:
+        """Mark what follows from new marks of a tier with a side to move; return how many marks of the tier are new."""
+        rows, both = solver.rows(tier), marks[solver.materials[tier]]
+        parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
+        task = Marking(tier, side, both[side], both[1 - side], addresses)
+
+        def run(desk: Desk, part: int) -> int:
+            fresh = int(mark_successors(directory(desk), task, part * rows // parts, (part + 1) * rows // parts))
+            if fresh < 0:
+                raise SolverError(f"{variant.name}: a move from tier {solver.materials[tier]} leads out of the index")
+            return fresh
+
+        return on_threads(desks, range(parts), run)
+
+    tiers = range(len(solver.materials))
     limit = variant.rules.move_limit
-    if limit is not None:
-        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, desks)
-        return marks
-    for tier in reversed(range(len(solver.materials))):
-        attackers, defenders = solver.materials[tier]
-        tell(f"{attackers}v{defenders}: what the start reaches")
-        fresh = 1
-        while fresh:
-            fresh = sum(
-                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, desks)
-                for side in (0, 1)
-            )
-    return marks
-
-
-def _mark_plies(
-    solver: TierSolver,
-    tell: Callable[[str], None],
-    limit: int,
-    first: int,
-    rows: list[int],
-    marks: Marks,
-    addresses: NDArray[np.int64],
-    desks: list[Desk],
-) -> None:
-    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
-    for ply in range(limit):
-        side = (first + ply) & 1
+    for ply in range(limit or 0):
+        side = ((start.side == "b") + ply) & 1
         tell(f"what the start reaches in {ply + 1} plies")
-        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
+        new = [tier for tier in tiers if (marks[solver.materials[tier]][side] == NEW).any()]
         if not new:
             break
         for tier in new:
-            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, desks)
-
-
-def _mark_side(
-    solver: TierSolver,
-    tier: int,
-    side: int,
-    rows: int,
-    marks: tuple[NDArray[np.uint8], ...],
-    addresses: NDArray[np.int64],
-    desks: list[Desk],
-) -> int:
-    parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
-    free = list(desks)
-    task = Marking(tier, side, marks[side], marks[1 - side], addresses)
-
-    def run(part: int) -> int:
-        desk = free.pop()
-        try:
-            first, last = part * rows // parts, (part + 1) * rows // parts
-            fresh = mark_successors(directory(desk), task, first, last)
-        finally:
-            free.append(desk)
-        if fresh < 0:
-            raise SolverError(
-                f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"
-            )
-        return int(fresh)
-
-    with ThreadPoolExecutor(max_workers=solver.threads) as pool:
-        return sum(pool.map(run, range(parts)))
+            mark_side(tier, side)
+    for tier in reversed(tiers) if limit is None else ():
+        attackers, defenders = solver.materials[tier]
+        tell(f"{attackers}v{defenders}: what the start reaches")
+        while mark_side(tier, 0) + mark_side(tier, 1):
+            pass
+    return marks
 
 
 def _ranks(index: TierTables, solver: TierSolver, boards: NDArray[np.uint32]) -> NDArray[np.int64]:
