@@ -6,7 +6,7 @@ import math
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
@@ -145,6 +145,7 @@ def solve_command(
     what was proved until then.
     """
     from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.solver import Solver
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
@@ -157,57 +158,35 @@ def solve_command(
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    return _solve_position(
-        rules, asked, limits, tablebase, _Request(plies_left, all_wins, save_proof, proof_positions, svg)
-    )
-
-
-class _Request(NamedTuple):
-    """What is asked of one position."""
-
-    plies_left: int | None
-    all_wins: bool
-    save_proof: Path | None
-    proof_positions: int
-    svg: Path | None
-
-
-def _solve_position(
-    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, request: _Request
-) -> Reply:
-    from retrograde.proofs.solver import Solver
-
     # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
-    prober = None if request.save_proof is not None else find_prober(variant, tablebase)
+    prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
-    solver = Solver(variant, limits, prober)
+    solver = Solver(rules, limits, prober)
     try:
-        solution = interruptible(partial(solver.solve, asked, plies_left=request.plies_left, all_wins=request.all_wins))
-        if request.save_proof is not None:
-            proof = interruptible(
-                partial(_prove, variant, solution, limits, request.proof_positions, request.plies_left)
-            )
-            proof.write(request.save_proof)
+        solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
+        if save_proof is not None:
+            proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
+            proof.write(save_proof)
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
             raise
-    drawn = None if interrupted else request.svg
+    drawn = None if interrupted else svg
     if drawn is not None:
         from tablut.strip import draw_strip
 
-        write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
+        write_text(drawn, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
         **SolutionResult.model_validate(solution).model_dump(),
-        plies_left=variant.rules.move_limit if request.plies_left is None else request.plies_left,
+        plies_left=rules.rules.move_limit if plies_left is None else plies_left,
         interrupted=interrupted,
-        proof=None if proof is None else str(request.save_proof),
+        proof=None if proof is None else str(save_proof),
         proof_positions=None if proof is None else len(proof.strategy),
         svg=None if drawn is None else str(drawn),
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_solved(console, variant, solution, result), code)
+    return Reply(result, lambda console: _show_solved(console, rules, solution, result), code)
 
 
 def _prove(

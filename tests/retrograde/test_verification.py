@@ -357,11 +357,11 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, deep_store: Path, monkey
     record = tmp_path / "record.json"
     prove, proved = verification_module._prove_tier, []
 
-    def until_the_fourth(tier, *others) -> None:
+    def until_the_fourth(tier, *others, **options) -> None:
         if len(proved) == 3:
             raise StoppedError
         proved.append(tier.record.name)
-        prove(tier, *others)
+        prove(tier, *others, **options)
 
     monkeypatch.setattr(verification_module, "_prove_tier", until_the_fourth)
     with pytest.raises(StoppedError):
