@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from retrograde.solver import solve_game
+from retrograde import solve_game
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError

@@ -14,8 +14,8 @@ from reports.explorer.asked import rules_of_text
 from reports.explorer.facts import layers_of, position_facts
 from reports.explorer.tables import Tables
 from reports.solutions import results as solved_boards
+from retrograde import solve_game
 from retrograde.puzzles.puzzle_file import read_puzzles
-from retrograde.solver import solve_game
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
