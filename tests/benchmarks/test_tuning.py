@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from benchmarks.tuning.__main__ import TRAINING
-from benchmarks.tuning.games import MatchScore, gather, play_game, play_match
+from benchmarks.tuning.games import MatchScore, gather, play_game
 from benchmarks.tuning.judging import judge, judging_command
 from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_command, patterns_of
 from benchmarks.tuning.positions import Positions, gather_positions, slope_of
@@ -60,22 +60,6 @@ def test_games_are_repeatable_and_their_positions_quiet():
     assert np.isfinite(term_values(variant, sample.boards)).all()
 
 
-def test_a_match_against_oneself_is_even():
-    variant = load_variant("brandubh-5-4v4")
-    score = play_match(HAND_WEIGHTS, HAND_WEIGHTS, variant, pairs=6, nodes=100, seed=3)
-    # The same opening twice with colours changed, and nothing random after it.
-    assert (score.wins, score.losses) == (score.losses, score.wins)
-    assert score.share == 0.5
-
-
-def test_the_interval_of_a_match():
-    score = MatchScore(60, 20, 20)
-    assert score.share == pytest.approx(0.7)
-    low, high = score.interval95
-    # By hand: the variance of a game is 0.6 + 0.05 - 0.49 = 0.16.
-    assert (low, high) == pytest.approx((0.7 - 1.96 * 0.04, 0.7 + 1.96 * 0.04))
-
-
 def test_the_stored_weights_say_where_they_come_from():
     stored = json.loads(files("tablut.play.search").joinpath("data", "weights.json").read_text(encoding="utf-8"))
     assert set(stored["weights"]) == set(TRAINING)
@@ -106,6 +90,7 @@ def test_symmetric_contents_are_one_pattern():
         assert len(found) == 1, cells
 
 
+@pytest.mark.slow
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
@@ -150,6 +135,7 @@ def test_what_a_score_means_is_read_off_the_results():
     assert slope_of(scores, np.full(len(scores), 0.5)) == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_same_command_makes_the_same_patterns(tmp_path):
     for name in ("one", "two"):
         patterns_command(tmp_path / name, ["brandubh"], games=8, nodes=40, rounds=2, seed=9)
@@ -175,6 +161,7 @@ def test_patterns_of_unlike_boards_are_refused(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     variant, rng = load_variant("brandubh"), np.random.default_rng(1)
     made = make_patterns([variant], games=20, nodes=50, rounds=1, seed=1)
