@@ -172,6 +172,7 @@ TREES = [
     lambda tree: tree["nodes"][0]["right"].update({"c4-c7": {"to": 99}}),
     lambda tree: tree.update(winner="black"),
     lambda tree: tree["nodes"][1].update(position=tree["position"]),
+    lambda tree: tree["nodes"][1].update(plies=tree["nodes"][1]["plies"] + 1),
     lambda tree: next(iter(tree["nodes"][0]["right"].values())).update(takes=["a1"]),
     lambda tree: next(iter(tree["nodes"][0]["wrong"].values())).update(to=1),
 ]
