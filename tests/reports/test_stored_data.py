@@ -1,6 +1,7 @@
 """Results that pages are rendered from are checked first: whatever happens to a file, it is named or it is sound."""
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,12 @@ def test_a_file_that_is_no_result_is_named(data: Path, name: str) -> None:
         (data / name).write_bytes(damage)
         with pytest.raises(InputError, match=Path(name).name):
             PAGES[name.partition("/")[0]].results()
+
+
+@pytest.mark.parametrize("number", [-1, math.nan, math.inf])
+def test_what_is_no_count_is_named(number: float) -> None:
+    with pytest.raises(ValueError, match=r"a\.0\.b"):
+        reports.stored.check_numbers({"a": [{"b": number}]})
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
