@@ -7,7 +7,6 @@ import re
 import shutil
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,41 +25,10 @@ from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.results import grouped
+from tests.support.markup import Page
 
 Captured = pytest.CaptureFixture[str]
-VOID = {"meta", "link", "img", "br", "hr", "input", "wbr", "circle", "path"}
 STATIC = Path(play.__file__).parent / "static"
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every element is closed where it should be; collects what tests look at."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.headings: list[int] = []
-        self.feed(text)
-        self.close()
-        assert not self.open, f"not closed: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        assert len(given) == len(attrs), f"{tag}: an attribute twice"
-        self.ids += [given["id"] or ""] if "id" in given else []
-        self.links += [value for name in ("src", "href") if (value := given.get(name))]
-        assert tag != "img" or given.get("alt"), "an image without alt"
-        assert tag != "th" or "scope" in given, "a column without a scope"
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open, f"</{tag}> without a beginning"
-            assert self.open.pop() == tag, f"</{tag}> closes another element"
 
 
 shipped_trees = cache(trees)
@@ -92,6 +60,7 @@ def test_pages_are_well_formed_and_their_links_lead_somewhere() -> None:
     assert len(pages()) == len(shipped_trees()) + len(walks()) + 1
     for path, body in pages().items():
         page = Page(body)
+        assert page.forbidden == [], path
         assert page.headings[0] == 1
         assert page.headings.count(1) == 1
         assert len(page.ids) == len(set(page.ids)), f"{path}: an id twice"
