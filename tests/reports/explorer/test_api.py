@@ -162,7 +162,10 @@ def test_every_move_has_the_value_of_the_tablebase(squares: list[int], second: s
     assert {move.move: (move.wdl, move.dtm) for move in found.moves} == rated
     assert found.table is not None
     assert (found.table.wdl, found.table.dtm) == table.tablebase.probe(board)
-    order = [{"win": 0, "draw": 1, "loss": 2}[move.wdl or ""] for move in found.moves]
+    # The best first: the shortest win, the longest loss.
+    order = [
+        ("win draw loss".index(one.wdl or ""), (one.dtm or 0) * (-1) ** (one.wdl == "loss")) for one in found.moves
+    ]
     assert order == sorted(order)
 
 
