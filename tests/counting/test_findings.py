@@ -7,7 +7,7 @@ import pytest
 from counting import bounds
 from counting.complexity import BoundsReport
 from counting.exclusions.record import published_exclusions
-from counting.findings import Finding, find
+from counting.findings import Finding, find, published_games
 from counting.paper import PaperEquations
 from tablut.variants import load_variant, variant_names
 
@@ -228,3 +228,34 @@ def test_shares_add_up(report: BoundsReport) -> None:
 
 def test_findings_belong_to_the_papers_rules_alone() -> None:
     assert not any(find(PaperEquations(load_variant(name)), {}) for name in variant_names() if name != "ashton")
+
+
+# -- tablut among other games ----------------------------------------------------------------
+
+
+def test_english_draughts_in_closed_form() -> None:
+    """Placements of up to 12 men and kings a side on 32 squares, no man on its last row."""
+    total = 0
+    for black_men in range(13):
+        for white_men in range(13):
+            # f black men on their own first row, which white men cannot hold.
+            men = sum(
+                comb(4, f) * comb(24, black_men - f) * comb(28 - (black_men - f), white_men)
+                for f in range(min(4, black_men) + 1)
+            )
+            open_squares = 32 - black_men - white_men
+            for black_kings in range(13 - black_men):
+                for white_kings in range(13 - white_men):
+                    total += men * comb(open_squares, black_kings) * comb(open_squares - black_kings, white_kings)
+    draughts = next(game for game in published_games() if game.name == "English draughts")
+    assert draughts.today == str(total - 1)  # the empty board is no placement
+
+
+def test_tablut_in_its_place() -> None:
+    report = bounds(load_variant("ashton"))
+    names = [game.name for game in report.comparison]
+    place = names.index("Tablut")
+    assert names[place - 1] == "English draughts"
+    assert names[place + 1] == "Othello"
+    assert report.comparison[place].today == str(report.corrected.total)
+    assert all(game.source for game in report.comparison)
