@@ -88,6 +88,7 @@ def test_symmetric_contents_are_one_pattern():
         assert len(found) == 1, cells
 
 
+@pytest.mark.slow
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
