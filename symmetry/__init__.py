@@ -5,7 +5,6 @@ knows nothing of pieces or rules. What labels the cells (a terrain, a position)
 comes from the caller.
 """
 
-from symmetry.burnside import count_orbits
-from symmetry.square import Symmetry, dihedral, orbits, permutation_group, stabiliser
+from symmetry.square import Symmetry, count_orbits, dihedral, orbits, permutation_group, stabiliser
 
 __all__ = ["Symmetry", "count_orbits", "dihedral", "orbits", "permutation_group", "stabiliser"]

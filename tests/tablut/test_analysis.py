@@ -143,8 +143,8 @@ def test_a_record_that_breaks_the_rules_is_analysed_up_to_there(analyst: Analyst
         analyse(read_record('[Variant "brandubh"] 1. d1-c1'), analyst)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
-def test_every_record_that_is_read_is_analysed(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["ashton.txt", "brandub.otg"])
+def test_a_record_of_any_kind_is_analysed(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     line = ["analyse", str(DATA / name), "--nodes", "60", "--hash", "1", "--proof-nodes", "100", "--json"]
     kept = tmp_path / "annotated.txt"
     code = run([*line, "--annotate", str(kept)])
