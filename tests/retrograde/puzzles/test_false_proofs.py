@@ -18,8 +18,7 @@ from retrograde.proofs.win_search import Budget, WinSearch
 from tablut.engine import engine_for
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
-from tests.support.forging import forgeries, random_proof
-from tests.support.judging import Forgery, accepts, plays_out, with_limit
+from tests.support.forging import Forgery, accepts, forgeries, plays_out, random_proof, with_limit
 
 OTHERS = (load_variant("brandubh-5-4v0"), load_variant("ashton-5-4v0"), load_variant("mcgill"))
 REPETITION = ("draw", "mover_loses", "none")
