@@ -81,27 +81,18 @@ def bestmove(link: Link, asked: BestMoveAsked, limits: SearchLimits, settings: S
 
 
 def think(link: Link, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
-    """Search, and tell what is known after each iteration."""
+    """Search, and send what is known after each iteration."""
     board = asked.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
-    player.observe(lambda choice: link.send("info", _told(choice, board, started)))
+
+    def known(choice: Choice) -> dict[str, Any]:
+        found = bestmove_result(board, "alphabeta", choice).model_dump(mode="json")
+        return found | {"turn": board.turn, "seconds": round(time.perf_counter() - started, 2)}
+
+    player.observe(lambda choice: link.send("info", known(choice)))
     link.when_stopped(player.stop)
-    return _told(player.choose(board, SearchLimits(movetime=movetime)), board, started)
-
-
-def _told(choice: Choice, board: Board, started: float) -> dict[str, Any]:
-    return {
-        "move": str(choice.move),
-        "score": choice.score,
-        "mate": choice.mate,
-        "depth": choice.depth,
-        "nodes": choice.nodes,
-        "tbhits": choice.tbhits,
-        "pv": [str(move) for move in choice.pv],
-        "turn": board.turn,
-        "seconds": round(time.perf_counter() - started, 2),
-    }
+    return known(player.choose(board, SearchLimits(movetime=movetime)))
 
 
 def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tablut.results import scientific
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from reports.reachable import LowerBound
+    from reports.studies.lower_bound.bound import ProvedBound
     from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -59,7 +59,7 @@ def lower_command(
     return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
 
 
-def _show_lower(console: PeopleConsole, result: LowerBound) -> None:
+def _show_lower(console: PeopleConsole, result: ProvedBound) -> None:
     title = f"Positions of {result.variant} that are reachable"
     console.print(Text.assemble((title, "bold"), ("  proved", "dim")))
     console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")

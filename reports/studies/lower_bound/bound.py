@@ -9,16 +9,17 @@ from math import comb
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from counting.spaces import spaces
-from reports.reachable import LowerBound, MaterialCount, RegionCount
+from reports.reachable import LowerBound
 from reports.studies.lower_bound.closures import closure_of
 from reports.studies.lower_bound.layout import ATTACKERS, PLACES, region_tables
 from reports.studies.lower_bound.plies import parked
 from reports.studies.lower_bound.steps import check_openings, check_steps, parkable
 from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material
 from tablut.errors import InputError, output_failure
+from tablut.results import ExactInt, Result
 from tablut.store.files import child, read_text, write_text
 from tablut.variants import load_variant
 
@@ -31,6 +32,32 @@ BUDGET: Final = 1_000_000
 _DEFENDERS: Final = 8
 _MOST_ATTACKERS: Final = 8
 """Attackers in an outer region of the target: as many as `layout.BLACK_SLOTS` has places for."""
+
+
+class MaterialCount(Result):
+    """Constructed placements of some material."""
+
+    attackers: int
+    defenders: int
+    placements: ExactInt
+
+
+class RegionCount(Result):
+    """Assembled placements of an outer region."""
+
+    attackers: int
+    defenders: int
+    king: int
+    placements: int
+    by_doors: list[int] = Field(min_length=27, max_length=27)
+    tables: str
+
+
+class ProvedBound(LowerBound, extra="forbid"):
+    """A proved lower bound with its parts."""
+
+    regions: list[RegionCount]
+    materials: list[MaterialCount]
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
@@ -104,7 +131,7 @@ def prove_lower_bound(
     *,
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
-) -> LowerBound:
+) -> ProvedBound:
     """Prove that so many positions of ashton are reachable; no positions if a step of the proof does not hold.
 
     ``budget`` is how many placements of an outer region are looked at, a microsecond each. The folder ``store`` keeps
@@ -134,7 +161,7 @@ def prove_lower_bound(
     failures = [*steps.failures, *openings.failures]
     placements = 0 if failures else sum(by_material.values())
     counted = 2 * spaces(variant)["no_end"].value()
-    return LowerBound(
+    return ProvedBound(
         variant=variant.name,
         positions=2 * placements,
         placements=placements,

@@ -17,7 +17,7 @@ from counting.spaces import spaces
 from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
 from reports.studies.lower_bound.__main__ import NAME, app
-from reports.studies.lower_bound.bound import LowerBound, closures_within
+from reports.studies.lower_bound.bound import ProvedBound, closures_within
 from reports.studies.lower_bound.building import build_game
 from reports.studies.lower_bound.closures import closure_of, placement_number, queue_type
 from reports.studies.lower_bound.conditions import Closures, exclusion, goes_up, parts_of, token_camp
@@ -508,7 +508,7 @@ def test_the_store_is_used_and_a_damaged_one_named(tmp_path: Path, capsys: pytes
         assert "closure-1-0-0.json" in capsys.readouterr().err
 
 
-class _Stored(LowerBound):
+class _Stored(ProvedBound):
     provenance: Provenance
 
 
