@@ -284,23 +284,6 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
                 display.advance(task)
         except KeyboardInterrupt:
             interrupted = True
-    return _file_reply(file, results, interrupted, len(puzzles))
-
-
-def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
-    """Refuse puzzles that cannot be solved before solving any: a slip in the last line must not cost an hour."""
-    from retrograde.proofs.solver import is_lost_at_once
-
-    for puzzle in puzzles:
-        try:
-            is_lost_at_once(games[puzzle.variant], puzzle.position)
-        except InputError as error:
-            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
-    for puzzle in puzzles:
-        warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
-
-
-def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total: int) -> Reply:
     counts = {
         name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
     }
@@ -317,7 +300,22 @@ def _file_reply(file: str, results: list[PuzzleResult], interrupted: bool, total
         puzzles=results,
     )
     code = EXIT_NO if found.refuted else EXIT_UNKNOWN if found.unknown or unsolved else 0
-    return Reply(found, lambda console: _show_file(console, found, total), EXIT_INTERRUPTED if interrupted else code)
+    return Reply(
+        found, lambda console: _show_file(console, found, len(puzzles)), EXIT_INTERRUPTED if interrupted else code
+    )
+
+
+def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
+    """Refuse puzzles that cannot be solved before solving any: a slip in the last line must not cost an hour."""
+    from retrograde.proofs.solver import is_lost_at_once
+
+    for puzzle in puzzles:
+        try:
+            is_lost_at_once(games[puzzle.variant], puzzle.position)
+        except InputError as error:
+            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
+    for puzzle in puzzles:
+        warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
 
 
 def _claim(puzzle: Puzzle) -> str:

@@ -213,22 +213,20 @@ def build_in_slices(
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts, tracer=tracer)
     while True:
-        sides = build.solve()
+        white, black, done = build.solve()
         tell(f"{build.name}: stores")
         storing = Meter(whole=True)
         spent: dict[str, Any] = {
             "slices": build.count,
             "seconds": round(wall_clock() - started, 3),
-            "cpu_seconds": round(sides.cpu_seconds, 3),
-            "read": sides.read,
-            "written": sides.written,
+            "cpu_seconds": round(done.cpu_seconds, 3),
+            "read": done.read,
+            "written": done.written,
         }
         solver = build.tier.solver
         index = TierIndex(solver.variant, *material, representatives=_representatives(solver, material))
         try:
-            write_tier(
-                root, index, sides.white, sides.black, {"version": __version__, **spent}, threads=scheduler.sharing
-            )
+            write_tier(root, index, white, black, {"version": __version__, **spent}, threads=scheduler.sharing)
         except DamagedSliceError as error:
             build.count_damage(error)
             continue

@@ -110,7 +110,10 @@ def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Pa
     assert_same(tmp_path, load_variant(name), men, random.Random(name))
 
 
-@pytest.mark.parametrize(("name", "men", "count"), [("ashton-5-4v2", 3, ONE_ROW), ("brandubh-5-4v4", 4, 7)])
+@pytest.mark.parametrize(
+    ("name", "men", "count"),
+    [("ashton-5-4v2", 3, ONE_ROW), pytest.param("brandubh-5-4v4", 4, 7, marks=pytest.mark.slow)],
+)
 def test_slices_of_one_row_and_of_some(name: str, men: int, count: int, tmp_path: Path) -> None:
     variant = load_variant(name)
     answers = assert_same(tmp_path, variant, men, count)

@@ -77,7 +77,7 @@ def test_small_boards(name: str, materials: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ashton", *(pytest.param(name, marks=pytest.mark.slow) for name in ("mcgill", "leiden"))]
+    "name", ["brandubh", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ashton", "mcgill", "leiden"))]
 )
 def test_full_boards_of_two_men(name: str) -> None:
     assert_plain(load_variant(name), [(1, 0)])
@@ -88,7 +88,7 @@ def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
     assert_plain(variant, [(1, 0), (2, 0)])
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(small_variants(most_attackers=2, most_defenders=1))
 def test_rules_that_nobody_plays(variant: Variant) -> None:
     materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)

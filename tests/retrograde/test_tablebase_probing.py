@@ -89,7 +89,7 @@ def test_values_equal_those_of_the_naive_rules(request, which: str, material: tu
     tablebase = request.getfixturevalue(which)
     variant = tablebase.variant
     # Of the smallest tiers everything, of the others some hundreds.
-    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 20))
+    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 8))
     solution = plain_solution(variant, [str(position) for position in positions])
     for position in positions:
         assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)

@@ -14,7 +14,7 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -168,16 +168,6 @@ _TRIES: Final = 3
 """Damages without progress, after which the disk is not to be trusted."""
 
 
-class SlicedSides(NamedTuple):
-    """The codes of a tier that was solved in slices, as the store is given them."""
-
-    white: PackedItems
-    black: PackedItems
-    cpu_seconds: float
-    read: int
-    written: int
-
-
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
     """Return where the slices of a tier are kept while it is built."""
     return Path(root) / f".{tier_name(material)}.slices"
@@ -252,8 +242,8 @@ class SliceBuild:
 
     # -- the passes --------------------------------------------------------------------
 
-    def solve(self) -> SlicedSides:
-        """Do all passes that are not done, and return what the store is to hold."""
+    def solve(self) -> tuple[PackedItems, PackedItems, Checkpoint]:
+        """Do all passes that are not done; return the codes with white and with black to move, and what it took."""
         done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: goes on after step {done.step} of {self.count} slices")
@@ -266,7 +256,7 @@ class SliceBuild:
         starts = self.tier.starts[np.array(self.cuts)]
         files = [open_slice(self.folder.source(done, number)) for number in range(self.count)]
         white, black = (PackedItems(files, side, starts) for side in SIDES)
-        return SlicedSides(white, black, done.cpu_seconds, done.read, done.written)
+        return white, black, done
 
     def _finished(self, done: Checkpoint) -> bool:
         """Return whether no value is left that another could follow from."""
