@@ -30,6 +30,7 @@ def test_two_clients_of_the_page_play_to_the_end(tmp_path: Path) -> None:
         ]
         results = [client.communicate(timeout=PATIENCE)[0].strip() for client in clients]
         game = running.join()
-    assert game.verdict is not None and game.moves
+    assert game.verdict is not None
+    assert game.moves
     assert game.verdict.termination not in ENDS
     assert results == [{"white": "WHITEWIN", "black": "BLACKWIN", "draw": "DRAW"}[game.verdict.result]] * 2
