@@ -6,6 +6,7 @@ import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteCh
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showRules, showStanding, showTurn, tableLine } from "./panel.js";
+import { saveGame } from "./save.js";
 
 const game = Game.fromAddress();
 const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onSquare: put });
@@ -45,6 +46,8 @@ function show() {
   byId("why-list").replaceChildren(...facts.meanings.map((line) => el("li", { text: line })));
   showStanding(byId("standing"), facts, (position) => open(position));
   byId("position").value = facts.position;
+  byId("play-here").href = game.address("/play");
+  byId("analyse").href = game.address("/games");
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
   lockSearches(Boolean(facts.outcome || facts.problem));
@@ -323,6 +326,7 @@ addEventListener("keydown", (event) => {
   if (!byId(name).disabled) does[name]();
 });
 addEventListener("pagehide", stopThinking);
+saveGame(byId("save"), () => ({ game }));
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;
