@@ -152,6 +152,7 @@ byId("new").addEventListener("submit", (event) => {
   if (chosen) game.take(chosen.variant, chosen.rules);
   else if (byId("from-here-line").hidden || !byId("from-here").checked) game.take(game.variant, game.rules);
   chosen = null;
+  byId("from-here").checked = false;
   start(byId("side").value, byId("player").value, Number(byId("level").value));
 });
 byId("rematch").addEventListener("click", () => {
@@ -228,6 +229,9 @@ addEventListener("pagehide", () => asking?.abort());
 const shown = playing || choice;
 for (const name of ["side", "player", "level"]) if (shown[name]) byId(name).value = shown[name];
 showChoice();
+chooseRules();
+// Who comes from a board plays from there; after a game the next one begins at the start.
+byId("from-here").checked = !playing;
 if (playing?.side === "black") view.turn(2);
 refresh()
   .then(answer)
