@@ -218,6 +218,10 @@ def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
     page.wait_for_selector("#engine .score")
     assert re.search(r"White (expects|wins)|Black wins", page.inner_text("#engine"))
     page.click("#think")
+    # What was found stays, until there is another position.
+    assert page.is_visible("#engine .score")
+    move(page, page.locator("#legal button").first.get_attribute("data-move"))
+    until(page, "document.querySelectorAll('.made').length === 1")
     assert page.inner_text("#engine") == ""
     opened(page, "/board?variant=ashton-5-4v0")
     page.click("#prove")
@@ -473,3 +477,15 @@ def test_a_game_under_rules_of_ones_own_from_a_position(page: Any) -> None:
     page.click("#new button.main")
     until(page, "document.querySelectorAll('.made').length === 2")
     assert "#rules=" in page.url
+
+
+def test_two_searches_of_one_person_wait_for_each_other(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.select_option("#movetime", "2")
+    page.click("#think")
+    page.click("#prove")
+    page.wait_for_selector("#proof:has-text('Proved')")
+    page.wait_for_selector("#engine .score")
+    page.wait_for_selector("#think:has-text('Think')")
+    assert page.get_attribute("#think", "aria-pressed") == "false"
+    assert page.is_visible("#engine .score")

@@ -206,7 +206,7 @@ byId("analyse").addEventListener("click", async () => {
   try {
     analysis = await stream("/api/analyse", asked, (name, told) => {
       if (name === "looked") byId("analysis-state").textContent = `${told.ply} of ${told.plies} plies`;
-    }, running.signal);
+    }, running.signal, (line) => (byId("analysis-state").textContent = line));
     showReports();
     await show();
   } catch (error) {

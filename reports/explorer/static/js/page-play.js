@@ -112,10 +112,12 @@ async function answer() {
   if (!playing || over() || game.facts.turn === playing.side) return;
   asking?.abort();
   asking = new AbortController();
-  byId("opponent").textContent = `${playing.player} is thinking … The first time on a machine it compiles, for half a minute.`;
+  const waiting = (line) => (byId("opponent").textContent = line);
+  waiting(`${playing.player} is thinking …`);
+  const slow = setTimeout(waiting, 3000 + (limits(playing.player, playing.level).nodes > 25000 ? 9000 : 0), `${playing.player} is thinking … The first time on a machine it compiles, for half a minute.`);
   try {
     const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
-    const found = await post("/api/bestmove", asked, { signal: asking.signal });
+    const found = await post("/api/bestmove", asked, { signal: asking.signal, waiting });
     game.push(found.move);
     await refresh();
     const made = game.facts.made.at(-1);
@@ -124,7 +126,8 @@ async function answer() {
   } catch (error) {
     if (error.name === "AbortError") return;
     complain(error);
-    if (error.retryAfter) setTimeout(answer, 1000 * error.retryAfter);
+  } finally {
+    clearTimeout(slow);
   }
 }
 
@@ -183,7 +186,8 @@ byId("hint").addEventListener("click", async () => {
   else {
     byId("hint").disabled = true;
     try {
-      hint = { level: 1, move: (await post("/api/bestmove", game.asked({ player: "alphabeta", nodes: HINT_NODES }))).move };
+      hint = { level: 1, move: (await post("/api/bestmove", game.asked({ player: "alphabeta", nodes: HINT_NODES }), { waiting: say })).move };
+      say("");
     } catch (error) {
       complain(error);
     }
