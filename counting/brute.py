@@ -178,8 +178,10 @@ class BruteForce:
 
     def count(self) -> tuple[dict[str, Counter[tuple[int, int]]], dict[str, int]]:
         """Enumerate the placements."""
+        size = self.size
         images = [
-            {cell: turn(cell) for cell in self.ground} for turn in _square(self.size) if self._keeps_the_terrain(turn)
+            {(cell % size, cell // size): (image % size, image // size) for cell, image in enumerate(symmetry.table)}
+            for symmetry in self.variant.symmetries
         ]
         counts: dict[str, Counter[tuple[int, int]]] = {}
         classes: Counter[str] = Counter()
@@ -197,44 +199,6 @@ class BruteForce:
                 counts.setdefault(label, Counter())[len(black), len(white)] += 1
                 classes[label] += least
         return counts, dict(classes)
-
-    def _keeps_the_terrain(self, turn: Turn) -> bool:
-        """Return whether a map of the square looks the same to the rules."""
-
-        def kind(cell: Cell) -> str:
-            letter = self.ground[cell]
-            name = "abcdefghijk"[cell[0]] + str(cell[1] + 1)
-            camp = "inert" if name in self.variant.rules.camps.inert else "camp"
-            return camp if letter in "ABCD" else letter.replace("+", ".")
-
-        same_kinds = all(kind(cell) == kind(turn(cell)) for cell in self.ground)
-        camps = [{cell for cell in self.ground if self.ground[cell] == letter} for letter in "ABCD"]
-        standing = [{*self.king_cells}, {*self.camp_cells}]
-        return (
-            same_kinds
-            and all({turn(cell) for cell in camp} in camps for camp in camps)
-            and all({turn(cell) for cell in cells} == cells for cells in standing)
-        )
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Turn = Callable[[Cell], Cell]
-
-
-def _square(size: int) -> list[Turn]:
-    last = size - 1
-    return [
-        lambda c: (c[0], c[1]),
-        lambda c: (last - c[0], c[1]),
-        lambda c: (c[0], last - c[1]),
-        lambda c: (last - c[0], last - c[1]),
-        lambda c: (c[1], c[0]),
-        lambda c: (last - c[1], c[0]),
-        lambda c: (c[1], last - c[0]),
-        lambda c: (last - c[1], last - c[0]),
-    ]
 
 
 def _read(rows: tuple[str, ...]) -> dict[Cell, str]:

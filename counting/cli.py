@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from counting.complexity import BoundsReport, SpaceCounts, bounds, bounds_csv, placements_by_men
+from counting.complexity import BoundsReport, SpaceCounts, bounds, bounds_csv, corrected_counts, placements_by_men
 from counting.exclusions.record import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
@@ -88,12 +88,11 @@ def bounds_command(
 
 def _by_board() -> Reply:
     """Return the bound of every rule set that ships, as a sequence in the order of their names."""
-    reports = [bounds(variant) for variant in shipped_variants()]
-    found = _Boards(boards=[_Board(variant=one.variant, distinct=one.corrected.distinct) for one in reports])
-    names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(reports, 1))
+    boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
+    names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
     comments = ["Distinct placements of the corrected bound, by rule set (tablut bounds --bfile).", f"n: {names}"]
-    text = bfile([one.corrected.distinct for one in reports], 1, comments)
-    return Reply(found, lambda console: console.out(text, end=""))
+    text = bfile([one.distinct for one in boards], 1, comments)
+    return Reply(_Boards(boards=boards), lambda console: console.out(text, end=""))
 
 
 def _by_men(report: BoundsReport) -> str:

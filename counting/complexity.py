@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counting.exclusions.record import ExclusionRecord
-    from tablut.variants import VariantLike
+    from tablut.variants import Variant, VariantLike
 
 
 class Term(Result):
@@ -243,6 +243,12 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
         material=_material(found),
         comparison=compare(PUBLISHED["eq14"], corrected.total) if paper.is_the_papers else [],
     )
+
+
+def corrected_counts(variant: Variant) -> SpaceCounts:
+    """Return the sizes of the corrected bound alone."""
+    sizes = {id_: space.value() for id_, space in spaces(variant).items()}
+    return _sum(sizes, sizes["king_captured"])
 
 
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
-from counting.paper import Subspace, SubspaceSum
+from counting.paper import Subspace, Sum
 from counting.spaces import FINAL
 from tablut.notation import square_name
 from tablut.results import Result, scientific
@@ -178,8 +178,9 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
 
 def _subspace_of_12(paper: PaperEquations) -> Subspace:
     body = paper["eq12"].body
-    assert isinstance(body, SubspaceSum)
+    assert isinstance(body, Sum)
     (part,) = body.parts
+    assert isinstance(part, Subspace)
     return part
 
 

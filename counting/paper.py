@@ -78,7 +78,7 @@ class Subspace:
         total = sympy.Sum(term, *limits)
         return total if self.multiplicity == 1 else sympy.Mul(self.multiplicity, total, evaluate=False)
 
-    def symbolic_value(self) -> int:
+    def check(self) -> int:
         """Return the exact value of `symbolic`, from its own summand and limits."""
         import sympy
 
@@ -146,45 +146,24 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class SubspaceSum:
-    """A sum of subspaces, the shape of equations (3) to (5) and (7) to (12)."""
+class Sum:
+    """A sum of subspaces or of other equations, the shape of equations (3) to (14)."""
 
-    parts: tuple[Subspace, ...]
+    parts: tuple[Subspace | Equation, ...]
 
     def value(self) -> int:
-        """Return the sum, by generating functions."""
+        """Return the sum."""
         return sum(part.value() for part in self.parts)
 
     def check(self) -> int:
         """Return the sum by sympy."""
-        return sum(part.symbolic_value() for part in self.parts)
+        return sum(part.check() for part in self.parts)
 
     def symbolic(self) -> Any:
-        """Return the sum as an unevaluated sympy expression."""
+        """Return the sum as an unevaluated sympy expression, other equations by their symbols."""
         import sympy
 
         return sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A sum of other equations, the shape of (6), (13) and (14)."""
-
-    parts: tuple[Equation, ...]
-
-    def value(self) -> int:
-        """Return the sum."""
-        return sum(part.body.value() for part in self.parts)
-
-    def check(self) -> int:
-        """Return the sum of what the parts' own checks give."""
-        return sum(part.body.check() for part in self.parts)
-
-    def symbolic(self) -> Any:
-        """Return the sum of the parts' symbols."""
-        import sympy
-
-        return sympy.Add(*(sympy.Symbol(part.symbol) for part in self.parts), evaluate=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +173,7 @@ class Equation:
     id: str
     symbol: str
     description: str
-    body: Product | SubspaceSum | Total
+    body: Product | Sum
     published: Published | None = None
 
     @property
@@ -202,9 +181,23 @@ class Equation:
         """The number in the paper."""
         return int(self.id.removeprefix("eq"))
 
+    def value(self) -> int:
+        """Return the exact value."""
+        return self.body.value()
+
+    def check(self) -> int:
+        """Return the value by sympy."""
+        return self.body.check()
+
+    def symbolic(self) -> Any:
+        """Return the symbol that stands for it in other equations."""
+        import sympy
+
+        return sympy.Symbol(self.symbol)
+
     def verified_value(self) -> int:
-        """Return the exact value after all evaluations have agreed."""
-        value, check = self.body.value(), self.body.check()
+        """Return the exact value after both evaluations have agreed."""
+        value, check = self.value(), self.check()
         if value != check:
             raise ArithmeticError(f"{self.id}: the generating function gives {value}, sympy {check}")
         return value
@@ -266,7 +259,7 @@ class PaperEquations:
     @cached_property
     def equations(self) -> dict[str, Equation]:
         """All equations by id, in the order of the paper."""
-        listed: list[tuple[str, str, str, Product | SubspaceSum | tuple[str, ...]]] = [
+        listed: list[tuple[str, str, str, Product | Sum | tuple[str, ...]]] = [
             ("eq1", r"UB_{naive}", "naive, cell by cell", self._naive()),
             ("eq3", r"UB_{no\_end}", "undecided, camps ignored", self._camps_ignored()),
             ("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", self._undecided(castle=True)),
@@ -283,7 +276,7 @@ class PaperEquations:
         ]
         found: dict[str, Equation] = {}
         for id_, symbol, description, body in listed:
-            whole = Total(tuple(found[part] for part in body)) if isinstance(body, tuple) else body
+            whole = Sum(tuple(found[part] for part in body)) if isinstance(body, tuple) else body
             published = Published(PUBLISHED[id_]) if self.is_the_papers else None
             found[id_] = Equation(id_, symbol, description, whole, published)
         return found
@@ -293,26 +286,26 @@ class PaperEquations:
         soldiers_only = len(regions.free_cells - regions.king_cells)
         return Product(((2, self.castle_kings), (2, self.camp), (3, soldiers_only), (4, self.other_kings)))
 
-    def _camps_ignored(self) -> SubspaceSum:
+    def _camps_ignored(self) -> Sum:
         everywhere = self.camp + self.free
         return self._king_on_and_off_castle(0, everywhere, self._attackers)
 
-    def _no_attackers(self) -> SubspaceSum:
+    def _no_attackers(self) -> Sum:
         return self._king_on_and_off_castle(0, self.free, range(1))
 
-    def _king_on_and_off_castle(self, camp: int, free: int, attackers: range) -> SubspaceSum:
-        return SubspaceSum(
+    def _king_on_and_off_castle(self, camp: int, free: int, attackers: range) -> Sum:
+        return Sum(
             (
                 Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
                 Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
             )
         )
 
-    def _undecided(self, *, castle: bool) -> SubspaceSum:
+    def _undecided(self, *, castle: bool) -> Sum:
         both = self._king_on_and_off_castle(self.camp, self.free, self._attackers)
-        return SubspaceSum(both.parts[:1] if castle else both.parts[1:])
+        return Sum(both.parts[:1] if castle else both.parts[1:])
 
-    def _escaped(self) -> SubspaceSum:
+    def _escaped(self) -> Sum:
         """Escaped kings, at least one way by which it came being empty (inclusion and exclusion over the ways)."""
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
@@ -321,7 +314,7 @@ class PaperEquations:
             for chosen in range(1, 2 ** len(ways)):
                 union = frozenset().union(*(way for i, way in enumerate(ways) if chosen >> i & 1))
                 shapes[free - len(union)] += -1 if chosen.bit_count() % 2 == 0 else 1
-        return SubspaceSum(
+        return Sum(
             tuple(
                 Subspace("king on an escape cell", count, self.camp, free, self._attackers, self._defenders)
                 for free, count in sorted(shapes.items(), reverse=True)
@@ -356,10 +349,10 @@ class PaperEquations:
                 classes[name].append((king, pattern))
         return classes
 
-    def _captured(self, name: str) -> SubspaceSum:
+    def _captured(self, name: str) -> Sum:
         return self.captured_sum(self.patterns[name])
 
-    def captured_sum(self, patterns: list[tuple[int, KingPattern]]) -> SubspaceSum:
+    def captured_sum(self, patterns: list[tuple[int, KingPattern]]) -> Sum:
         """Return the placements of captured kings, summed over patterns as the paper does."""
         regions = self.variant.regions
         shapes = Counter(
@@ -370,7 +363,7 @@ class PaperEquations:
             )
             for king, pattern in patterns
         )
-        return SubspaceSum(
+        return Sum(
             tuple(
                 Subspace(
                     f"king taken by {involved}",

@@ -138,6 +138,15 @@ class KingPlacement:
     watched: frozenset[int] = frozenset()
     admits: Callable[[Contents], bool] = lambda contents: True  # noqa: ARG005
 
+    def contents(
+        self, symmetry: Symmetry, camp_cells: frozenset[int]
+    ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
+        """Yield what the watched cells can contain so that a symmetry leaves it in place: by cycle, and by cell."""
+        cycles = symmetry.cycles(self.watched)
+        choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
+        for chosen in product(*choices):
+            yield chosen, {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -170,13 +179,8 @@ def fixed_material(space: Space, symmetry: Symmetry) -> Material:
         outside = placement.watched | {placement.king}
         camp = tuple(sorted(symmetry.cycle_type(regions.camp_cells - outside).items()))
         free = tuple(sorted(symmetry.cycle_type(regions.free_cells - outside).items()))
-        cycles = symmetry.cycles(placement.watched)
-        choices = [
-            (EMPTY, ATTACKER) if cycle[0] in regions.camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles
-        ]
         counts = tally.setdefault((camp, free), Counter())
-        for chosen in product(*choices):
-            contents = {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
+        for _, contents in placement.contents(symmetry, regions.camp_cells):
             if placement.admits(contents):
                 held = Counter(contents.values())
                 counts[held[ATTACKER], held[DEFENDER]] += 1

@@ -58,12 +58,12 @@ _MOST_CUT: Final = 0.05
 
 
 class KnownGame(NamedTuple):
-    """A game of the literature: mean branching factor and length, logarithm of the tree, and where it is from."""
+    """A game: its name, mean branching factor and length, the logarithm of its tree, and where that is from."""
 
     name: str
     branching: str
     plies: str
-    log10_tree: int
+    log10_tree: float
     source: str
 
 
@@ -162,31 +162,19 @@ def _verdict(row: dict[str, Any]) -> str:
     return f"{side}, by {abs(elo):.0f} Elo" if elo is not None else f"{side}, in every game"
 
 
-def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _places(rows: list[dict[str, Any]]) -> list[KnownGame]:
     """Return our games and those of the literature in the order of their trees."""
     ours = [
-        {
-            "name": row["variant"],
-            "ours": True,
-            "branching": f"{row['branching']['mean']:.1f}",
-            "plies": f"{row['plies']['mean']:.1f}",
-            "log10": row["log10_power"],
-            "source": row["provenance"]["command"],
-        }
+        KnownGame(
+            row["variant"],
+            f"{row['branching']['mean']:.1f}",
+            f"{row['plies']['mean']:.1f}",
+            row["log10_power"],
+            row["provenance"]["command"],
+        )
         for row in rows
     ]
-    others = [
-        {
-            "name": game.name,
-            "ours": False,
-            "branching": game.branching,
-            "plies": game.plies,
-            "log10": game.log10_tree,
-            "source": game.source,
-        }
-        for game in KNOWN
-    ]
-    return sorted([*ours, *others], key=lambda row: float(row["log10"]))
+    return sorted([*ours, *KNOWN], key=lambda game: game.log10_tree)
 
 
 def _point(row: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ lines of play). A damaged file is named, never rendered.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
@@ -47,28 +48,32 @@ class Provenance(Result):
 
     version: str
     commit: str | None
-    command: Annotated[str, Field(pattern=r"^(tablut|python -m) [^`|\n]*$")]
+    command: str
     parameters: dict[str, Any]
     seed: int | None
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     compile_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    peak_rss_bytes: Annotated[int, Field(ge=0)]
+    peak_rss_bytes: Annotated[int | None, Field(ge=0)]
 
 
 @cache
-def _with_provenance(model: type[Stored]) -> type[Stored]:
-    """Return the model of a result as it is stored: beside its own fields it has its provenance."""
+def with_provenance(model: type[Stored]) -> type[Stored]:
+    """Return the model of an answer: beside the fields of the result it has its provenance."""
     if "provenance" in model.model_fields:
         return model
-    return create_model(f"Stored{model.__name__}", __base__=model, provenance=(Provenance, ...))
+    name = f"{model.__name__.removesuffix('Result')}Answer"
+    return create_model(name, __base__=model, __doc__=model.__doc__, provenance=(Provenance, ...))
 
 
 def read_stored(
-    folder: str | Path, name: str, model: type[Stored], check: Callable[[Stored, str], None]
+    folder: str | Path, name: str, model: type[Stored], check: Callable[[Stored, str], None], *, signed: bool = True
 ) -> dict[str, Any]:
-    """Return a stored result as plain data, every field of it checked; of a folder of `DATA`, or of any other path."""
+    """Return a stored result as plain data, every field of it checked; of a folder of `DATA`, or of any other path.
+
+    A result that is ``signed`` has its provenance beside the fields of the model.
+    """
     path = DATA / folder / f"{name}.json"
-    model = _with_provenance(model)
+    model = with_provenance(model) if signed else model
     where = f"report data {str(path)!r}"
     hint = "; restore the file, or make it again with the command that its provenance names"
     try:
@@ -76,6 +81,8 @@ def read_stored(
         stored = model.model_validate_json(content)
         plain: dict[str, Any] = stored.model_dump(mode="json", by_alias=True)
         check_numbers(plain)
+        if signed and not re.fullmatch(r"(tablut|python -m) [^`|\n]*", plain["provenance"]["command"]):
+            raise ValueError("provenance.command: is none of ours")
         check(stored, name)
     except ValidationError as error:
         first = error.errors()[0]

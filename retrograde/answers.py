@@ -5,9 +5,9 @@ Each result is made by a function beside it. A `retrograde.puzzles.game.PuzzleTr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
 from retrograde.tablebase.store import SIDES, tier_name
 from tablut.board import Board
@@ -15,7 +15,7 @@ from tablut.errors import InputError
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
 from tablut.position import Position
-from tablut.results import Result
+from tablut.results import Result, SparseResult
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
@@ -246,7 +246,7 @@ def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
     )
 
 
-class WalkMove(Result):
+class WalkMove(SparseResult):
     """A move with its value for the side that makes it."""
 
     move: str
@@ -254,11 +254,6 @@ class WalkMove(Result):
     wdl: str
     dtm: int | None = None
     to: int | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is empty."""
-        return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
 
 
 class WalkNode(Result):

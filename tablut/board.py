@@ -1,13 +1,12 @@
-"""`BaseBoard`: a position of a variant, without rules and without history.
+"""`Board`: a position of a variant with its history, in the shape that users of python-chess know.
 
-It is shown, parsed, compared and judged by its placement; no compiled kernel is loaded.
-`tablut.board.Board` adds moves, the history and the end of the game.
+It is shown, parsed, compared and judged by its placement; the compiled engine is loaded when moves are asked for.
 """
 
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tablut.errors import IllegalMoveError, InputError
 from tablut.formats.reading import as_move, as_position, read_move
@@ -27,80 +26,10 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
-    from tablut.variants import Rules, Variant, VariantLike
+    from tablut.variants import VariantLike
 
 
-class BaseBoard:
-    """A position of a variant, by its placement alone."""
-
-    def __init__(self, variant: VariantLike = "ashton", position: PositionLike | None = None) -> None:
-        self.variant = as_variant(variant)
-        if position is None:
-            side: Literal["w", "b"] = "w" if self.variant.rules.first == "white" else "b"
-            self._position = Position(diagram_cells(self.variant.start), side)
-        else:
-            self._position = as_position(position, self.variant)
-
-    @property
-    def size(self) -> int:
-        """Side of the board in cells."""
-        return self.variant.size
-
-    @property
-    def position(self) -> Position:
-        """The position as a value."""
-        return self._position
-
-    @property
-    def turn(self) -> Literal["white", "black"]:
-        """The side to move."""
-        return "white" if self._position.side == "w" else "black"
-
-    @property
-    def text(self) -> str:
-        """The position as one line, as `Board` takes it."""
-        return str(self._position)
-
-    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
-        """Return the piece on a square, or None."""
-        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
-        return None if piece == "." else piece  # type: ignore[return-value]
-
-    def king(self) -> int | None:
-        """Return the king's square, or None if there is not exactly one."""
-        cells = self._position.cells
-        return cells.index("K") if cells.count("K") == 1 else None
-
-    def status(self) -> Status:
-        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
-        return position_status(self.variant, self._position)
-
-    def transform(self, symmetry: Symmetry) -> Self:
-        """Return a board without history whose position is the image under a symmetry of the variant."""
-        if symmetry not in self.variant.symmetries:
-            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
-        return type(self)(self.variant, self._position.transformed(symmetry))
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether variant, placement and side to move are equal; the history plays no part."""
-        if not isinstance(other, BaseBoard):
-            return NotImplemented
-        mine, theirs = self._position, other._position
-        return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
-
-    def __hash__(self) -> int:
-        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
-        return hash((self.variant, self._position.cells, self._position.side))
-
-    def __str__(self) -> str:
-        return self._position.grid()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.variant.name!r}, {str(self._position)!r})"
-
-
-# ------------------------------------------------------------------------------------------
-# `LegalMoves`: what `Board.legal_moves` returns, a view that reads like a set and keeps the engine's order
+# -- `LegalMoves`: what `Board.legal_moves` returns, a view that reads like a set and keeps the engine's order
 
 
 @cache
@@ -151,39 +80,6 @@ class LegalMoves:
         return f"<LegalMoves: {', '.join(map(str, self))}>"
 
 
-# ------------------------------------------------------------------------------------------
-# How a game ends where the last ply does not tell: positions that were set up, and what the history decides
-
-
-# What a ply decides is judged by the engine. `Board` asks here for the rest.
-
-
-def standing_outcome(
-    variant: Variant, cells: str, king: int | None, mobile: Callable[[Literal["white", "black"]], bool]
-) -> Outcome | None:
-    """Return how a position that was set up is decided by the way it stands, or None."""
-    either = variant.rules.no_moves == "either_after_ply"
-    if either and king is not None and not mobile("white"):
-        return Outcome("no_moves", "black")
-    if king in variant.regions.escapes:
-        return Outcome("king_escaped", "white")
-    if "b" not in cells:
-        return Outcome("no_attackers", "white")
-    if either and not mobile("black"):
-        return Outcome("no_moves", "white")
-    return None
-
-
-def history_outcome(rules: Rules, turn: Literal["white", "black"], *, repeated: bool, ply: int) -> Outcome | None:
-    """Return how the game before an undecided position decides it, or None."""
-    if rules.repetition != "none" and repeated:
-        # The position recurred by the move of the side that is not to move.
-        return Outcome("repetition", turn if rules.repetition == "mover_loses" else None)
-    if rules.move_limit is not None and ply >= rules.move_limit:
-        return Outcome("move_limit", None)
-    return None
-
-
 # -- `Board`: a position with its history, in the shape that users of python-chess know ----
 
 
@@ -208,7 +104,7 @@ class _Ply(NamedTuple):
     outcome: Outcome | None
 
 
-class Board(BaseBoard):
+class Board:
     """A position of a variant, on which moves are made and taken back.
 
     Parameters
@@ -244,13 +140,90 @@ class Board(BaseBoard):
     """
 
     def __init__(self, variant: VariantLike = "ashton", position: PositionLike | None = None) -> None:
-        super().__init__(variant, position)
+        self.variant = as_variant(variant)
+        if position is None:
+            self._position = Position(
+                diagram_cells(self.variant.start), "w" if self.variant.rules.first == "white" else "b"
+            )
+        else:
+            self._position = as_position(position, self.variant)
         self._plies: list[_Ply] = []
         # How often each placement with its side to move occurred before the present one.
         self._earlier: dict[tuple[str, str], int] = {}
         self._array: NDArray[np.uint32] | None = None
         self._codes: list[int] | None = None
         self._reached: Outcome | None = None
+
+    # -- the placement -----------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Side of the board in cells."""
+        return self.variant.size
+
+    @property
+    def position(self) -> Position:
+        """The position as a value."""
+        return self._position
+
+    @property
+    def turn(self) -> Literal["white", "black"]:
+        """The side to move."""
+        return "white" if self._position.side == "w" else "black"
+
+    @property
+    def text(self) -> str:
+        """The position as one line, as `Board` takes it."""
+        return str(self._position)
+
+    def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
+        """Return the piece on a square, or None.
+
+        Parameters
+        ----------
+        square : int or str
+            Its index or its name.
+
+        Returns
+        -------
+        {'b', 'w', 'K'} or None
+            An attacker, a defender, the king.
+        """
+        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
+        return None if piece == "." else piece  # type: ignore[return-value]
+
+    def king(self) -> int | None:
+        """Return the king's square, or None if there is not exactly one."""
+        cells = self._position.cells
+        return cells.index("K") if cells.count("K") == 1 else None
+
+    def status(self) -> Status:
+        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
+        return position_status(self.variant, self._position)
+
+    def transform(self, symmetry: Symmetry) -> Board:
+        """Return a board without history whose position is the image under a symmetry of the variant.
+
+        Parameters
+        ----------
+        symmetry : Symmetry
+            One that keeps the rules.
+
+        Returns
+        -------
+        Board
+            The image.
+
+        Raises
+        ------
+        InputError
+            If the rules are not symmetric so.
+        """
+        if symmetry not in self.variant.symmetries:
+            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
+        return Board(self.variant, self._position.transformed(symmetry))
+
+    # -- the game ----------------------------------------------------------------------
 
     @property
     def ply(self) -> int:
@@ -469,13 +442,24 @@ class Board(BaseBoard):
         """Return how the position, or the ply that led to it, decided the game; the history plays no part."""
         if self._reached is not None or self._plies:
             return self._reached
-        found = standing_outcome(self.variant, self._position.cells, self.king(), self._mobile)
+        found = self._standing()
         if found is not None and (status := check_playable(self.variant, self._position)):
             end = found.termination.replace("_", " ")
             raise InputError(
                 f"position '{self._position}': stands decided ({end}), and is impossible: {reasons(status)}"
             )
         return found
+
+    def _standing(self) -> Outcome | None:
+        """Return how a position that was set up is decided by the way it stands, or None; the engine judges plies."""
+        either, king = self.variant.rules.no_moves == "either_after_ply", self.king()
+        if either and king is not None and not self._mobile("white"):
+            return Outcome("no_moves", "black")
+        if king in self.variant.regions.escapes:
+            return Outcome("king_escaped", "white")
+        if "b" not in self._position.cells:
+            return Outcome("no_attackers", "white")
+        return Outcome("no_moves", "white") if either and not self._mobile("black") else None
 
     def _mobile(self, side: Literal["white", "black"]) -> bool:
         return self._engine.count_moves(self._playable(), int(side == "black")) > 0
@@ -509,7 +493,11 @@ class Board(BaseBoard):
         # The moves are asked for next; a list of them that was made to see whether there is one is kept.
         if not self._generated():
             return Outcome("no_moves", other)
-        return history_outcome(self.variant.rules, self.turn, repeated=self.is_repetition(), ply=self.ply)
+        rules = self.variant.rules
+        if rules.repetition != "none" and self.is_repetition():
+            # The position recurred by the move of the side that is not to move.
+            return Outcome("repetition", self.turn if rules.repetition == "mover_loses" else None)
+        return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
 
     def is_game_over(self) -> bool:
         """Return whether the game has ended; see `outcome`."""
@@ -558,6 +546,23 @@ class Board(BaseBoard):
         board._array = None if self._array is None else self._array.copy()
         board._codes = self._codes  # never changed, only replaced
         return board
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether variant, placement and side to move are equal; the history plays no part."""
+        if not isinstance(other, Board):
+            return NotImplemented
+        mine, theirs = self._position, other._position
+        return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
+
+    def __hash__(self) -> int:
+        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
+        return hash((self.variant, self._position.cells, self._position.side))
+
+    def __str__(self) -> str:
+        return self._position.grid()
+
+    def __repr__(self) -> str:
+        return f"Board({self.variant.name!r}, {str(self._position)!r})"
 
     def _repr_svg_(self) -> str:
         from tablut import svg

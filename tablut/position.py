@@ -27,7 +27,9 @@ Side = Literal["w", "b"]
 _LETTERS = "bwK"
 _TEXT = 240
 """Characters of a position that an error message shows: all those of a board of side 11."""
-_ROW = re.compile(r"([0-9]+)|([bwK])|(.)", re.DOTALL)
+_ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
+_PIECES = {"b": "b", "w": "w", "K": "K"}
+_FOREIGN = dict.fromkeys("tT", "OpenTafl's ")
 _SQUARE = "[a-k][0-9]{1,2}"
 # After the first capture each part begins with a letter that says which it is: no text can be read in two ways.
 _MOVE = re.compile(
@@ -325,7 +327,11 @@ class Position:
         rows = placement.split("/")
         if len(rows) != size:
             raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
-        return cls(diagram_cells([_expand(row, size, shown) for row in rows]), "w" if side == "w" else "b", fields)
+        return cls(
+            diagram_cells([expand_row(row, size, shown, _PIECES, _FOREIGN) for row in rows]),
+            "w" if side == "w" else "b",
+            fields,
+        )
 
     @classmethod
     def _from_grid(cls, lines: list[str], size: int) -> Position:
@@ -341,16 +347,18 @@ class Position:
         return cls(diagram_cells(rows), "w" if side == "w" else "b")
 
 
-def _expand(row: str, size: int, shown: str) -> str:
+def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
+    """Return the cells of a row in which runs of empty cells are numbers; errors name what is foreign."""
     cells = ""
-    for number, piece, other in _ROW.findall(row):
-        if other:
-            hint = "; an OpenTafl string has a slash at either end" if other in "tT" else ""
-            raise InputError(f"{shown}: unknown letter {other!r} in row {excerpt(row)}; pieces are b, w and K{hint}")
-        if number.startswith("0"):
-            raise InputError(f"{shown}: a run of {number[:8]} empty cells in row {excerpt(row)}")
-        # A run longer than the board is wrong whatever its length, so it is not written out.
-        cells += piece or "." * min(int(number[:4]), size + 1)
+    for item in _ITEM.findall(row):
+        if item in pieces:
+            cells += pieces[item]
+        elif item[0] in "123456789":
+            # A run longer than the board is wrong whatever its length, so it is not written out.
+            cells += "." * min(int(item[:4]), size + 1)
+        else:
+            what = f"{foreign.get(item, '')}{item[:20]!r}"
+            raise InputError(f"{shown}: row {excerpt(row)} has {what}; expected numbers and {' '.join(pieces)}")
     if len(cells) != size:
         raise InputError(f"{shown}: row {excerpt(row)} has {len(cells)} cells; the board has {size}")
     return cells

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from decimal import ROUND_HALF_UP, Context
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic import BaseModel, ConfigDict, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +20,14 @@ class Result(BaseModel):
     """Base class of every result: frozen, and strict about its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SparseResult(Result):
+    """A result that leaves out what is empty: there are thousands of it, and most have little to say."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
 
 
 def csv_of(kind: type[Result], rows: Iterable[Result]) -> str:

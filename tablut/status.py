@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import IntFlag, auto
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
@@ -103,30 +105,22 @@ def position_status(variant: VariantLike, position: PositionLike) -> Status:
     in_camps = Counter(
         (camp.letter, cells[cell]) for camp in regions.camps for cell in camp.cells if cells[cell] != "."
     )
-    status = Status.VALID
-
-    def _note(flag: Status, holds: bool) -> None:
-        nonlocal status
-        if holds:
-            status |= flag
-
-    _note(Status.NO_KING, not kings)
-    _note(Status.MANY_KINGS, len(kings) > 1)
-    _note(Status.TOO_MANY_ATTACKERS, attackers > variant.attackers)
-    _note(Status.TOO_MANY_DEFENDERS, defenders > variant.defenders)
-    _note(Status.SOLDIER_ON_CASTLE, cells[regions.castle] in "bw")
-    _note(Status.SOLDIER_ON_CORNER, any(cells[corner] in "bw" for corner in regions.royal_corners))
-    _note(Status.TOO_MANY_IN_CAMP, any(in_camps[camp.letter, "b"] > camp.garrison for camp in regions.camps))
-    _note(Status.KING_IN_CAMP, any(in_camps[camp.letter, "K"] for camp in regions.camps))
-    _note(Status.DEFENDER_IN_CAMP, any(in_camps[camp.letter, "w"] for camp in regions.camps))
-    escaped = False
-    for king in kings:
-        escaped = king in regions.escapes
-        ways = regions.approaches.get(king, ())
-        _note(Status.KING_OUT_OF_REACH, king not in regions.king_cells and not ways)
-        open_way = any(all(cells[cell] == "." for cell in way) for way in ways)
-        _note(Status.ESCAPE_BLOCKED, bool(ways) and not open_way)
-    white_moved_last = position.side == "b"
-    _note(Status.ESCAPED_ON_WHITE_TURN, escaped and not white_moved_last)
-    _note(Status.NO_ATTACKERS_ON_WHITE_TURN, attackers == 0 and not white_moved_last)
-    return status
+    ways = {king: regions.approaches.get(king, ()) for king in kings}
+    open_to = {king: any(all(cells[cell] == "." for cell in way) for way in found) for king, found in ways.items()}
+    white_to_move = position.side == "w"
+    holds = {
+        Status.NO_KING: not kings,
+        Status.MANY_KINGS: len(kings) > 1,
+        Status.TOO_MANY_ATTACKERS: attackers > variant.attackers,
+        Status.TOO_MANY_DEFENDERS: defenders > variant.defenders,
+        Status.SOLDIER_ON_CASTLE: cells[regions.castle] in "bw",
+        Status.SOLDIER_ON_CORNER: any(cells[corner] in "bw" for corner in regions.royal_corners),
+        Status.TOO_MANY_IN_CAMP: any(in_camps[camp.letter, "b"] > camp.garrison for camp in regions.camps),
+        Status.KING_IN_CAMP: any(in_camps[camp.letter, "K"] for camp in regions.camps),
+        Status.DEFENDER_IN_CAMP: any(in_camps[camp.letter, "w"] for camp in regions.camps),
+        Status.KING_OUT_OF_REACH: any(king not in regions.king_cells and not ways[king] for king in kings),
+        Status.ESCAPE_BLOCKED: any(ways[king] and not open_to[king] for king in kings),
+        Status.ESCAPED_ON_WHITE_TURN: white_to_move and any(king in regions.escapes for king in kings),
+        Status.NO_ATTACKERS_ON_WHITE_TURN: white_to_move and attackers == 0,
+    }
+    return reduce(or_, (flag for flag, found in holds.items() if found), Status.VALID)

@@ -142,27 +142,6 @@ def scatter(
 
 
 @kernel
-def check_rows(
-    rows: NDArray[np.uint64], leaf_bits: int, first: int, counts: NDArray[np.int64], sums: NDArray[np.uint64]
-) -> int:
-    """Return the first leaf whose rows are not what the index says, or -1."""
-    width = rows.shape[1]
-    index = 0
-    for leaf in range(len(counts)):
-        total = U64(0)
-        wrong = False
-        for _ in range(counts[leaf]):
-            row = advance(pointer(rows), index * width)
-            value = row_hash(row, width)
-            wrong |= I64(value >> U64(64 - leaf_bits)) != first + leaf
-            total += row_sum(value, row, width)
-            index += 1
-        if wrong or total != sums[leaf]:
-            return first + leaf
-    return -1
-
-
-@kernel
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:

@@ -23,13 +23,19 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_intrinsic: Any = intrinsic
+_UniTuple: Any = types.UniTuple
 
 LABELS: Final = 3
 _WIDEST: Final = 128
@@ -47,9 +53,9 @@ class CodeTables(NamedTuple):
         Bits of the king's cell in a packed position.
     binomial : ndarray of uint64, flat
         At ``k * (cells + 1) + n``.
-    prefix : ndarray of uint64, shape (kings, 2)
+    prefix : ndarray of uint64, shape (2 * kings,)
         By ``label * cells + king``, its first code; then the end.
-    offset : ndarray of uint64, shape (materials, 2)
+    offset : ndarray of uint64, shape (2 * materials,)
         By ``d * (attackers + 1) + a``, how many placements have less material; then T.
     """
 
@@ -78,8 +84,10 @@ class PositionCodes:
 
     def tables(self) -> CodeTables:
         """Return the tables for kernels; the codes must fit."""
-        most = max(self.attackers, self.defenders)
-        binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in range(most + 1)]
+        soldiers = range(max(self.attackers, self.defenders) + 1)
+        binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in soldiers]
+        # The end of all codes may be 2**128 itself; no code reaches it.
+        total, most = self.offsets[-1], (1 << _WIDEST) - 1
         return CodeTables(
             cells=self.cells,
             attackers=self.attackers,
@@ -87,14 +95,14 @@ class PositionCodes:
             code_bytes=self.bytes,
             king_bits=(self.cells - 1).bit_length(),
             binomial=np.array(binomial, dtype=np.uint64).ravel(),
-            prefix=_halves([number * self.offsets[-1] for number in range(LABELS * self.cells + 1)]),
-            offset=_halves(self.offsets),
+            prefix=halves([min(number * total, most) for number in range(LABELS * self.cells + 1)]),
+            offset=halves([min(offset, most) for offset in self.offsets]),
         )
 
 
-def _halves(values: list[int]) -> NDArray[np.uint64]:
-    # The end of all codes may be 2**128 itself; no code reaches it.
-    return np.array([[min(v, (1 << _WIDEST) - 1) & _WORD, min(v, (1 << _WIDEST) - 1) >> 64] for v in values], np.uint64)
+def halves(values: list[int]) -> NDArray[np.uint64]:
+    """Return numbers of 128 bits as words, the low one of each first."""
+    return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
 
 
 @lru_cache(maxsize=64)
@@ -107,18 +115,25 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 # -- codes of whole arrays of packed positions --------------------------------------------
 
 
+@_intrinsic  # type: ignore[untyped-decorator]
+def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
+    """Return the 128 bits of a product, the low word first: one instruction on most processors."""
+    pair: Any = _UniTuple(types.uint64, 2)
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        halves = [builder.trunc(product, word), builder.trunc(builder.lshr(product, wide(64)), word)]
+        return context.make_tuple(builder, pair, halves)
+
+    return pair(types.uint64, types.uint64), codegen
+
+
 @inlined
-def product(one: np.uint64, other: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the 128 bits of a product, the low half first."""
-    mask = U64(0xFFFFFFFF)
-    half = U64(32)
-    low, high = one & mask, one >> half
-    other_low, other_high = other & mask, other >> half
-    bottom, top = low * other_low, high * other_high
-    cross = low * other_high
-    middle = high * other_low + (bottom >> half)
-    carry = (middle & mask) + (cross & mask)
-    return (carry << half) | (bottom & mask), top + (middle >> half) + (cross >> half) + (carry >> half)
+def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
+    """Return a difference."""
+    borrow = U64(1) if low < other_low else U64(0)
+    return low - other_low, high - other_high - borrow
 
 
 @inlined
@@ -154,10 +169,64 @@ def rank_board(
 
 
 @inlined
-def cell_bit(cell: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board with one cell."""
+def bit_of(cell: int) -> tuple[Any, Any]:
+    """Return the set of one cell."""
     bit = U64(1) << U64(cell & 63)
     return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
+
+
+@inlined
+def meet(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in both of two sets."""
+    return one[0] & other[0], one[1] & other[1]
+
+
+@inlined
+def join(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in one of two sets."""
+    return one[0] | other[0], one[1] | other[1]
+
+
+@inlined
+def without(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the cells that are in a set and not in another."""
+    return one[0] & ~other[0], one[1] & ~other[1]
+
+
+@inlined
+def is_empty(cells: Any) -> bool:
+    """Return whether a set has no cell."""
+    return bool((cells[0] | cells[1]) == U64(0))
+
+
+@inlined
+def set_at(sets: NDArray[np.uint64], number: int) -> tuple[Any, Any]:
+    """Return one of the sets of an array that has two words of each."""
+    return sets[2 * number], sets[2 * number + 1]
+
+
+@inlined
+def first_of(low: Any, high: Any) -> int:
+    """Return the first cell of a set."""
+    return trailing_zeros(low) if low != U64(0) else 64 + trailing_zeros(high)
+
+
+@inlined
+def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
+    """Return a set whose cells are numbered without some gaps, with all cells numbered."""
+    low, high = gaps
+    while (low | high) != U64(0):
+        gap = first_of(low, high)
+        if low != U64(0):
+            low &= low - U64(1)
+        else:
+            high &= high - U64(1)
+        mask = (U64(1) << U64(gap & 63)) - U64(1)
+        before = (mask if gap < 64 else ~U64(0)), (mask if gap >= 64 else U64(0))
+        moved = without(cells, before)
+        moved = moved[0] << U64(1), (moved[1] << U64(1)) | (moved[0] >> U64(63))
+        cells = join(meet(cells, before), moved)
+    return cells[0], cells[1]
 
 
 @kernel
@@ -172,11 +241,11 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
         king = field(row, 2 * cells, x.king_bits)
         last = row[width - 1]
         label = I64(last >> U64(63)) * (1 + I64((last >> U64(62)) & U64(1)))
-        at_king = cell_bit(king)
+        at_king = bit_of(king)
         white_rank, defenders = rank_board(x.binomial, stride, white, at_king)
-        taken = (white[0] | at_king[0], white[1] | at_king[1])
+        taken = join(white, at_king)
         black_rank, attackers = rank_board(x.binomial, stride, black, taken)
-        low, high = product(white_rank, x.binomial[attackers * stride + cells - 1 - defenders])
+        low, high = wide_product(white_rank, x.binomial[attackers * stride + cells - 1 - defenders])
         for number in range(3):
             if number == 0:
                 more, above = black_rank, U64(0)
@@ -225,9 +294,8 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
         part = U64((np.float64(high) * 2.0**64 + np.float64(low)) * scale)
         part = part if part != U64(0) else U64(1)
         result += part
-        less_low, less_high = product(part, divisor)
-        high -= less_high + (U64(1) if low < less_low else U64(0))
-        low -= less_low
+        less_low, less_high = wide_product(part, divisor)
+        low, high = subtract(low, high, less_low, less_high)
     return result, low
 
 
@@ -239,35 +307,17 @@ def unrank_board(
     taken: tuple[np.uint64, np.uint64],
     count: int,
     rank: np.uint64,
-    gaps: NDArray[np.int64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`.
-
-    ``gaps`` is room for the places before which a cell is taken.
-    """
-    low, high = taken
-    gap = I64(0)
-    while low != U64(0):
-        gaps[gap] = trailing_zeros(low) - gap
-        low &= low - U64(1)
-        gap += 1
-    while high != U64(0):
-        gaps[gap] = 64 + trailing_zeros(high) - gap
-        high &= high - U64(1)
-        gap += 1
-    place = cells - gap
-    # The last place of a combination is found first; the cell of a place has the gaps before it.
+    """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`."""
+    ranked = U64(0), U64(0)
+    place = cells - popcount(taken[0]) - popcount(taken[1])
     for number in range(count, 0, -1):
         place -= 1
         while place > 0 and binomial[number * stride + place] > rank:
             place -= 1
         rank -= binomial[number * stride + place]
-        while gap > 0 and gaps[gap - 1] > place:
-            gap -= 1
-        bit_low, bit_high = cell_bit(place + gap)
-        low |= bit_low
-        high |= bit_high
-    return low, high
+        ranked = join(ranked, bit_of(place))
+    return spread(ranked, taken)
 
 
 @inlined
@@ -293,8 +343,6 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
     kings, materials = 3 * cells, (x.attackers + 1) * (x.defenders + 1)
-    scratch = np.empty(cells, dtype=np.int64)
-    gaps = pointer(scratch)
     # A guess is at most one off; most positions of a game have nearly all their material.
     each = np.float64(x.prefix[3]) * 2.0**64 + np.float64(x.prefix[2])
     for index in range(len(rows)):
@@ -311,23 +359,18 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
             continue
         number = min(I64((np.float64(high) * 2.0**64 + np.float64(low)) / each), kings - 1)
         number = last_not_above(x.prefix, number, low, high)
-        borrow = U64(1) if low < x.prefix[2 * number] else U64(0)
-        low -= x.prefix[2 * number]
-        high -= x.prefix[2 * number + 1] + borrow
+        low, high = subtract(low, high, x.prefix[2 * number], x.prefix[2 * number + 1])
         material = last_not_above(x.offset, materials - 1, low, high)
-        borrow = U64(1) if low < x.offset[2 * material] else U64(0)
-        low -= x.offset[2 * material]
-        high -= x.offset[2 * material + 1] + borrow
+        low, high = subtract(low, high, x.offset[2 * material], x.offset[2 * material + 1])
         label, king = number // cells, number % cells
         defenders, attackers = material // (x.attackers + 1), material % (x.attackers + 1)
         white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + cells - 1 - defenders])
-        at_king = cell_bit(king)
-        white = unrank_board(x.binomial, stride, cells, at_king, defenders, white_rank, gaps)
-        taken = (white[0] | at_king[0], white[1] | at_king[1])
-        black = unrank_board(x.binomial, stride, cells, taken, attackers, black_rank, gaps)
+        at_king = bit_of(king)
+        white = unrank_board(x.binomial, stride, cells, at_king, defenders, white_rank)
+        taken = join(white, at_king)
+        black = unrank_board(x.binomial, stride, cells, taken, attackers, black_rank)
         add_board(row, width, 0, black[0], black[1])
         add_board(row, width, cells, white[0], white[1])
         add_board(row, width, 2 * cells, U64(king | (side << x.king_bits)), U64(0))
         if label != 0:
             row[width - 1] |= U64(label + 1) << U64(62)
-    keep(scratch)

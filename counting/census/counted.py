@@ -16,6 +16,7 @@ ply.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -74,10 +75,8 @@ class CountWish:
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
         """Return what the option ``--part`` asks for."""
-        number, _, parts = text.partition("/")
-        if not (number.isascii() and number.isdigit() and parts.isascii() and parts.isdigit()) or len(text) > 7:
-            raise InputError(f"--part {excerpt(text)}: expected a part such as 1/10")
-        which, of = int(number), int(parts)
+        found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
+        which, of = (0, 0) if found is None else map(int, found.groups())
         if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
             raise InputError(f"--part {excerpt(text)}: expected K/N where N divides {HUNDREDTHS} and K is from 1 to N")
         width = HUNDREDTHS // of
@@ -177,7 +176,7 @@ class _CountedPly(Making[tuple[int, int]]):
         if children * (0.8 if slack > 1 else 1.0) > search.limits.tally_children:
             raise self._too_many(int(children * slack), "about ")
         most = max(min(room, loads.sum() / wish.passes), largest)
-        cuts = _cut_passes(loads, most)
+        cuts = cut(loads.astype(np.int64), int(most))
         self.passes = [(first + begin, first + stop) for begin, stop in cuts]
         peak = max(float(loads[slice(*bins)].sum()) for bins in cuts)
         left = sum(any(one[0] < bins[1] and bins[0] < one[1] for one in pending) for bins in self.passes)
@@ -328,15 +327,3 @@ class _Sample:
         rows_in, self.loads, self.seconds = rows_in * scale, self.loads * scale, self.seconds * scale
         known = sum(record.classes for record in search.records[ply % 2 : ply : 2])
         self.bytes = (rows_in + known * (self.loads / max(1.0, self.loads.sum()))) * (8 * search.words)
-
-
-def _cut_passes(loads: NDArray[np.float64], most: float) -> list[tuple[int, int]]:
-    """Cut bins into ranges of a load of at most ``most``, but for a single bin that has more."""
-    passes = []
-    first, load = 0, 0.0
-    for number, more in enumerate(loads.tolist()):
-        if number > first and load + more > most * (1 + 1e-9):
-            passes.append((first, number))
-            first, load = number, 0.0
-        load += more
-    return [*passes, (first, len(loads))]

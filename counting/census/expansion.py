@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.buckets import FIXING, row_hash
+from counting.census.buckets import FIXING
 from tablut.engine.attacks import captures_at, neighbour, slides_along, slides_of
 from tablut.engine.canonical import table_entries
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
@@ -122,9 +122,6 @@ class Choice(NamedTuple):
 
     quiet: bool
     capturing: bool
-    leaf_bits: int
-    first: int
-    last: int
 
 
 # -- images of cells ---------------------------------------------------------------------
@@ -351,12 +348,7 @@ def _expand_piece(
             king = target if is_king else parent.home
             child = advance(children, total * t.words)
             _write_child(t, work, parent, pieces, king, outcome, child)
-            if choice.leaf_bits == 0:
-                total += 1
-            else:
-                # A child that is not wanted is overwritten by the next.
-                leaf = I64(row_hash(child, t.words) >> U64(64 - choice.leaf_bits))
-                total += 1 if choice.first <= leaf < choice.last else 0
+            total += 1
     return ChildTally(total, made, capturing, captured)
 
 
@@ -419,20 +411,7 @@ def expand_canonical(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of every child of the undecided positions."""
-    return _expand_rows(game, words, children, counters, Choice(True, True, I64(0), I64(0), I64(0)))
-
-
-@kernel
-def expand_leaves(
-    game: Expander,
-    words: NDArray[np.uint64],
-    children: NDArray[np.uint64],
-    counters: NDArray[np.int64],
-    leaves: tuple[int, int, int],
-) -> tuple[int, int]:
-    """Write the canonical form of the children that some leaves have; count all."""
-    choice = Choice(True, True, I64(leaves[0]), I64(leaves[1]), I64(leaves[2]))
-    return _expand_rows(game, words, children, counters, choice)
+    return _expand_rows(game, words, children, counters, Choice(True, True))
 
 
 @kernel
@@ -440,7 +419,7 @@ def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which no capture leads; count all."""
-    return _expand_rows(game, words, children, counters, Choice(True, False, I64(0), I64(0), I64(0)))
+    return _expand_rows(game, words, children, counters, Choice(True, False))
 
 
 @kernel
@@ -448,4 +427,4 @@ def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which a capture leads; count all."""
-    return _expand_rows(game, words, children, counters, Choice(False, True, I64(0), I64(0), I64(0)))
+    return _expand_rows(game, words, children, counters, Choice(False, True))

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from counting.census.buckets import BINS, LEAF_BITS, LEAVES, check_rows
+from counting.census.buckets import BINS, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
@@ -85,6 +85,9 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
 
 
 Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
+_Soldiers = Annotated[int, Field(ge=0, le=120)]
+Codes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
+"""What `position_codes` asks for, and the side to move."""
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
@@ -150,15 +153,7 @@ class RowHeader(Model):
     words: Annotated[int, Field(ge=1, le=4)]
     leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
     rows: Count
-    codes: (
-        tuple[
-            Annotated[int, Field(ge=1, le=121)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=120)],
-            Annotated[int, Field(ge=0, le=1)],
-        ]
-        | None
-    )
+    codes: Codes | None
     stats: PartStats | ExpansionStats | TallyStats
 
     @property
@@ -341,10 +336,19 @@ def read_rows(
         except EOFError as error:
             raise damaged(file.path, "it ends early") from error
     if check:
-        wrong = check_rows(rows, file.header.leaf_bits, first, file.counts[first:last], file.sums[first:last])
-        if wrong >= 0:
-            raise damaged(file.path, f"the rows of leaf {wrong} have another checksum")
+        _check_rows(file, rows, first, last)
     return rows
+
+
+def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
+    """Find that rows lie in the order of their leaves, and have the hash sums of these."""
+    leaves, due = np.empty(len(rows), dtype=np.uint16), np.arange(first, last, dtype=np.uint16)
+    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
+    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    there = np.repeat(due, file.counts[first:last])
+    wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
+    if len(wrong):
+        raise damaged(file.path, f"the rows of leaf {wrong[0]} have another checksum")
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -446,14 +446,13 @@ class _StoredPly(Making[list[tuple[int, int]]]):
                 pieces += [(source, first, last, number, shares) for number in range(shares if load else 0)]
         # Where every position is immobile, one task finds no children.
         pieces = pieces or [(self.parents[0], 0, LEAVES, 0, 1)]
-        kept = None if leaves == (0, LEAVES) else leaves
         return [
             ExpandTask(
                 search.variant,
                 self.owner(number, plan),
                 self.store.work_file(self.ply, "children", number),
                 *piece,
-                kept,
+                leaves,
             )
             for number, piece in enumerate(pieces)
         ]

@@ -40,7 +40,6 @@ from counting.census.expansion import (
     EXPANSION_COUNTERS,
     expand_canonical,
     expand_captures,
-    expand_leaves,
     expand_quiet,
 )
 from counting.census.rows import (
@@ -137,12 +136,17 @@ def undecided(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _ordered(
-    rows: NDArray[np.uint64], into: Buffer
+    rows: NDArray[np.uint64], into: Buffer, leaves: tuple[int, int] = (0, LEAVES)
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return rows in the order of leaves, with number and hash sum of each leaf."""
+    """Return the rows of some leaves in the order of leaves, with number and hash sum of each leaf."""
     counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
     leaf_of = _scratch.leaves.bytes(2 * len(rows)).view(np.uint16)
     leaf_sums(rows, LEAF_BITS, leaf_of, counts, sums)
+    if leaves != (0, LEAVES):
+        kept = (leaf_of >= leaves[0]) & (leaf_of < leaves[1])
+        rows, leaf_of = rows[kept], leaf_of[kept]
+        for array in (counts, sums):
+            array[: leaves[0]] = array[leaves[1] :] = 0
     ordered = into.rows(len(rows), rows.shape[1])
     scatter(rows, leaf_of, np.cumsum(counts) - counts, ordered)
     return ordered, counts, sums
@@ -214,14 +218,14 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(Task):
-    """Expand the undecided rows of some leaves of a part; keep the children in some leaves, if some are named."""
+    """Expand the undecided rows of some leaves of a part; keep the children in some leaves."""
 
     source: Source
     first: int
     last: int
     share: int
     shares: int
-    leaves: tuple[int, int] | None
+    leaves: tuple[int, int]
 
     def make(self, began: float) -> None:
         """Write the children in the order of their leaves."""
@@ -235,14 +239,11 @@ class ExpandTask(Task):
             total = int(count_children(tools.tables, movable, np.empty(len(movable), dtype=np.int64)))
         children = _scratch.children.rows(total + 4 * tools.tables.cells, tools.tables.words)
         counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-        if self.leaves is None:
-            handled, found = expand_canonical(tools.expander, rows, children, counters)
-        else:
-            handled, found = expand_leaves(tools.expander, rows, children, counters, (LEAF_BITS, *self.leaves))
-        if handled != len(rows) or (found != total if self.leaves is None else found > total):
+        handled, found = expand_canonical(tools.expander, rows, children, counters)
+        if handled != len(rows) or found != total:
             raise damaged(self.source.path, f"its rows have {found:,} children where its index says {total:,}")
-        ordered, counts, sums = _ordered(children[:found], _scratch.rows)
-        stats, index = {"children": found, "counters": counters.tolist()}, (counts, sums, np.zeros_like(counts))
+        ordered, counts, sums = _ordered(children[:found], _scratch.rows, self.leaves)
+        stats, index = {"children": len(ordered), "counters": counters.tolist()}, (counts, sums, np.zeros_like(counts))
         write_rows(self.target, ordered, index, self.owner, stats, cpu=thread_clock() - began)
 
 

@@ -230,54 +230,29 @@ class _Search:
             offer((near, far), contents)
         for blockers in product(*[(None, near, far) for near, far in lines]):  # shut in
             offer(tuple(blocker for blocker in blockers if blocker is not None), contents)
+
+        def offer_whole(wanted: _Pieces) -> None:
+            missing = frozenset(pair for pair in wanted.items() if pair[0] not in pieces)
+            if 0 < len(missing) <= room and all(
+                other in self.reach.cells[letter] and pieces.get(other, letter) == letter
+                for other, letter in wanted.items()
+            ):
+                found.add(missing)
+
         if piece == "b":  # a king that is surrounded
-            for near, _ in lines:
-                if pieces.get(near, "K") == "K":
-                    others = [_add(near, step) for step in _STEPS if _add(near, step) != cell]
-                    for count in range(4):
-                        for held in combinations(others, count):
-                            for more in self._with_king(pieces, near, held, room):
-                                found.add(more)
-        if any(self.castle in line for line in lines):  # what the castle is depends on the king, and on who besieges it
-            for more in self._about_the_castle(pieces, lines, room):
-                found.add(more)
+            for king in (near for near, _ in lines if near in pieces or "K" in contents):
+                others = [_add(king, step) for step in _STEPS if _add(king, step) != cell]
+                for count in range(4):
+                    for held in combinations(others, count):
+                        offer_whole({king: "K", **dict.fromkeys(held, "b")})
+        # What the castle is depends on the king, and on who besieges it.
+        for near in (near for near, far in lines if self.castle in (near, far)):
+            around = [_add(self.castle, step) for step in _STEPS]
+            kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in contents)]
+            for count in range(4):
+                for besiegers, king_there, victim in product(combinations(around, count), kings, (None, "b", "w")):
+                    offer_whole(dict.fromkeys(besiegers, "b") | king_there | ({} if victim is None else {near: victim}))
         return found
-
-    def _with_king(
-        self, pieces: _Pieces, king: Cell, held: tuple[Cell, ...], room: int
-    ) -> Iterator[frozenset[tuple[Cell, str]]]:
-        """Yield a king with attackers around it."""
-        wanted = [(king, "K"), *((cell, "b") for cell in held)]
-        if any(pieces.get(cell, letter) != letter or cell not in self.reach.cells[letter] for cell, letter in wanted):
-            return
-        if "K" in pieces.values() and king not in pieces:
-            return
-        missing = frozenset(pair for pair in wanted if pair[0] not in pieces)
-        if 0 < len(missing) <= room:
-            yield missing
-
-    def _about_the_castle(
-        self, pieces: _Pieces, lines: list[tuple[Cell, Cell]], room: int
-    ) -> Iterator[frozenset[tuple[Cell, str]]]:
-        """Yield victims beside the castle, together with a king elsewhere or with besiegers."""
-        victims = [near for near, far in lines if self.castle in (near, far)]
-        kings = [None] if "K" in pieces.values() else [None, *sorted(self.reach.cells["K"])]
-        around = [_add(self.castle, step) for step in _STEPS]
-        for near, king, count in product(victims, kings, range(4)):
-            for besiegers in combinations(around, count):
-                for victim in (None, "b", "w"):
-                    wanted: dict[Cell, str] = dict.fromkeys(besiegers, "b")
-                    if king is not None:
-                        wanted[king] = "K"
-                    if victim is not None:
-                        wanted[near] = victim
-                    missing = frozenset(pair for pair in wanted.items() if pair[0] not in pieces)
-                    legal = all(
-                        cell in self.reach.cells[letter] and pieces.get(cell, letter) == letter
-                        for cell, letter in wanted.items()
-                    )
-                    if legal and 0 < len(missing) <= room:
-                        yield missing
 
 
 def _add(cell: Cell, step: tuple[int, int], times: int = 1) -> Cell:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counting.spaces import ATTACKER, DEFENDER, EMPTY, Material, soldiers
@@ -377,11 +376,7 @@ def _terms(
     not matter are then forced to nothing.
     """
     cycles = symmetry.cycles(placement.watched)
-    choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
-    belongs: dict[tuple[int, ...], int] = {}
-    for chosen in product(*choices):
-        contents = {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
-        belongs[chosen] = int(placement.admits(contents))
+    belongs = {chosen: int(placement.admits(contents)) for chosen, contents in placement.contents(symmetry, camp_cells)}
     for place in range(len(cycles)):
         belongs = {
             chosen: count - (belongs[(*chosen[:place], EMPTY, *chosen[place + 1 :])] if chosen[place] != EMPTY else 0)

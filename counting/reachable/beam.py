@@ -58,28 +58,28 @@ CALM: Final = 2
 
 
 class HomeTables(NamedTuple):
-    """How far pieces are from where they started; C is the number of cells.
+    """How far pieces are from where they started, by side (0 white, 1 black); C is the number of cells.
 
     Attributes
     ----------
-    attackers, defenders : int
+    most : int
+        Room for so many homes of a side.
+    counts : ndarray of int64, shape (2,)
         Numbers of homes.
-    attacker_homes, defender_homes : ndarray of int32
+    homes : ndarray of int32, shape (2 * most,)
         The cells where soldiers started.
-    attacker_ways, defender_ways : ndarray of int32, shape (homes * C,)
-        At ``home * C + cell`` what a soldier costs that is to slide from the cell back to the home.
+    ways : ndarray of int32, shape (2 * most * C,)
+        At ``(side * most + home) * C + cell`` what a soldier costs that is to slide from the cell back to the home.
     king_costs : ndarray of int32, shape (C,)
         What the king costs.
     black_stuck : int
         1 if attackers that are all at home have nowhere to have come from.
     """
 
-    attackers: int
-    defenders: int
-    attacker_homes: NDArray[np.int32]
-    defender_homes: NDArray[np.int32]
-    attacker_ways: NDArray[np.int32]
-    defender_ways: NDArray[np.int32]
+    most: int
+    counts: NDArray[np.int64]
+    homes: NDArray[np.int32]
+    ways: NDArray[np.int32]
     king_costs: NDArray[np.int32]
     black_stuck: int
 
@@ -96,21 +96,25 @@ def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]
     return [steps if steps < 9 else min(other + 3, 9) for steps, other in zip(found, alone, strict=True)]
 
 
+def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list[bool]) -> list[int]:
+    """Return the cells from which a piece can have slid to a cell, with some cells taken."""
+    size, origins = variant.size, build_origins(variant).origins
+    rank, file = divmod(cell, size)
+    found = []
+    for line, place, cells in (
+        (rank, file, range(rank * size, rank * size + size)),
+        (size + file, rank, range(file, size * size, size)),
+    ):
+        occupied = sum(taken[other] << number for number, other in enumerate(cells))
+        began = int(origins[int(at[line]) + (place << size) + occupied])
+        found += [other for number, other in enumerate(cells) if began >> number & 1]
+    return found
+
+
 def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: list[bool]) -> list[int]:
     """Return by cell how many slides back it takes to come to a home, with some cells taken; 9 if there is no way."""
-    size, origins = variant.size, build_origins(variant).origins
-    before: list[list[int]] = []
-    for cell in range(size * size):
-        rank, file = divmod(cell, size)
-        row_taken = sum(taken[rank * size + place] << place for place in range(size))
-        column_taken = sum(taken[place * size + file] << place for place in range(size))
-        row = int(origins[int(at[rank]) + (file << size) + row_taken])
-        column = int(origins[int(at[size + file]) + (rank << size) + column_taken])
-        before.append(
-            [rank * size + place for place in range(size) if row >> place & 1]
-            + [place * size + file for place in range(size) if column >> place & 1]
-        )
-    found = [9] * (size * size)
+    before = [_origins_of(variant, at, cell, taken) for cell in range(variant.size**2)]
+    found = [9] * len(before)
     found[home] = 0
     for steps in range(1, 9):
         for cell, origin_cells in enumerate(before):
@@ -121,47 +125,29 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
     """Return whether attackers that are all at home have nowhere to have come from, wherever the others stand."""
-    size, origins = variant.size, build_origins(variant)
-    taken = [cell in attackers for cell in range(size * size)]
-    return not any(
-        origins.origins[
-            int(origins.attacker_origins[line])
-            + (place << size)
-            + sum(taken[cell] << at for at, cell in enumerate(cells))
-        ]
-        for line, cells in enumerate(_lines(size))
-        for place, home in enumerate(cells)
-        if home in attackers
-    )
-
-
-def _lines(size: int) -> list[list[int]]:
-    """Return the cells of every row, then of every column."""
-    rows = [[rank * size + file for file in range(size)] for rank in range(size)]
-    return rows + [list(column) for column in zip(*rows, strict=True)]
+    at, taken = build_origins(variant).attacker_origins, [cell in attackers for cell in range(variant.size**2)]
+    return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
 
 def build_homes(variant: Variant) -> HomeTables:
     """Return the tables of a variant."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
-    attackers = [cell for cell, letter in enumerate(cells) if letter == "b"]
-    defenders = [cell for cell, letter in enumerate(cells) if letter == "w"]
-
-    def _ways(at: NDArray[np.uint32], homes: list[int]) -> NDArray[np.int32]:
-        """Return what a soldier costs, by home and cell."""
-        costs = [[AWAY + STEP * steps for steps in _distances(variant, at, home)] for home in homes]
-        return np.array(costs, dtype=np.int32).ravel()
-
+    started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
+    most = max(map(len, started))
+    homes = np.zeros((2, most), dtype=np.int32)
+    ways = np.zeros((2, most, len(cells)), dtype=np.int32)
+    for side, at in enumerate((origins.defender_origins, origins.attacker_origins)):
+        for number, home in enumerate(started[side]):
+            homes[side, number] = home
+            ways[side, number] = AWAY + STEP * np.array(_distances(variant, at, home))
     king = np.array(_distances(variant, origins.king_origins, cells.index("K")), dtype=np.int32)
     return HomeTables(
-        attackers=len(attackers),
-        defenders=len(defenders),
-        attacker_homes=np.array(attackers, dtype=np.int32),
-        defender_homes=np.array(defenders, dtype=np.int32),
-        attacker_ways=_ways(origins.attacker_origins, attackers),
-        defender_ways=_ways(origins.defender_origins, defenders) if defenders else np.zeros(1, dtype=np.int32),
+        most=most,
+        counts=np.array([len(some) for some in started], dtype=np.int64),
+        homes=homes.ravel(),
+        ways=ways.ravel(),
         king_costs=np.where(king > 0, _KING_AWAY + _KING_STEP * king, 0).astype(np.int32),
-        black_stuck=int(_stuck(variant, attackers)),
+        black_stuck=int(_stuck(variant, started[1])),
     )
 
 
@@ -215,7 +201,7 @@ class Room(NamedTuple):
     bins : ndarray of int32, shape (_BINS + 1,)
         How many have a score.
     costs : ndarray of int32, shape (2 * C,)
-        What an attacker and a defender on each cell cost.
+        What a defender and an attacker on each cell cost.
     strays : ndarray of int32, shape (C,)
         The soldiers of the side that goes back that are away from home.
     """
@@ -265,32 +251,54 @@ def make_room(size: int, width: int, plies: int) -> Room:
     )
 
 
+class HomesOf(NamedTuple):
+    """What concerns a side. Kernels make it.
+
+    Attributes
+    ----------
+    own, victims : ndarray of int32, shape (C,)
+        What a soldier on each cell costs, of that side and of the other one.
+    homes : ndarray of int32
+        Where the side's soldiers started.
+    ways : ndarray of int32
+        See `HomeTables`.
+    places : int
+        How many homes there are.
+    """
+
+    own: NDArray[np.int32]
+    victims: NDArray[np.int32]
+    homes: NDArray[np.int32]
+    ways: NDArray[np.int32]
+    places: int
+
+
 @inlined
-def _soldier_costs(
-    t: Tables,
-    board: NDArray[np.uint32],
-    side: int,
-    homes: NDArray[np.int32],
-    count: int,
-    ways: NDArray[np.int32],
-    costs: NDArray[np.int32],
-) -> int:
+def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
+    """Return what concerns a side, 0 white or 1 black."""
+    h, cells, first = beam.homes, beam.rules.cells, side * beam.homes.most
+    own, victims = advance(room.costs, side * cells), advance(room.costs, (side ^ 1) * cells)
+    return HomesOf(own, victims, advance(h.homes, first), advance(h.ways, first * cells), I64(h.counts[side]))
+
+
+@inlined
+def _soldier_costs(t: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
     """Write what a soldier on each cell costs, by its way to the nearest home that is free; return how many are."""
-    cells, king = t.cells, king_of(t, board)
-    for cell in range(cells):
-        costs[cell] = np.int32(AWAY + STEP * 9)
+    king = king_of(t, board)
+    for cell in range(t.cells):
+        homes.own[cell] = np.int32(AWAY + STEP * 9)
     free = I64(0)
-    for number in range(count):
-        home = I64(homes[number])
+    for number in range(homes.places):
+        home = I64(homes.homes[number])
         rank, file = coordinates(t, home)
         if (own_pieces(line_of(board, rank), side) >> file) & 1 != 0 and not (side == 0 and home == king):
             continue
         free += 1
-        way = advance(ways, number * cells)
-        for cell in range(cells):
-            costs[cell] = min(costs[cell], way[cell])
-    for number in range(count):
-        costs[I64(homes[number])] = np.int32(0)
+        way = advance(homes.ways, number * t.cells)
+        for cell in range(t.cells):
+            homes.own[cell] = min(homes.own[cell], way[cell])
+    for number in range(homes.places):
+        homes.own[I64(homes.homes[number])] = np.int32(0)
     return free
 
 
@@ -319,37 +327,6 @@ class PricedPosition(NamedTuple):
     white_away: int
 
 
-class HomesOf(NamedTuple):
-    """What concerns the side that goes back. Kernels make it.
-
-    Attributes
-    ----------
-    own, victims : ndarray of int32, shape (C,)
-        What a soldier on each cell costs, of that side and of the other one.
-    homes : ndarray of int32
-        Where the side's soldiers started.
-    ways : ndarray of int32
-        See `HomeTables`.
-    places : int
-        How many homes there are.
-    """
-
-    own: NDArray[np.int32]
-    victims: NDArray[np.int32]
-    homes: NDArray[np.int32]
-    ways: NDArray[np.int32]
-    places: int
-
-
-@inlined
-def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
-    """Return what concerns a side, 0 white or 1 black."""
-    h, black, white = beam.homes, room.costs, advance(room.costs, beam.rules.cells)
-    if side == 1:
-        return HomesOf(black, white, h.attacker_homes, h.attacker_ways, I64(h.attackers))
-    return HomesOf(white, black, h.defender_homes, h.defender_ways, I64(h.defenders))
-
-
 @inlined
 def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
     """Write what soldiers of a position cost, by cell, and return what they cost together."""
@@ -357,10 +334,9 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
-    black_away = _soldier_costs(t, board, 1, h.attacker_homes, h.attackers, h.attacker_ways, room.costs)
-    white = advance(room.costs, t.cells)
-    white_away = _soldier_costs(t, board, 0, h.defender_homes, h.defenders, h.defender_ways, white)
-    base = MISSING * (h.attackers + h.defenders - count_of(t, board, 1) - count_of(t, board, 0))
+    black_away = _soldier_costs(t, board, 1, _homes_of(beam, room, 1))
+    white_away = _soldier_costs(t, board, 0, _homes_of(beam, room, 0))
+    base = MISSING * (I64(h.counts[0]) + I64(h.counts[1]) - count_of(t, board, 1) - count_of(t, board, 0))
     strays = I64(0)
     for cell in range(t.cells):
         rank, file = coordinates(t, cell)
@@ -371,7 +347,7 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
         elif (own_pieces(content, 0) >> file) & 1 and cell != king:
             colour = I64(0)
         if colour >= 0:
-            cost = I64(room.costs[cell]) if colour == 1 else I64(white[cell])
+            cost = I64(room.costs[colour * t.cells + cell])
             base += cost
             if colour == side and cost != 0:
                 room.strays[strays] = np.int32(cell)

@@ -126,19 +126,20 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
         first = next(lines)
     except StopIteration:
         raise InputError(f"certificate file {shown}: is empty") from None
-    record = _parsed(first, 1, shown)
-    if record.get("format") != FORMAT:
-        raise InputError(f"certificate file {shown}: does not begin with a header of {FORMAT}")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"certificate file {shown}: line 1: is no JSON") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"certificate file {shown}: line 1: does not begin with a header of {FORMAT}")
     if record.get("version") != VERSION:
         raise InputError(
             f"certificate file {shown}: has version {record.get('version')!r}; this program reads {VERSION}"
         )
-    header = _validated(Header, record, 1, shown)
-    certificates = (
-        (number, _validated(PositionCertificate, _parsed(line, number, shown), number, shown))
-        for number, line in enumerate(lines, 2)
+    header = _validated(Header, first, 1, shown)
+    return header, (
+        (number, _validated(PositionCertificate, line, number, shown)) for number, line in enumerate(lines, 2)
     )
-    return header, certificates
 
 
 def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
@@ -158,19 +159,9 @@ def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
         yield line
 
 
-def _parsed(line: bytes, number: int, shown: str) -> dict[str, object]:
+def _validated(model: type[Model], line: bytes, number: int, shown: str) -> Model:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"certificate file {shown}: line {number}: is no JSON") from error
-    if not isinstance(record, dict):
-        raise InputError(f"certificate file {shown}: line {number}: is no JSON object")
-    return record
-
-
-def _validated(model: type[Model], record: dict[str, object], number: int, shown: str) -> Model:
-    try:
-        return model.model_validate(record)
+        return model.model_validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

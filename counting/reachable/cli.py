@@ -196,17 +196,8 @@ def check_command(
             lambda name: load_variant(variant or name),
             lambda count: display.update(task, advance=count),
         )
-    result = _Checked(
-        variant=header.variant,
-        checked=checked.checked,
-        failures=len(checked.failures),
-        reachable=header.reachable,
-        unreachable=header.unreachable,
-        unknown=header.unknown,
-        interval95=header.interval95,
-        interval99=header.interval99,
-        failed=checked.failures,
-    )
+    claimed = header.model_dump(include=set(_Checked.model_fields))
+    result = _Checked(**claimed, checked=checked.checked, failures=len(checked.failures), failed=checked.failures)
     return Reply(result, lambda console: _show_checked(console, result), EXIT_NO if checked.failures else 0)
 
 

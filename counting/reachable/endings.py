@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
+from counting.reachable.checker import ENDED_AS
 from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, backward_tree, finder_for, pocket
 from counting.reachable.lemmas import lemmas_for
@@ -35,7 +36,7 @@ from tablut.engine.records import flat
 from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
 from tablut.indexing import ENDINGS, EndingIndex
 from tablut.position import Move
-from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_ATTACKERS
+from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,12 +46,7 @@ if TYPE_CHECKING:
     from tablut.indexing import Ending
     from tablut.variants import Variant
 
-OUTCOME_OF: Final[dict[Ending, int]] = {
-    "all_captured": NO_ATTACKERS,
-    "escaped": KING_ESCAPED,
-    "escaped_last": KING_ESCAPED,
-    "king_captured": KING_CAPTURED,
-}
+OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
 """The outcome of the ply that makes a final placement."""
 
 EXCLUSIONS: Final = ("no_last_ply", "predecessors")

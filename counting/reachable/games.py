@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
 from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
-from counting.reachable.checker import LEMMAS, reach_for
+from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
 from counting.reachable.lemmas import (
     LAST_MOVE,
     LOCKED,
     LemmaTables,
     PeelTables,
-    is_locked,
     lemmas_for,
     peeling_for,
     placement_lemma,
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
     from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
-
-MOST_TREE: Final = 300_000
-"""Positions of the largest tree that a certificate may claim."""
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
@@ -229,14 +226,8 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
     """Return whether a placement holds a set of the family; O(sets)."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
-        at = 4 * number
-        missing = (
-            (f.cells[at] & ~black[0])
-            | (f.cells[at + 1] & ~black[1])
-            | (f.cells[at + 2] & ~white[0])
-            | (f.cells[at + 3] & ~white[1])
-        )
-        if missing == 0 and (f.kings[number] < 0 or f.kings[number] == king):
+        missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
+        if is_empty(missing) and (f.kings[number] < 0 or f.kings[number] == king):
             return True
     return False
 
@@ -308,29 +299,18 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
     return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
 
 
-@kernel
-def _locked_boards(tables: Tables, origins: OriginTables, boards: NDArray[np.uint32], left: NDArray[np.uint32]) -> None:
-    """Write what is left of boards, shape (n, 2N + 4), when all that could have arrived last is taken away."""
-    t, r = flat(tables), flat(origins)
-    stride = board_items(t.size)
-    for index in range(len(boards)):
-        is_locked(t, r, advance(pointer(boards), index * stride), advance(pointer(left), index * stride))
-
-
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
 """What became of a range of samples, and a certificate of each."""
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
     """Settle the samples from ``first`` on, by lemma, game or backward tree."""
-    engine, lemmas = engine_for(variant), lemmas_for(variant)
+    engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
-    codes = lemmas.of_boards(boards)
-    passed, locked = np.flatnonzero(codes == 0), np.flatnonzero(codes == LOCKED)
-    left = np.empty_like(boards[locked])
-    _locked_boards(lemmas.tables, lemmas.origins, np.ascontiguousarray(boards[locked]), left)
-    sets = dict(zip(locked.tolist(), left, strict=True))
+    left = np.empty_like(boards)
+    codes = lemmas_for(variant).of_boards(boards, left)
+    passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
     certificates, trees = [], BackwardTrees(variant)
@@ -338,7 +318,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     for place, (number, code) in enumerate(zip(numbers, codes.tolist(), strict=True)):
         claim: dict[str, Any] = {}
         if code == LOCKED:
-            claim["locked"] = " ".join(_squares(variant, sets[place]))
+            claim["locked"] = " ".join(_squares(variant, left[place]))
         elif code:
             claim["lemma"] = LEMMAS[code - 1]
         elif games[place].status == "game":

@@ -13,14 +13,14 @@ one by one, exactly. A test holds both equal.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.drawing import bit_of, first_of
+from counting.census.codes import bit_of, first_of, is_empty, join, meet, set_at, without
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at
-from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
     board_items,
@@ -229,16 +229,22 @@ def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32],
 
 @kernel
 def _lemmas_of_boards(
-    tables: Tables, origins: OriginTables, more: LemmaTables, boards: NDArray[np.uint32], found: NDArray[np.uint8]
+    tables: Tables,
+    origins: OriginTables,
+    more: LemmaTables,
+    boards: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    found: NDArray[np.uint8],
 ) -> None:
-    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,)."""
+    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
+
+    ``left`` is as long as ``boards`` and receives what is left of each, or it is room for one.
+    """
     t, r, m = flat(tables), flat(origins), flat(more)
-    stride = board_items(t.size)
-    scratch = np.empty(stride, dtype=np.uint32)
+    stride, kept = board_items(t.size), len(left) - 1
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)
-        found[index] = np.uint8(lemma(t, r, m, board, pointer(scratch)))
-    keep(scratch)
+        found[index] = np.uint8(lemma(t, r, m, board, advance(pointer(left), min(index, kept) * stride)))
 
 
 class Lemmas:
@@ -251,10 +257,11 @@ class Lemmas:
         self.origins = build_origins(variant)
         self.more = _build_lemmas(variant)
 
-    def of_boards(self, boards: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """Return which lemma excludes each position; 0 for none."""
+    def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
+        """Return which lemma excludes each position, 0 for none; ``left`` receives the locked pieces of locked ones."""
         found = np.empty(len(boards), dtype=np.uint8)
-        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), found)
+        room = np.empty_like(boards[:1]) if left is None else left
+        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), room, found)
         return found
 
 
@@ -380,101 +387,60 @@ def _steps(
 
 
 @inlined
-def _up(low: Any, high: Any, count: int) -> Bits:
+def _up(cells: Bits, count: int) -> Bits:
     """Return a set moved on by some cells."""
-    return low << U64(count), (high << U64(count)) | (low >> U64(64 - count))
+    return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
 
 
 @inlined
-def _down(low: Any, high: Any, count: int) -> Bits:
+def _down(cells: Bits, count: int) -> Bits:
     """Return a set moved back by some cells."""
-    return (low >> U64(count)) | (high << U64(64 - count)), high >> U64(count)
+    return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
 
 
 @inlined
 def _captors(size: int, peel: PeelTables, victims: Bits, anvils: Bits) -> Bits:
     """Return the cells beside a victim with an anvil behind it."""
-    low, high = U64(0), U64(0)
-    inner_low, inner_high = victims[0] & peel.inner[0], victims[1] & peel.inner[1]
-    for step in (1, size):
-        if step == size:
-            inner_low, inner_high = victims[0], victims[1]
-        behind = _down(anvils[0], anvils[1], step)
-        at = _down(behind[0] & inner_low, behind[1] & inner_high, step)
-        low |= at[0]
-        high |= at[1]
-        behind = _up(anvils[0], anvils[1], step)
-        at = _up(behind[0] & inner_low, behind[1] & inner_high, step)
-        low |= at[0]
-        high |= at[1]
-    return low, high
+    victims = meet(victims, set_at(peel.exposed, 0))
+    inner = meet(victims, set_at(peel.inner, 0))
+    row = join(_down(meet(_down(anvils, 1), inner), 1), _up(meet(_up(anvils, 1), inner), 1))
+    column = join(_down(meet(_down(anvils, size), victims), size), _up(meet(_up(anvils, size), victims), size))
+    return join(row, column)
 
 
 @inlined
 def _active(size: int, armed: int, peel: PeelTables, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the cells of all pieces that may capture another where they arrive, and perhaps of more."""
-    low, high = _captors(
-        size,
-        peel,
-        (white[0] & peel.exposed[0], white[1] & peel.exposed[1]),
-        (black[0] | peel.anvils[2], black[1] | peel.anvils[3]),
-    )
     # Beside the king any attacker may have been the last of those that take it.
-    beside = _up(king[0], king[1], 1)
-    low, high = low | beside[0], high | beside[1]
-    beside = _down(king[0], king[1], 1)
-    low, high = low | beside[0], high | beside[1]
-    beside = _up(king[0], king[1], size)
-    low, high = low | beside[0], high | beside[1]
-    beside = _down(king[0], king[1], size)
-    low, high = (low | beside[0]) & black[0], (high | beside[1]) & black[1]
+    beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
+    captors = join(beside, _captors(size, peel, white, join(black, set_at(peel.anvils, 1))))
     if armed != 0:
-        white = (white[0] | king[0], white[1] | king[1])
-    others = _captors(
-        size,
-        peel,
-        (black[0] & peel.exposed[0], black[1] & peel.exposed[1]),
-        (white[0] | peel.anvils[0], white[1] | peel.anvils[1]),
-    )
-    return low | (others[0] & white[0]), high | (others[1] & white[1])
+        white = join(white, king)
+    others = _captors(size, peel, black, join(white, set_at(peel.anvils, 0)))
+    return join(meet(captors, black), meet(others, white))
 
 
 @inlined
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the cells of four sets, one for each direction, whose neighbour there is not taken."""
-    near = _up(~taken[0], ~taken[1], 1)
-    low, high = west[0] & near[0], west[1] & near[1]
-    near = _up(~taken[0], ~taken[1], size)
-    low, high = low | (south[0] & near[0]), high | (south[1] & near[1])
-    near = _down(~taken[0], ~taken[1], 1)
-    low, high = low | (east[0] & near[0]), high | (east[1] & near[1])
-    near = _down(~taken[0], ~taken[1], size)
-    return low | (north[0] & near[0]), high | (north[1] & near[1])
+    free = ~taken[0], ~taken[1]
+    row = join(meet(west, _up(free, 1)), meet(east, _down(free, 1)))
+    return join(row, join(meet(south, _up(free, size)), meet(north, _down(free, size))))
 
 
 @inlined
 def _of_kinds(peel: PeelTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the pieces that can come to their cells from one side."""
-    at = 2 * way
-    return (
-        (black[0] & peel.comes[at]) | (white[0] & peel.comes[8 + at]) | (king[0] & peel.comes[16 + at]),
-        (black[1] & peel.comes[at + 1]) | (white[1] & peel.comes[8 + at + 1]) | (king[1] & peel.comes[16 + at + 1]),
-    )
+    soldiers = join(meet(black, set_at(peel.comes, way)), meet(white, set_at(peel.comes, 4 + way)))
+    return join(soldiers, meet(king, set_at(peel.comes, 8 + way)))
 
 
 @inlined
 def _can_step(peel: PeelTables, size: int, kind: int, own: Bits, taken: Bits) -> bool:
     """Return whether a soldier of a kind can surely move."""
-    at = 8 * kind
-    low, high = _stepping(
-        size,
-        (own[0] & peel.goes[at], own[1] & peel.goes[at + 1]),
-        (own[0] & peel.goes[at + 2], own[1] & peel.goes[at + 3]),
-        (own[0] & peel.goes[at + 4], own[1] & peel.goes[at + 5]),
-        (own[0] & peel.goes[at + 6], own[1] & peel.goes[at + 7]),
-        taken,
-    )
-    return bool((low | high) != U64(0))
+    west, south = meet(own, set_at(peel.goes, 4 * kind)), meet(own, set_at(peel.goes, 4 * kind + 1))
+    east, north = meet(own, set_at(peel.goes, 4 * kind + 2)), meet(own, set_at(peel.goes, 4 * kind + 3))
+    return not is_empty(_stepping(size, west, south, east, north, taken))
 
 
 @inlined
@@ -507,7 +473,7 @@ def _quick_lemma(
     size, at_king = t.size, bit_of(king)
     if peel.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
         return I64(-1)
-    taken = (black[0] | white[0] | at_king[0], black[1] | white[1] | at_king[1])
+    taken = join(join(black, white), at_king)
     if t.either_after_ply != 0 and not (
         _can_step(peel, size, 0, black, taken) and _can_step(peel, size, 1, white, taken)
     ):
@@ -517,36 +483,27 @@ def _quick_lemma(
     east = _of_kinds(peel, 2, black, white, at_king)
     north = _of_kinds(peel, 3, black, white, at_king)
     # Who is to move was not the last to move.
-    movers = black if side == 0 else (white[0] | at_king[0], white[1] | at_king[1])
+    movers = black if side == 0 else join(white, at_king)
     moved, first = False, True
     while True:
         free = _stepping(size, west, south, east, north, taken)
-        active = _active(size, t.king_armed, peel, black, white, at_king)
-        low, high = free[0] & ~active[0] & taken[0], free[1] & ~active[1] & taken[1]
+        gone = meet(without(free, _active(size, t.king_armed, peel, black, white, at_king)), taken)
         if first:
             first = False
-            moved = ((low & movers[0]) | (high & movers[1])) != U64(0)
-        if (low | high) == U64(0):
+            moved = not is_empty(meet(gone, movers))
+        if is_empty(gone):
             break
-        taken = (taken[0] & ~low, taken[1] & ~high)
-        black = (black[0] & ~low, black[1] & ~high)
-        white = (white[0] & ~low, white[1] & ~high)
-        at_king = (at_king[0] & ~low, at_king[1] & ~high)
-    if (taken[0] | taken[1]) != U64(0):
-        from_start = (
-            (black[0] & ~peel.start[0])
-            | (black[1] & ~peel.start[1])
-            | (white[0] & ~peel.start[2])
-            | (white[1] & ~peel.start[3])
-        ) == U64(0)
-        doubt = at_king[0] | at_king[1] | (taken[0] & peel.doubtful[0]) | (taken[1] & peel.doubtful[1])
-        if doubt == U64(0):
-            if not from_start:
+        taken, at_king = without(taken, gone), without(at_king, gone)
+        black, white = without(black, gone), without(white, gone)
+    if not is_empty(taken):
+        if is_empty(join(at_king, meet(taken, set_at(peel.doubtful, 0)))):
+            from_start = join(without(black, set_at(peel.start, 0)), without(white, set_at(peel.start, 1)))
+            if not is_empty(from_start):
                 return I64(LOCKED)
         else:
-            _put(t, left, black, (white[0] | at_king[0], white[1] | at_king[1]))
+            _put(t, left, black, join(white, at_king))
             # The start stands as at the start, so this is not it.
-            if is_left_locked(t, r, left, king if (at_king[0] | at_king[1]) != U64(0) else I64(-1)):
+            if is_left_locked(t, r, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)
 
@@ -566,8 +523,7 @@ def placement_lemma(
     if found >= 0:
         return found
     black, white, king, side, attackers, defenders = position
-    at_king = bit_of(king)
-    _put(t, board, black, (white[0] | at_king[0], white[1] | at_king[1]))
+    _put(t, board, black, join(white, bit_of(king)))
     put_king(t, board, king)
     put_side(t, board, side)
     put_count(t, board, 0, defenders)
@@ -583,12 +539,11 @@ def board_lemma(
     size, king = t.size, king_of(t, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):
-        black, white = _up(black[0], black[1], size), _up(white[0], white[1], size)
+        black, white = _up(black, size), _up(white, size)
         line = line_of(board, rank)
         black = (black[0] | U64(own_pieces(line, 1)), black[1])
         white = (white[0] | U64(own_pieces(line, 0)), white[1])
-    at_king = bit_of(king)
-    white = (white[0] & ~at_king[0], white[1] & ~at_king[1])
+    white = without(white, bit_of(king))
     position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
     found = _quick_lemma(t, r, m, peel, position, left)
     return found if found >= 0 else lemma(t, r, m, board, left)

@@ -31,6 +31,7 @@ from reports.explorer.asked import (
 from reports.explorer.facts import MoveMade, PositionFacts, position_facts
 from reports.explorer.guard import BusyError, NotFoundError
 from reports.explorer.tables import TableListed, list_tables
+from reports.stored import with_provenance
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
@@ -68,19 +69,6 @@ if TYPE_CHECKING:
 
 _SOLVABLE: Final = 64 << 20
 """Bytes of a solution that `/api/solve` makes on the spot: some seconds."""
-
-
-class Provenance(Result):
-    """Where an answer comes from."""
-
-    version: str
-    commit: str | None
-    command: str
-    parameters: dict[str, Any]
-    seed: int | None
-    seconds: float
-    compile_seconds: float
-    peak_rss_bytes: int | None
 
 
 def api_router(settings: Settings, places: Places, tables: Tables) -> APIRouter:
@@ -121,30 +109,24 @@ def _add_commands(router: APIRouter, calls: _Calls) -> None:
         kept: dict[str, Any] = {"responses": {200: {"model": answered}}, "response_model": None}
         _add_both(router, path, asked, answer, summary=summary, tags=["commands"], **kept)
 
-    add("moves", MovesAsked, _with_provenance(MovesResult), calls.moves, "The legal moves of a position")
-    add("probe", MovesAsked, _with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
-    add("bestmove", BestMoveAsked, _with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
+    add("moves", MovesAsked, with_provenance(MovesResult), calls.moves, "The legal moves of a position")
+    add("probe", MovesAsked, with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
+    add("bestmove", BestMoveAsked, with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
     add(
         "solve",
         SolveAsked,
-        _with_provenance(SolvedResult) | _with_provenance(SolveReport),
+        with_provenance(SolvedResult) | with_provenance(SolveReport),
         calls.solve,
         "Proof of a position (as puzzle solve); without a position a whole small board (as solve)",
     )
-    add("perft", PerftAsked, _with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
-    add("bounds", GameAsked, _with_provenance(BoundsReport), calls.bounds, "The size of the state space")
+    add("perft", PerftAsked, with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
+    add("bounds", GameAsked, with_provenance(BoundsReport), calls.bounds, "The size of the state space")
 
 
 @cache
 def _commit() -> str | None:
     """Return the commit that this process was started from; git is asked once."""
     return commit()
-
-
-def _with_provenance(model: Any) -> Any:
-    """Return the class of an answer with its provenance, for the API's document."""
-    fields = {"__annotations__": {"provenance": Provenance}, "__module__": __name__, "__doc__": model.__doc__}
-    return type(f"{model.__name__.removesuffix('Result')}Answer", (model,), fields)
 
 
 class _Calls:

@@ -34,13 +34,12 @@ _LOG = logging.getLogger("tablut.explorer")
 
 
 def warm(tables: Tables) -> None:
-    """Load what every visitor needs: kernels and tables; solve the small boards."""
+    """Load what every visitor needs: kernels, numbers, the first plies."""
     try:
         board = Board("ashton")
         headline()
         layers_of(board.variant)
         position_facts(board, tables)
-        tables.prepare()
     except TablutError as error:
         # Without it the explorer works, only its first answers take longer.
         _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
@@ -71,7 +70,6 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
         yield
         if workers is None:
             used.close()
-        tables.close()
 
     app = FastAPI(
         title="Tablut explorer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from counting import BoundsReport
     from reports.explorer.guard import Settings
     from reports.explorer.tables import Tables
 
@@ -53,29 +54,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals.update(pages=PAGES, version=__version__)
+    found.filters["grouped"] = grouped
     return found
 
 
-class Headline(NamedTuple):
-    """The numbers that the first page and the help show, digits grouped by threes."""
-
-    distinct: str
-    tightened: str
-    steps: tuple[tuple[str, str, str, bool], ...]
-
-
 @cache
-def headline() -> Headline:
-    """Return the numbers of the first page and of the help; computed once."""
-    report = bounds("ashton")
-    return Headline(
-        grouped(report.corrected.distinct),
-        grouped(report.classes_tightened.distinct),
-        tuple(
-            (rung.what, grouped(rung.number), rung.unit, rung.number == report.corrected.distinct)
-            for rung in report.ladder()
-        ),
-    )
+def headline() -> BoundsReport:
+    """Return the bounds whose numbers the first page and the help show; computed once."""
+    return bounds("ashton")
 
 
 def failed_page(line: str, status: int) -> HTMLResponse:
@@ -125,7 +111,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
     add(
         "/help",
         "help",
-        lambda _: {"drawing": board(320), "numbers": headline().steps, "variants": len(shipped_variants())},
+        lambda _: {"drawing": board(320), "headline": headline(), "variants": len(shipped_variants())},
     )
     add(
         "/docs",

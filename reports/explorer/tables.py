@@ -1,19 +1,13 @@
-"""Which tablebases there are: those that ship, those that the server was given, and small boards solved on the spot."""
+"""Which tablebases there are: those that the server was given, and for other games those that ship."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from functools import cache
-from pathlib import Path
-from threading import Lock
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from cachetools import LRUCache
 
 from reports.solutions import results
 from retrograde.answers import TierResult, tier_result
-from retrograde.solver.solution import memory_needed, solve_game
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import shipped_store
 from tablut.prober import MissingTableError
@@ -23,13 +17,11 @@ from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from retrograde.tablebase import Tablebase
     from tablut.board import Board
     from tablut.variants import Variant
-
-SMALL: Final = 1 << 20
-"""Bytes of a solution up to which a board is solved when the explorer starts: a fraction of a second each."""
 
 
 class Table(NamedTuple):
@@ -42,59 +34,29 @@ class Table(NamedTuple):
 
 
 class Tables:
-    """The tablebases, by game."""
+    """The tablebases, by game; a store that was given takes the place of the one that ships."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
-        self._lock = Lock()
-        self._scratch: Path | None = None
         self._known: dict[str, list[Table]] = {}
-        self._none: LRUCache[str, bool] = LRUCache(256)
         for store in stores:
-            place = store_path(store).resolve()
-            self._add(place, place.name)
+            self._add(store_path(store).resolve())
+        for variant in shipped_variants():
+            if variant.digest not in self._known and (folder := shipped_store(variant)) is not None:
+                self._add(folder)
 
-    def _add(self, folder: Path, name: str) -> None:
+    def _add(self, folder: Path) -> None:
         tablebase = open_tablebase(folder)
         game = tablebase.variant
         whole = tablebase.covers(game.attackers, game.defenders)
-        self._known.setdefault(game.digest, []).append(Table(name, whole, folder, tablebase))
+        self._known.setdefault(game.digest, []).append(Table(folder.name, whole, folder, tablebase))
 
-    def prepare(self) -> None:
-        """Solve the small boards; takes a second or two."""
-        if self._scratch is not None:
-            return
-        self._scratch = Path(tempfile.mkdtemp(prefix="tablut-explorer-"))
-        for variant in shipped_variants():
-            if memory_needed(variant) <= SMALL and not any(table.whole for table in self.of(variant)):
-                folder = self._scratch / variant.name
-                solve_game(variant).store(folder)
-                with self._lock:
-                    self._add(folder, f"{variant.name}, solved")
-
-    def close(self) -> None:
-        """Remove what was solved on the spot."""
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def of(self, variant: Variant) -> list[Table]:
+    def of(self, variant: Variant) -> Sequence[Table]:
         """Return the tablebases of a game."""
-        digest = variant.digest
-        with self._lock:
-            if digest not in self._known and digest not in self._none:
-                found = shipped_store(variant)
-                if found is None:
-                    self._none[digest] = True
-                else:
-                    self._add(found, found.name)
-            return list(self._known.get(digest, ()))
+        return self._known.get(variant.digest, ())
 
     def all(self) -> Iterator[Table]:
         """Yield every tablebase."""
-        for variant in shipped_variants():
-            self.of(variant)
-        with self._lock:
-            known = [table for tables in self._known.values() for table in tables]
-        yield from known
+        return chain.from_iterable(self._known.values())
 
     def covering(self, board: Board) -> Table | None:
         """Return the tablebase that knows a board's material, or None."""

@@ -23,33 +23,33 @@ from tablut import svg
 from tablut.board import Board
 from tablut.indexing.values import Verdict, a_ply_earlier, value_of
 from tablut.notation import square_name
-from tablut.position import Position
 from tablut.variants import load_variant, shipped_variants
 
 if TYPE_CHECKING:
     from retrograde.answers import WalkMove, WalkNode
     from retrograde.puzzles.game import PuzzleTree, TreeNode
-    from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.puzzle_file import Puzzle, PuzzleFacts
 
 _PIXELS = 400
 
 
 class Entry(NamedTuple):
-    """A puzzle as its page shows it."""
+    """A puzzle as its page shows it: what it claims, what is known of it, how it is solved."""
 
-    id: str
-    variant: str
-    position: str
-    side: str
-    claim: str
-    theme: str
-    source: str
-    kind: str
-    plies: int
-    grade: int | None
-    line: list[str]
-    nodes: int
+    puzzle: Puzzle
+    facts: PuzzleFacts
+    solution: dict[str, Any]
     tree: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The name of the puzzle, and of its page."""
+        return self.puzzle.id
+
+    @property
+    def kind(self) -> str:
+        """What the gallery can be filtered by."""
+        return "pattern" if "pattern" in self.puzzle.tags else self.facts.theme
 
 
 class PlayPage(NamedTuple):
@@ -132,26 +132,7 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 def entries() -> list[Entry]:
     """Return the puzzles that ship, in the order of their files."""
     found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
-    return [_entry(puzzle, found[puzzle.id], solutions[puzzle.id]) for puzzle in read_puzzles(COLLECTION)]
-
-
-def _entry(puzzle: Puzzle, tree: dict[str, Any], solution: dict[str, Any]) -> Entry:
-    facts = facts_of(puzzle)
-    return Entry(
-        id=puzzle.id,
-        variant=puzzle.variant,
-        position=str(puzzle.position),
-        side=facts.side,
-        claim=str(puzzle.stipulation),
-        theme=facts.theme,
-        source=puzzle.tags.get("source", ""),
-        kind="pattern" if "pattern" in puzzle.tags else facts.theme,
-        plies=tree["plies"],
-        grade=facts.grade,
-        line=solution["line"],
-        nodes=solution["nodes"],
-        tree=tree,
-    )
+    return [Entry(one, facts_of(one), solutions[one.id], found[one.id]) for one in read_puzzles(COLLECTION)]
 
 
 def pages() -> list[PlayPage]:
@@ -163,8 +144,8 @@ def pages() -> list[PlayPage]:
             "Puzzles",
             "puzzles.html.j2",
             puzzles=puzzles,
-            rules=sorted({one.variant for one in puzzles}),
-            plies=sorted({one.plies for one in puzzles}),
+            rules=sorted({one.puzzle.variant for one in puzzles}),
+            plies=sorted({one.tree["plies"] for one in puzzles}),
             themes=sorted({one.kind for one in puzzles}),
         )
     ]
@@ -208,8 +189,7 @@ def pictures() -> dict[str, str]:
     """Return the drawings that the pages show, by the names of their files."""
     found = {"legend.svg": svg.legend(shipped_variants())}
     for one in entries():
-        variant = load_variant(one.variant)
-        drawn = svg.board(variant, Position.parse(one.position, variant.size), turn=True, pixels=_PIXELS)
+        drawn = svg.board(one.puzzle.variant, one.puzzle.position, turn=True, pixels=_PIXELS)
         found[f"puzzle-board-{one.id}.svg"] = drawn
     return found | {f"board-{name}.svg": svg.board(load_variant(name)) for name in WALKS}
 
@@ -219,8 +199,8 @@ def tree_data(one: Entry) -> str:
     nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in one.tree["nodes"]]
     data = {
         "id": one.id,
-        "terrain": load_variant(one.variant).terrain,
-        "position": one.position,
+        "terrain": load_variant(one.puzzle.variant).terrain,
+        "position": str(one.puzzle.position),
         "winner": one.tree["winner"],
         "opening": one.tree["opening"],
         "opening_takes": one.tree["opening_takes"],

@@ -81,9 +81,7 @@ def build_command(
         check_output(trace)
         tracer = Tracer(rules, max([men or 0, *(1 + sum(one) for one in materials)]), memory << 20)
     if estimate.seconds >= _LONG:
-        asked = [] if men is None else [f"at most {men} men"]
-        asked += map(tier_name, materials)
-        complain(f"{rules.name}, {', '.join(asked)}: {estimate}")
+        complain(f"{rules.name}: {estimate}")
     try:
         with progress("build") as display:
             task = display.add_task("", total=None)
@@ -188,25 +186,19 @@ def solve_command(
         # An unusable folder is refused now, not after the work. From now on the store names
         # the tiers it will have, so a part of them is not taken for all.
         create(store, rules, list(tier_graph(rules)))
-    steps: list[str] = []
     try:
         with progress("solve") as display:
             task = display.add_task("", total=None)
-
-            def advanced(step: str) -> None:
-                steps.append(step)
-                display.update(task, description=step)
-
-            report, solved = interruptible(lambda: solve_report(rules, threads=threads, advanced=advanced))
+            report, solved = interruptible(
+                lambda: solve_report(
+                    rules, threads=threads, advanced=lambda step: display.update(task, description=step)
+                )
+            )
             if store is not None:
                 display.update(task, description="stores")
-                steps.append(f"stores in {store}")
                 interruptible(lambda: solved.store(store))
     except KeyboardInterrupt:
-        complain(
-            f"interrupted at {steps[-1] if steps else 'the index'}; a solution is kept in memory alone until it is "
-            f"stored; start it again: {typed()}"
-        )
+        complain(f"interrupted; a solution is kept in memory alone until it is stored; start it again: {typed()}")
         raise
     return Reply(report, lambda console: _show_solution(console, rules, report))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -16,6 +16,15 @@ from retrograde.cli.puzzle_solving import (
     solve_command,
 )
 from retrograde.proofs.checker import CheckedProof, StrategyCheck
+from retrograde.puzzles.puzzle_file import (
+    Filter,
+    PuzzleFacts,
+    choose,
+    collection_names,
+    facts_of,
+    read_puzzles,
+    rules_of,
+)
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from retrograde.puzzles.game import PuzzleGame
-    from retrograde.puzzles.puzzle_file import Facts, Puzzle
+    from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
     from tablut.position import Move
 
@@ -134,24 +143,12 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
 # -- list and show -----------------------------------------------------------------------
 
 
-class _Listed(Result):
-    id: str
-    variant: str
-    position: str
-    side: str
-    winner: str | None
-    claim: str
-    plies: int | None
-    grade: int | None
-    theme: str
-
-
 class _List(Result):
     file: str
-    puzzles: list[_Listed]
+    puzzles: list[PuzzleFacts]
 
 
-class _Shown(_Listed):
+class _Shown(PuzzleFacts):
     tempting: int | None
     source: str
     hint: str | None = None
@@ -177,33 +174,17 @@ def list_command(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
-    from retrograde.puzzles.puzzle_file import Filter, choose, collection_names, read_puzzles
-
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     # What ships names its rules; a file of one's own may not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
     wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
-    found = _List(file=file, puzzles=[_Listed(**_listed(puzzle)) for puzzle in choose(puzzles, wanted)])
+    found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, wanted)])
     if as_csv:
-        table = csv_of(_Listed, found.puzzles)
+        table = csv_of(PuzzleFacts, found.puzzles)
         return Reply(found, lambda console: console.out(table, end=""))
     return Reply(found, lambda console: _show_list(console, found, len(puzzles)))
-
-
-def _listed(puzzle: Puzzle) -> dict[str, Any]:
-    from retrograde.puzzles.puzzle_file import facts_of, rules_of
-
-    facts: Facts = facts_of(puzzle)
-    claim = "" if puzzle.stipulation is None else str(puzzle.stipulation)
-    return {
-        "id": puzzle.id,
-        "variant": rules_of(puzzle).name,
-        "position": str(puzzle.position),
-        "claim": claim,
-        **facts._asdict(),
-    }
 
 
 def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
@@ -231,12 +212,11 @@ def show_command(
     """Draw one puzzle and say what is asked, without its solution."""
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
-    from retrograde.puzzles.puzzle_file import rules_of
 
     one = read_one(puzzle, file, variant)
     tempting = one.tags.get("tempting", "")
     shown = _Shown(
-        **_listed(one),
+        **facts_of(one).model_dump(),
         tempting=int(tempting) if tempting.isascii() and tempting.isdigit() else None,
         source=one.tags.get("source", ""),
     )
@@ -248,8 +228,6 @@ def show_command(
 
 
 def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
-    from retrograde.puzzles.puzzle_file import rules_of
-
     variant = rules_of(puzzle)
     console.print(draw_board(variant, puzzle.position.rows()))
     console.print(legend(variant))

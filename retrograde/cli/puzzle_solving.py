@@ -6,11 +6,22 @@ import math
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.text import Text
 
 from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
+from retrograde.puzzles.puzzle_file import (
+    COLLECTION,
+    MOST_BYTES,
+    collection_names,
+    format_puzzles,
+    judge,
+    parse_puzzles,
+    read_puzzles,
+    shipped_ids,
+)
 from tablut.cli.options import (
     PositionOption,
     VariantOption,
@@ -20,6 +31,7 @@ from tablut.cli.options import (
     variant_option,
     warn_if_impossible,
 )
+from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
@@ -31,13 +43,11 @@ from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.progress import Progress, TaskID
+    from collections.abc import Mapping, Sequence
 
     from retrograde.proofs.certificate import ProofCertificate
     from retrograde.proofs.solution import ProofLimits, Solution
-    from retrograde.puzzles.making import Made, Wanted
+    from retrograde.puzzles.making import Made
     from retrograde.puzzles.puzzle_file import Puzzle
     from tablut.cli.people import PeopleConsole
     from tablut.variants import Variant
@@ -72,15 +82,11 @@ StoreOption = Annotated[
 
 def puzzle_ids_from(incomplete: str) -> list[str]:
     """Return the ids of the puzzles that ship and begin so, for the shell's completion."""
-    from retrograde.puzzles.puzzle_file import shipped_ids
-
     return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
 
 
 def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     """Return one puzzle of a file."""
-    from retrograde.puzzles.puzzle_file import read_puzzles
-
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
@@ -94,8 +100,6 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
 
 def _sources_from(incomplete: str) -> list[str]:
     """Return what ships and begins so: files, and once something is typed, puzzles."""
-    from retrograde.puzzles.puzzle_file import COLLECTION, collection_names, shipped_ids
-
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -141,6 +145,7 @@ def solve_command(
     what was proved until then.
     """
     from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.solver import Solver
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
@@ -153,57 +158,35 @@ def solve_command(
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    return _solve_position(
-        rules, asked, limits, tablebase, _Request(plies_left, all_wins, save_proof, proof_positions, svg)
-    )
-
-
-class _Request(NamedTuple):
-    """What is asked of one position."""
-
-    plies_left: int | None
-    all_wins: bool
-    save_proof: Path | None
-    proof_positions: int
-    svg: Path | None
-
-
-def _solve_position(
-    variant: Variant, asked: Position, limits: ProofLimits, tablebase: str | None, request: _Request
-) -> Reply:
-    from retrograde.proofs.solver import Solver
-
     # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
-    prober = None if request.save_proof is not None else find_prober(variant, tablebase)
+    prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
-    solver = Solver(variant, limits, prober)
+    solver = Solver(rules, limits, prober)
     try:
-        solution = interruptible(partial(solver.solve, asked, plies_left=request.plies_left, all_wins=request.all_wins))
-        if request.save_proof is not None:
-            proof = interruptible(
-                partial(_prove, variant, solution, limits, request.proof_positions, request.plies_left)
-            )
-            proof.write(request.save_proof)
+        solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
+        if save_proof is not None:
+            proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
+            proof.write(save_proof)
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
             raise
-    drawn = None if interrupted else request.svg
+    drawn = None if interrupted else svg
     if drawn is not None:
         from tablut.strip import draw_strip
 
-        write_text(drawn, draw_strip(variant, asked, solution.line, title=_verdict(solution)))
+        write_text(drawn, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
         **SolutionResult.model_validate(solution).model_dump(),
-        plies_left=variant.rules.move_limit if request.plies_left is None else request.plies_left,
+        plies_left=rules.rules.move_limit if plies_left is None else plies_left,
         interrupted=interrupted,
-        proof=None if proof is None else str(request.save_proof),
+        proof=None if proof is None else str(save_proof),
         proof_positions=None if proof is None else len(proof.strategy),
         svg=None if drawn is None else str(drawn),
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_solved(console, variant, solution, result), code)
+    return Reply(result, lambda console: _show_solved(console, rules, solution, result), code)
 
 
 def _prove(
@@ -240,10 +223,6 @@ def _proven_bounds(solution: Solution) -> list[str]:
 
 
 def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
-    from rich.text import Text
-
-    from tablut.cli.people import draw_board, legend
-
     def say(text: str, style: str = "") -> None:
         # Names, ids, paths and positions come from outside: none of it is markup.
         console.print(Text(text, style=style), soft_wrap=True)
@@ -283,7 +262,6 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
     """Check the stipulations of a puzzle file; an interrupt answers what was solved until then."""
     from retrograde.proofs.solver import Solver
-    from retrograde.puzzles.puzzle_file import MOST_BYTES, judge, parse_puzzles, read_puzzles
 
     if file == "-":
         puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
@@ -350,8 +328,6 @@ def _claim(puzzle: Puzzle) -> str:
 
 
 def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
-    from rich.text import Text
-
     colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
     for puzzle in result.puzzles:
         solution = puzzle.solution
@@ -403,9 +379,6 @@ def make_command(
     nodes: NodesOption = 1_000_000,
     memory: MemoryOption = 64,
     games: Annotated[int, typer.Option("--games", min=1, max=10**9, help="Games after which to give up.")] = 1000,
-    deepen: Annotated[
-        int, typer.Option("--deepen", min=0, max=1000, help="How often to try to put two plies in front of a puzzle.")
-    ] = 0,
     samples: Annotated[
         int | None,
         typer.Option(
@@ -426,92 +399,54 @@ def make_command(
     Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
     """
     from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import Wanted, from_placements, from_self_play
+    from retrograde.puzzles.making import Made, Wanted, from_placements, from_self_play
+    from retrograde.puzzles.mining import from_tablebase
 
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
-    maker = _Maker(rules, Wanted(count, seed, (shortest, longest), limits, winner))
-    interrupted = False
+    wanted = Wanted(count, seed, (shortest, longest), limits, winner)
+    if source == "tablebase":
+        prober = find_prober(rules, tablebase)
+        if prober is None:
+            raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
+        make = partial(from_tablebase, rules, prober, wanted, samples=samples)
+    elif source == "placements":
+        make = partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
+    else:
+        make = partial(from_self_play, rules, wanted, games=games)
+    made, interrupted = Made([], 0), False
     try:
-        if source == "tablebase":
-            maker.mine(tablebase, samples)
-        elif source == "placements":
-            maker.make(partial(from_placements, samples=samples or 100_000, men=men))
-        else:
-            maker.make(partial(from_self_play, games=games, deepen=deepen))
-    except KeyboardInterrupt:
-        interrupted = True
-    return _reply(rules, maker, out, interrupted)
-
-
-class _Maker:
-    """Makes puzzles under a progress display; an interrupt leaves those that there are."""
-
-    def __init__(self, variant: Variant, wanted: Wanted) -> None:
-        from retrograde.puzzles.making import Made
-
-        self.variant, self.wanted = variant, wanted
-        self.made = Made([], 0)
-
-    def make(self, source: Callable[..., Made]) -> None:
-        """Make puzzles by a function that tells after each attempt what there is."""
         with progress("puzzles") as display:
-            task = display.add_task("", total=self.wanted.number)
+            task = display.add_task("", total=count)
 
             def advanced(found: Made) -> None:
-                self._keep(found)
+                nonlocal made
+                made = found
                 display.update(task, completed=len(found.puzzles))
 
-            self._keep(interruptible(partial(source, self.variant, self.wanted, advanced=advanced)))
-
-    def mine(self, store: str | None, samples: int | None) -> None:
-        """Find the deepest puzzles of a tablebase."""
-        from retrograde.puzzles.mining import from_tablebase
-
-        prober = find_prober(self.variant, store)
-        if prober is None:
-            raise InputError(f"--from tablebase: none ships for {self.variant.name}; name one with --tablebase")
-        work = partial(from_tablebase, self.variant, prober, self.wanted, samples=samples, keep=self._keep)
-        with progress("positions") as display:
-            task = display.add_task("", total=None)
-            advanced = partial(display.advance, task)
-            self._keep(interruptible(partial(work, begin=partial(_set_total, display, task), advanced=advanced)))
-
-    def _keep(self, found: Made) -> None:
-        self.made = found
-
-
-def _set_total(display: Progress, task: TaskID, total: int) -> None:
-    display.reset(task, total=total)
-
-
-def _reply(variant: Variant, maker: _Maker, out: Path | None, interrupted: bool) -> Reply:
-    """Write the puzzles if a file is named, and answer them."""
-    from retrograde.puzzles.puzzle_file import format_puzzles
-
-    made = maker.made
+            made = interruptible(partial(make, advanced=advanced))
+    except KeyboardInterrupt:
+        interrupted = True
     if not made.examined and not interrupted:
         raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
     result = _Made(
-        variant=variant.name,
-        asked=maker.wanted.number,
+        variant=rules.name,
+        asked=count,
         examined=made.examined,
         puzzles=[str(puzzle) for puzzle in made.puzzles],
         file=None if out is None else str(out),
         interrupted=interrupted,
     )
-    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == maker.wanted.number else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_made(console, result), code, seed=maker.wanted.seed)
+    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == count else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show_made(console, result), code, seed=seed)
 
 
 def _show_made(console: PeopleConsole, result: _Made) -> None:
-    from rich.text import Text
-
     for line in result.puzzles:
         console.print(Text(line), soft_wrap=True)
     where = f", written to {result.file}" if result.file else ""

@@ -98,15 +98,9 @@ def verify_command(
     if quick and record is not None:
         raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
     open_store(store).check_complete()
-    proved: dict[str, int] = {}
     try:
         with progress("verify") as display:
             task = display.add_task("", total=None)
-
-            def advanced(tier: str, entries: int) -> None:
-                proved[tier] = proved.get(tier, 0) + entries
-                display.update(task, description=tier, advance=entries)
-
             report = interruptible(
                 lambda: verify(
                     store,
@@ -116,14 +110,12 @@ def verify_command(
                     threads=threads,
                     memory=memory << 20,
                     record=record,
-                    advanced=advanced,
+                    advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
                 )
             )
     except KeyboardInterrupt:
-        # The interrupt came in the last tier that was named.
-        done = ", ".join(list(proved)[:-1]) or "none"
         way = "go on" if record else "start it again (with --record FILE it can go on)"
-        complain(f"interrupted; tiers verified: {done}; {way}: {typed()}")
+        complain(f"interrupted; {way}: {typed()}")
         raise
     code = EXIT_NO if report.failures else 0
     return Reply(report, lambda console: _show_verified(console, report), code, seed=None if quick else seed)
@@ -186,27 +178,14 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: how to build it, or that it cannot be built or no game comes to it."""
-    from retrograde.solver.tiers import check_build, most_men
-
+    """Return the error for missing material: how to build it, or that no game comes to it."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
             f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
             f"{game.name} has a tier {attackers}v{defenders}"
         )
-    men = 1 + attackers + defenders
-    memory, wanted = physical_memory() or 1 << 62, ["--men", str(men)]
-    possible = most_men(game, men, memory, Path.cwd())
-    if possible < men:
-        try:
-            check_build(game, None, memory, Path.cwd(), materials=[(attackers, defenders)])
-        except InputError:
-            return InputError(
-                f"{error}; `tablut tablebase build` can make those of at most {possible} men on this machine"
-            )
-        wanted = ["--material", f"{attackers}v{defenders}"]
-    words = ["tablut", "tablebase", "build", "-v", name or game.name, *wanted]
+    words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
     words += ["--store", f"tablebase-{game.name}" if store is None else store]
     return InputError(f"{error}; build it: {shlex.join(words)}")
 

@@ -7,9 +7,7 @@ were. All of it is proved; what the limits leave open is None.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
-
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
@@ -20,7 +18,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, UnknownError
 from tablut.notation import square_name
 from tablut.prober import find_prober
-from tablut.results import Result
+from tablut.results import Result, SparseResult
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
@@ -178,18 +176,13 @@ MOST_NODES: Final = 2_000
 """Positions of a tree, unless more are asked for."""
 
 
-class TreeMove(Result):
+class TreeMove(SparseResult):
     """A move of the winner and its answer."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
     reply_takes: tuple[str, ...] = ()
     to: int | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is empty: most moves take nothing, and a tree has thousands."""
-        return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
 
 
 class TreeNode(Result):

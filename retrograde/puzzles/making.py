@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,7 +66,6 @@ def from_self_play(
     wanted: Wanted,
     *,
     games: int,
-    deepen: int = 0,
     advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest."""
@@ -81,15 +79,10 @@ def from_self_play(
         best, looked_at = _best_of_game(solver, wanted, rng)
         examined += looked_at
         if best is not None:
-            source = f"self-play, seed {wanted.seed}, game {number}"
-            for added in range(1, deepen + 1):
-                longer = lengthen(solver, best, wanted.limits, rng, partial(fit, variant))
-                if longer is None or (longer.dtm or 0) > wanted.plies[1]:
-                    break
-                best, source = longer, f"self-play, seed {wanted.seed}, game {number}, {2 * added} plies put in front"
             canonical = Board(variant, best.position).canonical()
             if canonical not in known:
                 known.add(canonical)
+                source = f"self-play, seed {wanted.seed}, game {number}"
                 puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{wanted.seed}-{number}", source))
         advanced(Made(puzzles.copy(), examined))
         if len(puzzles) == wanted.number:
@@ -230,76 +223,6 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
         tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
         game="" if shipped else variant.digest,
     )
-
-
-# -- longer puzzles from shorter ones ----------------------------------------------------
-# From a position that the side to move wins, moves are taken back: a quiet move of the
-# other side, after which *all* of its moves lose, then a quiet move of the winner, before
-# which one move only attains the distance.
-
-
-def earlier_positions(variant: Variant, position: Position) -> list[Position]:
-    """Return the undecided positions from which a legal move without capture leads to a position."""
-    side = "w" if position.side == "b" else "b"
-    found = []
-    movers = "b" if side == "b" else "wK"
-    for target in (cell for cell, piece in enumerate(position.cells) if piece in movers):
-        for start in _reach(variant, target):
-            cells = list(position.cells)
-            if cells[start] != ".":
-                continue
-            cells[start], cells[target] = cells[target], "."
-            before = Position("".join(cells), side)  # type: ignore[arg-type]
-            earlier = Board(variant, before)
-            if earlier.status() or earlier.outcome() is not None:
-                continue
-            move = Move(start, target, variant.size)
-            if move not in earlier.legal_moves:
-                continue
-            earlier.push(move)
-            if earlier.position.cells == position.cells and earlier.outcome() is None:
-                found.append(before)
-    return found
-
-
-def _reach(variant: Variant, cell: int) -> list[int]:
-    """Return the cells on the row and the column of a cell."""
-    size = variant.size
-    rank, file = divmod(cell, size)
-    cells = [rank * size + other for other in range(size)] + [other * size + file for other in range(size)]
-    return sorted({other for other in cells if other != cell})
-
-
-def lengthen(
-    solver: Solver, solution: Solution, limits: ProofLimits, rng: np.random.Generator, fits: Callable[[Position], bool]
-) -> Solution | None:
-    """Return the solution of a position whose win takes two plies more and begins with one move only."""
-    variant, distance = solver.variant, solution.dtm
-    assert distance is not None
-    engine = engine_for(variant)
-    winner = int(solution.position.side == "b")
-    search = WinSearch(engine, winner, limits.memory_bytes // 2, Budget(limits))
-
-    def _shuffled(position: Position) -> list[Position]:
-        """Return the earlier positions in random order."""
-        found = earlier_positions(variant, position)
-        return [found[place] for place in rng.permutation(len(found))]
-
-    for between in _shuffled(solution.position):
-        board = engine.board(between.cells, between.side)
-        search.budget = Budget(limits)
-        if not search.within(board, distance + 1) or search.within(board, distance - 1) is not False:
-            continue
-        for before in _shuffled(between):
-            if not fits(before):
-                continue
-            search.budget = Budget(limits)
-            if search.within(engine.board(before.cells, before.side), distance) is not False:
-                continue
-            longer = solver.solve(before)
-            if longer.status == "proved" and longer.dtm == distance + 2 and len(longer.winning_moves) == 1:
-                return longer
-    return None
 
 
 # -- what a first move looks like to a human solver --------------------------------------

@@ -95,7 +95,7 @@ class _Mine:
                     else:
                         yield number, side, rng.integers(entries, size=min(_SLICE, share - start), dtype=np.int64)
 
-    def dig(self, pool: int, advanced: Callable[[int], None]) -> _Found:
+    def dig(self, pool: int) -> _Found:
         """Return the deepest puzzles, at most ``pool``; those of the same depth are drawn at random."""
         rng = np.random.default_rng(self.seed)
         width = self.engine.tables.words
@@ -111,7 +111,6 @@ class _Mine:
             chosen = chosen[self._single(side, words[chosen], values[chosen])]
             if len(chosen):
                 found = _best(found, _Found(values[chosen], ties[chosen], words[chosen]), pool)
-            advanced(len(entries))
         return found
 
     def _single(self, side: int, words: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -144,9 +143,7 @@ def from_tablebase(
     wanted: Wanted,
     *,
     samples: int | None = None,
-    begin: Callable[[int], None] = lambda _: None,
-    advanced: Callable[[int], None] = lambda _: None,
-    keep: Callable[[Made], None] = lambda _: None,
+    advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return the deepest puzzles of the material that a tablebase covers."""
     variant = as_variant(variant)
@@ -163,12 +160,11 @@ def from_tablebase(
     solver = Solver(variant, wanted.limits, prober)
     pool = _POOL * wanted.number
     while True:
-        begin(mine.size())
-        found = mine.dig(pool, advanced)
+        found = mine.dig(pool)
         puzzles: list[Puzzle] = []
         for puzzle in _puzzles(variant, solver, found, wanted):
             puzzles.append(puzzle)
-            keep(Made(puzzles.copy(), mine.size()))
+            advanced(Made(puzzles.copy(), mine.size()))
         # A full pool may have crowded out what would have been fit.
         if len(puzzles) == wanted.number or len(found.values) < pool:
             return Made(puzzles, mine.size())

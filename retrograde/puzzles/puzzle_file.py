@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.position import Move, Position
+from tablut.results import Result
 from tablut.store.files import excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
 
@@ -326,24 +327,32 @@ _FEW_MEN: Final = 5
 Colour = Literal["white", "black"]
 
 
-class Facts(NamedTuple):
-    """What can be said of a puzzle without its solution."""
+class PuzzleFacts(Result):
+    """What a list says of a puzzle: nothing of its solution."""
 
+    id: str
+    variant: str
+    position: str
     side: Colour
     winner: Colour | None
+    claim: str
     plies: int | None
     grade: int | None
     theme: str
 
 
-def facts_of(puzzle: Puzzle) -> Facts:
+def facts_of(puzzle: Puzzle) -> PuzzleFacts:
     """Return what a list says of a puzzle."""
     claim = puzzle.stipulation
     grade = puzzle.tags.get("grade", "")
     few = 1 + sum(puzzle.position.material) <= _FEW_MEN
-    return Facts(
+    return PuzzleFacts(
+        id=puzzle.id,
+        variant=rules_of(puzzle).name,
+        position=str(puzzle.position),
         side="white" if puzzle.position.side == "w" else "black",
         winner=None if claim is None else claim.winner,
+        claim="" if claim is None else str(claim),
         plies=None if claim is None else claim.plies,
         grade=int(grade) if grade.isascii() and grade.isdigit() else None,
         theme=puzzle.tags.get("pattern", "ending" if few else "middle game"),

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.solver.kernels.workspace import Desk, Messages
+
+Worker = TypeVar("Worker")
+Part = TypeVar("Part")
 
 WHITE, BLACK = 0, 1
 """Sides to move, as the arrays of a tier are numbered."""
@@ -226,29 +229,33 @@ class TierPasses:
     ) -> NDArray[np.int64]:
         """Run a pass part by part, on all threads, and return what it reports."""
         parts = self._parts(whole_kings=whole_kings)
-        free = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
-        reports = [report for _, report in free]
-        if len(parts) == 1:
-            errors = run(*free[0], *parts[0])
-        else:
-
-            def task(part: tuple[int, int]) -> int:
-                mine = free.pop()
-                try:
-                    return run(*mine, *part)
-                finally:
-                    free.append(mine)
-
-            with ThreadPoolExecutor(max_workers=len(self._desks)) as pool:
-                errors = sum(pool.map(task, parts))
+        workers = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
+        errors = on_threads(workers, parts, lambda worker, part: run(*worker, *part))
         self.check(errors)
-        total: NDArray[np.int64] = np.sum(reports, axis=0)
+        total: NDArray[np.int64] = np.sum([report for _, report in workers], axis=0)
         return total
 
     def check(self, errors: int) -> None:
         """Raise an error if there were contradictions."""
         if errors:
             raise SolverError(f"{self.name}: {errors} contradictions")
+
+
+def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[Worker, Part], int]) -> int:
+    """Return the sum of what a function returns for all parts; a thread for each worker, who does one at a time."""
+    if len(parts) == 1:
+        return run(workers[0], parts[0])
+    free = list(workers)
+
+    def task(part: Part) -> int:
+        worker = free.pop()
+        try:
+            return run(worker, part)
+        finally:
+            free.append(worker)
+
+    with ThreadPoolExecutor(max_workers=len(workers)) as pool:
+        return sum(pool.map(task, parts))
 
 
 def is_quicker(forward: int, backward: int) -> bool:

@@ -104,10 +104,8 @@ def solve_report(
         value=_winner(start, verdict),
         dtm=verdict.dtm,
         max_dtm=everything.deepest(),
-        start=_line(start, verdict, [str(move) for move in solved.line(start)]),
-        longest=None
-        if longest is None
-        else _line(longest.position, longest.verdict, [str(move) for move in longest.line]),
+        start=_line(solved, start),
+        longest=None if longest is None else _line(solved, longest),
         distances=_distances(solved),
         tiers=[
             TierCounts(
@@ -144,8 +142,11 @@ def _winner(position: Position, verdict: Verdict) -> str:
     return "white" if (verdict.wdl == "win") == (position.side == "w") else "black"
 
 
-def _line(position: Position, verdict: Verdict, moves: list[str]) -> Line:
-    return Line(position=str(position), wdl=verdict.wdl, dtm=verdict.dtm, line=moves)
+def _line(solved: SolvedGame, position: Position) -> Line:
+    verdict = solved.probe(position)
+    return Line(
+        position=str(position), wdl=verdict.wdl, dtm=verdict.dtm, line=[str(move) for move in solved.line(position)]
+    )
 
 
 def _distances(solved: SolvedGame) -> list[DistanceCount]:

@@ -12,7 +12,6 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -21,7 +20,7 @@ import numpy as np
 
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
-from retrograde.solver.passes import SolverError
+from retrograde.solver.passes import SolverError, on_threads
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, tier_graph
 from retrograde.tablebase.store import open_store
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
+_STEP = 1 << 20
 _BYTES = 6
 """Bytes of memory for an entry: two items and two marks."""
 
@@ -89,15 +89,6 @@ class ValueCounts:
         """Return the greatest distance, in plies; 0 if there is none."""
         found = np.flatnonzero(self.classes[1:])
         return int(found[-1] + 1) >> 1 if len(found) else 0
-
-
-@dataclass(frozen=True)
-class Deepest:
-    """One of the positions furthest from the end, with best play from it."""
-
-    position: Position
-    verdict: Verdict
-    line: tuple[Move, ...]
 
 
 class SolvedGame:
@@ -260,8 +251,14 @@ class SolvedGame:
                 return move, after, board.position
         raise SolverError(f"position '{position}': no move leads on from {verdict}")
 
-    def deepest(self) -> Deepest | None:
-        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has."""
+    def deepest(self) -> Position | None:
+        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has.
+
+        Returns
+        -------
+        Position or None
+            The position.
+        """
         longest = max((counts.deepest(), -number) for number, counts in enumerate(self.counts.values()))
         if longest[0] == 0:
             return None
@@ -271,11 +268,12 @@ class SolvedGame:
         reached = self._marks[attackers, defenders][number] != 0
         entry = int(np.flatnonzero(reached & is_decided(items) & (plies_of(items) == longest[0]))[0])
         index = self._solver.tier_index((attackers, defenders))
-        position = index.unrank(entry, "w" if side == "white" else "b")
-        return Deepest(position, self.probe(position), self.line(position))
+        return index.unrank(entry, "w" if side == "white" else "b")
 
     def store(self, root: Path | str) -> Store:
-        """Keep every value of the board in a tablebase; see `retrograde.solver.solution.store_solution`.
+        """Write all tiers to a tablebase that does not have them yet.
+
+        A store's tiers are indexed under all symmetries of the rules; the solver may have used those of the start.
 
         Parameters
         ----------
@@ -287,7 +285,29 @@ class SolvedGame:
         Store
             With all these values.
         """
-        return store_solution(self._solver, root)
+        root = store_path(root)
+        solver, variant = self._solver, self.variant
+        whole = tier_tables(variant, solver.materials)
+        store = create(root, variant, solver.materials)
+        with writing(root):
+            for tier, material in enumerate(solver.materials):
+                if store.has(*material):
+                    continue
+                size = int(whole.tier.size[tier])
+                white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
+                boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
+                for start in range(0, size, _STEP):
+                    entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
+                    part = boards[: len(entries)]
+                    unrank_entries(solver.tables, whole, tier, entries, 0, part)
+                    own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
+                    for codes, items in zip((white, black), solver.items[material], strict=True):
+                        found = code_of(items[own])
+                        # An alias is ranked elsewhere.
+                        found[home != entries] = ALIAS_CODE
+                        codes[start : start + len(entries)] = found
+                write_tier(root, TierIndex(variant, *material), white, black)
+        return open_store(root)
 
     def _find_zugzwangs(self) -> dict[str, int]:
         full = half = 0
@@ -388,109 +408,37 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     index = solver.tier_index(start.material)
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
     desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
-    rows = [solver.rows(tier) for tier in range(len(solver.materials))]
+
+    def mark_side(tier: int, side: int) -> int:
+        """Mark what follows from new marks of a tier with a side to move; return how many marks of the tier are new."""
+        rows, both = solver.rows(tier), marks[solver.materials[tier]]
+        parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
+        task = Marking(tier, side, both[side], both[1 - side], addresses)
+
+        def run(desk: Desk, part: int) -> int:
+            fresh = int(mark_successors(directory(desk), task, part * rows // parts, (part + 1) * rows // parts))
+            if fresh < 0:
+                raise SolverError(f"{variant.name}: a move from tier {solver.materials[tier]} leads out of the index")
+            return fresh
+
+        return on_threads(desks, range(parts), run)
+
+    tiers = range(len(solver.materials))
     limit = variant.rules.move_limit
-    if limit is not None:
-        _mark_plies(solver, tell, limit, start.side == "b", rows, marks, addresses, desks)
-        return marks
-    for tier in reversed(range(len(solver.materials))):
-        attackers, defenders = solver.materials[tier]
-        tell(f"{attackers}v{defenders}: what the start reaches")
-        fresh = 1
-        while fresh:
-            fresh = sum(
-                _mark_side(solver, tier, side, rows[tier], marks[attackers, defenders], addresses, desks)
-                for side in (0, 1)
-            )
-    return marks
-
-
-def _mark_plies(
-    solver: TierSolver,
-    tell: Callable[[str], None],
-    limit: int,
-    first: int,
-    rows: list[int],
-    marks: Marks,
-    addresses: NDArray[np.int64],
-    desks: list[Desk],
-) -> None:
-    """Mark ply by ply what the start reaches within so many plies; who is to move changes with every ply."""
-    for ply in range(limit):
-        side = (first + ply) & 1
+    for ply in range(limit or 0):
+        side = ((start.side == "b") + ply) & 1
         tell(f"what the start reaches in {ply + 1} plies")
-        new = [tier for tier, material in enumerate(solver.materials) if (marks[material][side] == NEW).any()]
+        new = [tier for tier in tiers if (marks[solver.materials[tier]][side] == NEW).any()]
         if not new:
             break
         for tier in new:
-            _mark_side(solver, tier, side, rows[tier], marks[solver.materials[tier]], addresses, desks)
-
-
-def _mark_side(
-    solver: TierSolver,
-    tier: int,
-    side: int,
-    rows: int,
-    marks: tuple[NDArray[np.uint8], ...],
-    addresses: NDArray[np.int64],
-    desks: list[Desk],
-) -> int:
-    parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
-    free = list(desks)
-    task = Marking(tier, side, marks[side], marks[1 - side], addresses)
-
-    def run(part: int) -> int:
-        desk = free.pop()
-        try:
-            first, last = part * rows // parts, (part + 1) * rows // parts
-            fresh = mark_successors(directory(desk), task, first, last)
-        finally:
-            free.append(desk)
-        if fresh < 0:
-            raise SolverError(
-                f"{solver.variant.name}: a move from tier {solver.materials[tier]} leads out of the index"
-            )
-        return int(fresh)
-
-    with ThreadPoolExecutor(max_workers=solver.threads) as pool:
-        return sum(pool.map(run, range(parts)))
-
-
-# -- a solved board as a tablebase -------------------------------------------------------------
-
-
-_STEP = 1 << 20
-
-
-def store_solution(solver: TierSolver, root: Path | str) -> Store:
-    """Write all tiers of a solver to a store that does not have them yet.
-
-    A store's tiers are indexed under all symmetries of the rules; the solver may have used
-    fewer, those of the start.
-    """
-    root = store_path(root)
-    variant = solver.variant
-    whole = tier_tables(variant, solver.materials)
-    store = create(root, variant, solver.materials)
-    with writing(root):
-        for tier, material in enumerate(solver.materials):
-            if store.has(*material):
-                continue
-            size = int(whole.tier.size[tier])
-            white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
-            boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
-            for start in range(0, size, _STEP):
-                entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
-                part = boards[: len(entries)]
-                unrank_entries(solver.tables, whole, tier, entries, 0, part)
-                own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
-                for codes, items in zip((white, black), solver.items[material], strict=True):
-                    found = code_of(items[own])
-                    # An alias is ranked elsewhere.
-                    found[home != entries] = ALIAS_CODE
-                    codes[start : start + len(entries)] = found
-            write_tier(root, TierIndex(variant, *material), white, black)
-    return open_store(root)
+            mark_side(tier, side)
+    for tier in reversed(tiers) if limit is None else ():
+        attackers, defenders = solver.materials[tier]
+        tell(f"{attackers}v{defenders}: what the start reaches")
+        while mark_side(tier, 0) + mark_side(tier, 1):
+            pass
+    return marks
 
 
 def _ranks(index: TierTables, solver: TierSolver, boards: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import networkx as nx
+from rich.filesize import decimal
 
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -154,12 +155,12 @@ class BuildEstimate(NamedTuple):
     indexable: bool
 
     def __str__(self) -> str:
-        disk = f"{_size(self.stored)} on disk" + (f" and {_size(self.scratch)} of scratch" if self.scratch else "")
+        disk = f"{decimal(self.stored)} on disk" + (f" and {decimal(self.scratch)} of scratch" if self.scratch else "")
         rate = f"{CLASSES_A_SECOND // 10**6} million classes a second"
         names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in self.sliced[:_SHOWN])
         names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
-            f"{self.tiers} tiers, at least {self.classes:,} classes: about {_size(self.memory)} of memory, {disk}, "
+            f"{self.tiers} tiers, at least {self.classes:,} classes: about {decimal(self.memory)} of memory, {disk}, "
             f"{_time(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
         )
 
@@ -229,7 +230,7 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         return "has more classes than can be numbered"
     has = physical_memory()
     if has is not None and max(estimate.memory, estimate.least) > has:
-        return f"needs {_size(max(estimate.memory, estimate.least))} of memory, the machine has {_size(has)}"
+        return f"needs {decimal(max(estimate.memory, estimate.least))} of memory, the machine has {decimal(has)}"
     if estimate.least > memory:
         enough = -(-estimate.least // (1 << 20))
         return (
@@ -240,15 +241,9 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         place = place.parent
     free = shutil.disk_usage(place).free
     if estimate.stored + estimate.scratch > free:
-        return f"needs {_size(estimate.stored + estimate.scratch)} on the disk of {str(root)!r}, {_size(free)} are free"
+        needed = decimal(estimate.stored + estimate.scratch)
+        return f"needs {needed} on the disk of {str(root)!r}, {decimal(free)} are free"
     return None
-
-
-def _size(count: float) -> str:
-    units = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB")
-    power = min(max(len(f"{count:.0f}") - 1, 0) // 3, len(units) - 1)
-    value = count / 1000**power
-    return f"{value:,.0f} {units[power]}" if power == 0 or value >= 100 else f"{value:.1f} {units[power]}"
 
 
 def _time(seconds: float) -> str:

@@ -24,7 +24,6 @@ from retrograde.tablebase.records import (
     write_record,
 )
 from retrograde.tablebase.store import Store, little_endian, open_store
-from tablut.indexing.values import ALIAS_CODE
 from tablut.store import folders
 from tablut.store.files import lock_folder, store_path, sync_names, write_text
 from tablut.store.records import data_file
@@ -105,7 +104,6 @@ def write_tier(
     if material not in store.planned:
         raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
     sides: dict[SideName, Codes] = {"white": white, "black": black}
-    _check_codes(name, index.size, sides)
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
     with folders.writing(f"tablebase folder {str(target)!r}", "; tiers that are finished are kept"):
@@ -125,19 +123,6 @@ def write_tier(
             folders.drop(folder)
             raise
     return record
-
-
-def _check_codes(name: str, size: int, sides: Mapping[SideName, Codes]) -> None:
-    """Raise a ValueError if codes do not fit an index, or an entry is an alias with one side to move alone."""
-    for codes in sides.values():
-        if codes.shape != (size,) or codes.dtype != np.uint16:
-            raise ValueError(f"tier {name}: codes are uint16 of shape ({size},), not {codes.dtype} {codes.shape}")
-    for start, stop in slices(size, CHUNK):
-        white, black = (codes[start:stop] == ALIAS_CODE for codes in sides.values())
-        differ = np.flatnonzero(white != black)
-        if len(differ):
-            entry = start + int(differ[0])
-            raise ValueError(f"tier {name}: entry {entry:,} is an alias with one side to move and not with the other")
 
 
 def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threads: int) -> TierRecord:

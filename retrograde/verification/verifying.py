@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -96,8 +97,9 @@ def verify(
     if sound:
         unpacked = 2 * sum(tier.entries for tier, _ in sound)
         with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
-            work = _Work(store, sound, Path(folder) if unpacked > memory else None, threads, verified)
-            _prove_tiers(work, report, advanced or (lambda *_: None))
+            scratch = Path(folder) if unpacked > memory else None
+            prove = partial(_prove_tier, threads=threads, report=report, advanced=advanced or (lambda *_: None))
+            _prove_tiers(store, sound, scratch, verified, report, prove)
     # A wrong table can send a search anywhere; it is not asked to guide one.
     if sample and not report.failures:
         from retrograde.verification.playing import play_out
@@ -142,25 +144,20 @@ def _lower(tier: StoredTier) -> list[tuple[int, int]]:
     return fewer_attackers + [(attackers, left) for left in range(max(0, defenders - 3), defenders)]
 
 
-class _Work(NamedTuple):
-    """What is to be proved, and with what."""
-
-    store: Store
-    sound: list[tuple[StoredTier, str]]
-    scratch: Path | None
-    threads: int
-    verified: VerifiedTiers | None
-
-
-def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int], None]) -> None:
+def _prove_tiers(
+    store: Store,
+    sound: list[tuple[StoredTier, str]],
+    scratch: Path | None,
+    verified: VerifiedTiers | None,
+    report: Verification,
+    prove: Callable[[StoredTier, UnpackedTiers], None],
+) -> None:
     from retrograde.tablebase.batch import UnpackedTiers
 
-    verified = work.verified
-    sound = [tier for tier, _ in work.sound]
-    materials = [(tier.record.attackers, tier.record.defenders) for tier in sound]
-    digests = {material: digest for material, (_, digest) in zip(materials, work.sound, strict=True)}
-    unpacked = UnpackedTiers(work.store, materials, work.scratch)
-    for place, (tier, material) in enumerate(zip(sound, materials, strict=True)):
+    digests = {(tier.record.attackers, tier.record.defenders): digest for tier, digest in sound}
+    materials = list(digests)
+    unpacked = UnpackedTiers(store, materials, scratch)
+    for place, ((tier, _), material) in enumerate(zip(sound, materials, strict=True)):
         absent = [lower for lower in _lower(tier) if lower not in materials]
         if absent:
             names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
@@ -175,18 +172,23 @@ def _prove_tiers(work: _Work, report: Verification, advanced: Callable[[str, int
         try:
             for needed in [*_lower(tier), material]:
                 unpacked.load(needed)
-            _prove_tier(tier, unpacked, work.threads, report, advanced)
+            prove(tier, unpacked)
         except TablebaseError as error:
             report.add(tier.record.name, str(error))
         if verified and report.failures == failures:
             verified.add(tier.record.name, proof, report.positions_checked - checked)
-        wanted = {lower for later in sound[place + 1 :] for lower in _lower(later)}
+        wanted = {lower for later, _ in sound[place + 1 :] for lower in _lower(later)}
         for done in set(unpacked.arrays) - wanted:
             unpacked.drop(done)
 
 
 def _prove_tier(
-    tier: StoredTier, unpacked: UnpackedTiers, threads: int, report: Verification, advanced: Callable[[str, int], None]
+    tier: StoredTier,
+    unpacked: UnpackedTiers,
+    *,
+    threads: int,
+    report: Verification,
+    advanced: Callable[[str, int], None],
 ) -> None:
     from retrograde.verification.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, TierProof
 

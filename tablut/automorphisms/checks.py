@@ -10,6 +10,7 @@ square that does not keep the rules, `breaks` finds a position that shows it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
 from tablut.engine.layout import images_of_moves
+from tablut.indexing import PlacementIndex
 from tablut.notation import diagram_cells
 from tablut.position import Position
 
@@ -60,35 +62,16 @@ def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements, both sides to move; half of the soldiers stand near the king."""
-    engine, regions, size = engine_for(variant), variant.regions, variant.size
-    kings = sorted(regions.king_cells)
-    boards = []
-    for _ in range(count):
-        king = int(rng.choice(kings))
-        cells = ["."] * (size * size)
-        cells[king] = "K"
-        near = [cell for cell in range(size * size) if max(_distance(cell, king, size)) <= 2]
-        attackers = int(rng.integers(1, variant.attackers + 1))
-        defenders = int(rng.integers(0, variant.defenders + 1))
-        for piece, number, open_cells in (
-            ("b", attackers, regions.free_cells | regions.camp_cells),
-            ("w", defenders, regions.free_cells),
-        ):
-            for _ in range(number):
-                choices = near if rng.random() < 0.5 else range(size * size)
-                cell = int(rng.choice(choices))
-                if cell in open_cells and cells[cell] == ".":
-                    cells[cell] = piece
-        if "b" not in cells:
-            cells[next(cell for cell in sorted(regions.free_cells | regions.camp_cells) if cells[cell] == ".")] = "b"
-        boards.append(engine.board("".join(cells), "wb"[int(rng.integers(2))]))
-    return engine.words(np.array(boards, dtype=np.uint32))
-
-
-def _distance(cell: int, other: int, size: int) -> tuple[int, int]:
-    (rank, file), (other_rank, other_file) = divmod(cell, size), divmod(other, size)
-    return abs(rank - other_rank), abs(file - other_file)
+    """Return random undecided placements, each material as likely as the others, both sides to move."""
+    engine, index = engine_for(variant), PlacementIndex(variant)
+    random = Random(int(rng.integers(1 << 62)))
+    tiers = [tier for tier in index.tiers.values() if tier.size]
+    drawn = []
+    for _ in range(count if tiers else 0):
+        tier = random.choice(tiers)
+        rank = random.randrange(tier.size)
+        drawn.append(index.unrank_in_tier(tier.attackers, tier.defenders, rank, random.choice(("w", "b"))))
+    return engine.words(drawn)
 
 
 def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:

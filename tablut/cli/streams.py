@@ -147,11 +147,11 @@ def write_output(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_output()
+        _abandon(sys.stdout)
     except MachineError:
         raise
     except OSError as error:
-        _abandon_output()
+        _abandon(sys.stdout)
         raise MachineError(f"standard output: {error.strerror}") from error
 
 
@@ -168,10 +168,6 @@ def complain(message: str) -> None:
     except (OSError, ValueError):
         # There is no place for the message; the exit code still reports it.
         _abandon(sys.stderr)
-
-
-def _abandon_output() -> None:
-    _abandon(sys.stdout)
 
 
 def _abandon(stream: Any) -> None:

@@ -41,7 +41,7 @@ tournament 62 tablut.play.arena.cli       Every two of some players, rated.
     tablut tournament alphabeta@nodes=500 greedy random -v brandubh --games 10
 measure    63 tablut.play.arena.cli       Branching, length and balance of a game.
     tablut measure random -v brandubh --games 20 --nodes 1
-analyse    64 tablut.play.analysis.cli    A game's errors, ply by ply.
+analyse    64 tablut.play.analysis    A game's errors, ply by ply.
     tablut analyse game.txt
 play       65 tablut.play.cli             A game in the terminal, or on a competition server.
     tablut play --side black -v brandubh --movetime 5

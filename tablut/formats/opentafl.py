@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 from tablut.notation import parse_square
-from tablut.position import Move, MoveText, Position
+from tablut.position import Move, MoveText, Position, expand_row
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ _OTHERS = {
     "M": "mercenaries",
     "k": "an attacking king",
 }
+_FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
 _TEXT = 240
 """Characters of a position that an error message shows: all those of a board of side 11."""
-_ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
 _PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-zA-Z][0-9]{1,2})"
 _MOVE = re.compile(
     rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:[xX]{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
@@ -53,24 +53,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
         raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 11")
     if len(rows) != size:
         raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
-    return Position("".join(_expand(row, rank, size, shown) for rank, row in enumerate(rows, 1)), side)
-
-
-def _expand(row: str, rank: int, size: int, shown: str) -> str:
-    cells = ""
-    for item in _ITEM.findall(row):
-        if item in _LETTERS:
-            cells += _LETTERS[item]
-        elif item[0] in "123456789":
-            # A run longer than the board is wrong whatever its length: no need to write it out.
-            cells += "." * min(int(item[:4]), size + 1)
-        elif item in _OTHERS:
-            raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {_OTHERS[item]}, {item!r}; known: t T K")
-        else:
-            raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {item[:20]!r}; expected t T K and numbers")
-    if len(cells) != size:
-        raise InputError(f"{shown}: row {excerpt(row)} (rank {rank}) has {len(cells)} cells; the board has {size}")
-    return cells
+    return Position("".join(expand_row(row, size, shown, _LETTERS, _FOREIGN) for row in rows), side)
 
 
 def write_position(position: Position) -> str:

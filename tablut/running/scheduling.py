@@ -17,9 +17,7 @@ import weakref
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from tablut.errors import InputError, MachineError, TablutError
@@ -32,9 +30,7 @@ Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
 """Seconds in which a scheduler must answer."""
-_ADDRESS: Final = re.compile(
-    r"(?:(?P<protocol>tcp|tls|ws|wss|ucx)://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})"
-)
+_ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
 """Bytes of a scheduler's first message, at most."""
@@ -144,7 +140,8 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         yield LocalScheduler(threads)
         return
     shown = f"--scheduler {excerpt(address)}"
-    if not _is_address(address):
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 1 << 16:
         raise InputError(f"{shown}: is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
     try:
         distributed: Any = import_module("distributed")
@@ -154,12 +151,9 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         ) from error
     with _silent():
         try:
-            _check_protocol(address, distributed)
-            _check_greeting(address)
-            client = _connected(partial(distributed.Client, address, timeout=_PATIENCE))
-        except (TypeError, ValueError, ImportError, RuntimeError) as error:
-            # A protocol that is not set up here: certificates for tls, a library for ucx.
-            raise InputError(f"{shown}: cannot be spoken to: {_first_line(error)}") from error
+            _check_greeting(found["host"].strip("[]"), int(found["port"]))
+            # It has greeted; a machine whose disk is slow may still be loading the package.
+            client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
             # No answer, or that of another program: the package raises errors of many kinds.
             raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
@@ -169,74 +163,18 @@ def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
         yield ClusterScheduler(client, distributed)
 
 
-def _is_address(text: str) -> bool:
-    """Return whether a text is ``host:port``, with a protocol that Dask speaks before it or none."""
-    if re.fullmatch(r"inproc://[A-Za-z0-9_./:-]+", text):
-        return True  # of a cluster in this process
-    found = _ADDRESS.fullmatch(text)
-    return found is not None and 0 < int(found["port"]) < 1 << 16
-
-
-def _check_protocol(address: str, distributed: Any) -> None:
-    """Refuse a protocol that cannot be spoken here, before a client is begun.
-
-    A client that fails half-way closes itself when it is collected, and hangs if that is in the thread of another one.
-    """
-    found = _ADDRESS.fullmatch(address)
-    if found is None or found["protocol"] in (None, "tcp"):
-        return
-    connector = import_module("distributed.comm.registry").get_backend(found["protocol"]).get_connector()
-    context = distributed.Security().get_connection_args("client").get("ssl_context")
-    if getattr(connector, "encrypted", False) and context is None:
-        raise ValueError("certificates are not set up (distributed.comm.tls in the configuration of Dask)")
-
-
-def _check_greeting(address: str) -> None:
-    """Refuse an unencrypted address at which no scheduler answers.
+def _check_greeting(host: str, port: int) -> None:
+    """Refuse an address at which no scheduler answers.
 
     A scheduler speaks first: eight bytes with the length of what follows, some hundred. The
     package would wait long for a silent program, and take any number for that length.
     """
-    found = _ADDRESS.fullmatch(address)
-    if found is None or found["protocol"] not in (None, "tcp"):
-        return
-    with socket.create_connection((found["host"].strip("[]"), int(found["port"])), timeout=_PATIENCE) as connection:
+    with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
         raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
-
-
-def _connected(connect: Callable[[], Any]) -> Any:
-    """Return a client of a scheduler that has greeted; a handshake that hangs is begun anew once, more patiently."""
-    try:
-        return _within(3 * _PATIENCE, connect)
-    except TimeoutError:
-        # A machine whose disk is slow may have been loading the package.
-        return _within(12 * _PATIENCE, connect)
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Return what a call returns, or raise `TimeoutError` after so many seconds."""
-    found: list[Any] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(call())
-        except BaseException as error:
-            # Raised again in the caller's thread.
-            failed.append(error)
-
-    thread = Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not found:
-        raise TimeoutError(f"nothing was said for {seconds:.0f} seconds")
-    return found[0]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -139,27 +140,17 @@ def _first_error(error: ValidationError) -> str:
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     first = details[0]
     field = ".".join(str(part) for part in first["loc"])
-    context = first.get("ctx", {})
     match first["type"]:
         case "missing":
             problem = "is missing"
         case "extra_forbidden":
             problem = f"is not a field of variant files{_meant(first, details)}"
-        case "literal_error":
-            problem = f"expected {context['expected']}, not {_value(first['input'])}"
-        case "greater_than":
-            problem = f"expected a number above {context['gt']}, not {_value(first['input'])}"
-        case "less_than_equal":
-            problem = f"expected a number up to {context['le']:,}, not {_value(first['input'])}"
-        case "string_too_short" | "string_too_long":
-            problem = (
-                f"has {len(str(first['input'])):,} characters; expected 1 to {context.get('max_length', NAME_LENGTH)}"
-            )
         case kind if kind in _WANTED:
             wanted = "rows of text" if field in ("terrain", "start") else _WANTED[kind]
             problem = f"expected {wanted}, not {_value(first['input'])}"
         case _:
-            problem = f"{first['msg'].removeprefix('Value error, ')}, not {_value(first['input'])}"
+            said = re.sub("^(Value error, |(Input|String) should (be|have) )", "", first["msg"])
+            problem = f"expected {said.removeprefix('expected ')}, not {_value(first['input'])}"
     more = len(details) - 1
     shown = f"'{field}'" if len(field) <= NAME_LENGTH and field.isprintable() else excerpt(field)
     return f"field {shown}: {problem}" + (f" (and {more} more error{'s' * (more > 1)})" if more else "")

@@ -88,6 +88,7 @@ def test_symmetric_contents_are_one_pattern():
         assert len(found) == 1, cells
 
 
+@pytest.mark.slow
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
@@ -123,6 +124,7 @@ def test_positions_before_a_random_move_are_not_judged_by_the_result():
     assert ((first.worth >= 0) & (first.worth <= 1)).all()
 
 
+@pytest.mark.slow
 def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     variant, rng = load_variant("brandubh"), np.random.default_rng(1)
     made = make_patterns([variant], games=20, nodes=50, rounds=1, seed=1)

@@ -3,7 +3,7 @@
 from math import comb
 
 from counting import bounds
-from counting.findings import compare, published_games
+from counting.findings import published_games
 from tablut.variants import load_variant
 
 
@@ -33,16 +33,3 @@ def test_tablut_in_its_place() -> None:
     assert names[place + 1] == "Othello"
     assert report.comparison[place].today == str(report.corrected.total)
     assert all(game.source for game in report.comparison)
-
-
-def test_the_papers_row_is_complete() -> None:
-    published = {game.name: game.published for game in compare("1.4e27", 1)}
-    assert published == {
-        "Tablut": ("1.4e27",),
-        "Nine Men's Morris": ("3e11",),
-        "English draughts": ("5e20",),
-        "International draughts": ("1e30",),
-        "Othello": ("1e28",),
-        "Chess": ("1e43", "1e50"),
-        "Go 19x19": ("2e170",),
-    }

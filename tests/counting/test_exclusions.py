@@ -68,7 +68,7 @@ def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[Term], set[frozense
     return variables, [Term(*term) for term in terms.items()], sets, draw(st.integers(0, 4)), draw(st.integers(0, 3))
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(transfers())
 def test_the_transfer_counts_every_filling(
     drawn: tuple[list[Variable], list[Term], set[frozenset[tuple[int, str]]], int, int],
@@ -136,7 +136,7 @@ def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
     return found
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3))
 def test_the_search_misses_no_set_on_the_smallest_boards(variant: Variant) -> None:
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
@@ -241,18 +241,18 @@ def assert_equals_brute_force(variant: Variant, pieces: int) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("pieces", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pieces", [pytest.param(pieces, marks=pytest.mark.slow) for pieces in (3, 5)])
 def test_small_boards_placement_by_placement(name: str, pieces: int) -> None:
     assert_equals_brute_force(load_variant(name), pieces)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1), st.integers(2, 4))
 def test_any_rules_on_any_terrain(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3), st.integers(2, 5))
 def test_any_rules_on_the_smallest_board(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)
@@ -277,7 +277,7 @@ def brute_classes(variant: Variant, pieces: int) -> int:
     return found
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3), st.integers(2, 4))
 def test_classes_are_the_orbits(variant: Variant, pieces: int) -> None:
     assert count_exclusions(variant, pieces).of("no_end").classes == brute_classes(variant, pieces)

@@ -1,7 +1,6 @@
 """Polynomials by material against direct enumeration."""
 
 from itertools import product
-from math import comb
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,8 +42,3 @@ def test_products_sums_and_shifts_by_hand() -> None:
     assert (3 * x + y - x).rows == ((0, 1), (2, 0), (0, 0))
     assert (x + y).within(range(1, 3), range(2)) == x
     assert list(y.pairs())[1] == (0, 1, 1)
-
-
-def test_closed_form_of_one_coefficient() -> None:
-    rows = soldiers(((1, 16),), ((1, 64),), 16, 8).rows
-    assert rows[5][3] == sum(comb(16, c) * comb(64, 5 - c) * comb(64 - 5 + c, 3) for c in range(6))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from counting.brute import BruteForce
 from counting.paper import PaperEquations
-from counting.spaces import FINAL, classes, fixed_material, soldiers, spaces
+from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import king_patterns
@@ -24,7 +24,7 @@ def assert_equals_brute_force(variant: Variant) -> None:
         assert classes(space) == orbits.get(id_, 0), (variant.name, id_)
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("name", [pytest.param("ashton-5-4v0", marks=pytest.mark.slow), "brandubh-5-4v0"])
 def test_small_boards_placement_by_placement(name: str) -> None:
     assert_equals_brute_force(load_variant(name))
 
@@ -34,13 +34,13 @@ def test_fourteen_million_placements_one_by_one() -> None:
     assert_equals_brute_force(load_variant("ashton-5-4v2"))
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1))
 def test_any_rules_on_any_terrain(variant: Variant) -> None:
     assert_equals_brute_force(variant)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_brute_force(variant)
@@ -75,19 +75,3 @@ def test_spaces_contain_what_the_paper_counts(name: str) -> None:
     assert found["king_captured"].value() <= patterns
     for space in ("no_end", *FINAL[:3]):
         assert 0 <= found[f"excluded_{space}"].value() <= found[space].value()
-
-
-@pytest.mark.parametrize("name", ["ashton", "leiden", "brandubh"])
-def test_symmetric_counts_are_consistent(name: str) -> None:
-    for space in spaces(load_variant(name)).values():
-        whole = space.value()
-        assert (
-            whole
-            <= 8 * classes(space)
-            <= whole + 7 * sum(fixed_material(space, g).total() for g in space.variant.symmetries[1:])
-        )
-
-
-def test_the_full_material_is_three_fifths_of_the_undecided() -> None:
-    material = spaces(load_variant("ashton"))["no_end"].material()
-    assert material.rows[16][8] * 100 // material.total() == 59

@@ -142,6 +142,7 @@ def _classics() -> list[Input]:
     options = [
         ["bestmove", *_SMALL, "--nodes", "50", "--hash", "99999999"],
         ["bestmove", *_SMALL, "--movetime", "0.05", "--nodes", "9" * 23],
+        ["bestmove", *_SMALL, "--nodes", "50", "--movetime", "9" * 19],
         ["bestmove", *_SMALL, "--nodes", "50", "-p", "3bb/3bK/3bb/5/5 w"],
         ["puzzle", "solve", *_SMALL, "--nodes", "50", "--memory", "200000"],
         ["puzzle", "solve", *_SMALL, "--nodes", "50", "--save-proof", "p[/b].jsonl"],

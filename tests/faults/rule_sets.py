@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
+
+from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Rules
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
+
+    from pydantic import BaseModel
 
 
 _TERRAINS = (
@@ -82,43 +87,28 @@ def _variant_file(
     rng: random.Random, name: str, terrain: Sequence[str], start: Sequence[str], inert: Sequence[str] = ()
 ) -> str:
     """Return a variant file with these diagrams, every rule drawn."""
-    letters = "".join(terrain)
-
-    def flag() -> str:
-        return rng.choice(["true", "false"])
-
-    lines = [
-        f'name = "{name}"',
-        'terrain = """',
-        *terrain,
-        '"""',
-        'start = """',
-        *start,
-        '"""',
-        f'first = "{rng.choice(["white", "black"])}"',
-        f'no_moves = "{rng.choice(["side_to_move_loses", "either_after_ply"])}"',
-        f'repetition = "{rng.choice(["draw", "mover_loses", "none"])}"',
-        *([f"move_limit = {rng.randrange(1, 9)}"] if rng.random() < 0.6 else []),
-        "[castle]",
-        f'pass = "{rng.choice(["nobody", "king", "everyone"])}"',
-        f'stop = "{rng.choice(["nobody", "king"])}"',
-        f'hostile_to_white = "{rng.choice(["never", "empty", "empty_or_besieged", "always"])}"',
-        f'hostile_to_black = "{rng.choice(["never", "empty", "always"])}"',
-        "[camps]",
-        f"hostile = {flag()}",
-        f"shelter = {flag()}",
-        f"inert = {list(inert)}",
-        "[king]",
-        f"armed = {flag()}",
-        f'on_castle = "{rng.choice(["four", "two"])}"',
-        f'beside_castle = "{rng.choice(["as_on_castle", "as_elsewhere"])}"',
-        f'elsewhere = "{rng.choice(["two", "four"])}"',
-        *(["[corners]", f"hostile = {flag()}"] if "X" in letters else []),
-    ]
-    if not set(letters) & set("ABCD"):
-        at = lines.index("[camps]")
-        del lines[at : at + 4]
+    letters = set("".join(terrain))
+    lines = [f'name = "{name}"', 'terrain = """', *terrain, '"""', 'start = """', *start, '"""', *_drawn(rng, Rules)]
+    lines += [f"move_limit = {rng.randrange(1, 9)}"] if rng.random() < 0.6 else []
+    for table, model, needed in (
+        ("castle", CastleRules, "T"),
+        ("camps", CampRules, "ABCD"),
+        ("king", KingRules, "T"),
+        ("corners", CornerRules, "X"),
+    ):
+        if letters & set(needed):
+            lines += [f"[{table}]", *_drawn(rng, model), *([f"inert = {list(inert)}"] if table == "camps" else [])]
     return "\n".join(lines) + "\n"
+
+
+def _drawn(rng: random.Random, model: type[BaseModel]) -> list[str]:
+    """Return a line for each rule of a table that has a few values."""
+    kinds = {info.alias or name: info.annotation for name, info in model.model_fields.items()}
+    return [
+        f"{name} = {json.dumps(rng.choice([True, False] if kind is bool else get_args(kind)))}"
+        for name, kind in kinds.items()
+        if kind is bool or get_origin(kind) is Literal
+    ]
 
 
 def random_position(

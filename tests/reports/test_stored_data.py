@@ -1,6 +1,7 @@
 """Results that pages are rendered from are checked first: whatever happens to a file, it is named or it is sound."""
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,12 @@ def test_a_file_that_is_no_result_is_named(data: Path, name: str) -> None:
             PAGES[name.partition("/")[0]].results()
 
 
+@pytest.mark.parametrize("number", [-1, math.nan, math.inf])
+def test_what_is_no_count_is_named(number: float) -> None:
+    with pytest.raises(ValueError, match=r"a\.0\.b"):
+        reports.stored.check_numbers({"a": [{"b": number}]})
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Return where every value in JSON data is, of long lists only the ends."""
     if path:
@@ -92,7 +99,7 @@ def test_every_field_damaged_in_some_way(data: Path, name: str) -> None:
     page = name.partition("/")[0]
     every = list(places(sound))
     named = tried = sound_still = 0
-    for path in random.sample(every, min(len(every), examples(12))):
+    for path in random.sample(every, min(len(every), examples(30))):
         damaged = json.loads(json.dumps(sound))
         *above, last = path
         holder = damaged

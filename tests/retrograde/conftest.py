@@ -93,6 +93,14 @@ def deep_store(tmp_path_factory, write_store, deep_variant, deep_codes) -> Path:
 
 
 @pytest.fixture(scope="session")
+def shallow_store(tmp_path_factory, write_store, deep_variant, deep_codes) -> Path:
+    """The smallest tiers of the same; do not change it, copy it."""
+    root = tmp_path_factory.mktemp("tablebase") / "shallow"
+    write_store(root, deep_variant, {material: deep_codes[material] for material in ((1, 0), (1, 1), (2, 0))})
+    return root
+
+
+@pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store as it is built; do not change it, copy it."""
     root = tmp_path_factory.mktemp("sound") / "store"

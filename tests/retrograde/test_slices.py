@@ -33,21 +33,22 @@ from retrograde.solver.slices.files import (
     read_items,
     record_path,
 )
-from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts, window_tables
+from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
+from retrograde.solver.trace import PASS, PLAN, STORE, WHOLE, Tracer
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
-from tablut.errors import InputError, MachineError, OutputError
+from tablut.errors import InputError, OutputError
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.endings import contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 ONE_ROW = 120
 """More slices than there are rows: one for each."""
@@ -104,7 +105,7 @@ def assert_same(folder: Path, variant: Variant, men: int, count: int | random.Ra
 
 
 @pytest.mark.parametrize("men", [3, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ashton", "berkeley", "bologna", "brandubh", "leiden", "mcgill"])
+@pytest.mark.parametrize("name", ["ashton", "brandubh", "leiden"])
 def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Path) -> None:
     assert_same(tmp_path, load_variant(name), men, random.Random(name))
 
@@ -138,40 +139,6 @@ def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, varia
 
 
 # -- windows -------------------------------------------------------------------------------
-
-
-def test_a_window_of_all_rows_is_the_tier() -> None:
-    tier = SlicedTier(GAME, TIER)
-    numbers = range(len(tier.solver.materials))
-    every = {number: np.ones(tier.solver.rows(number), dtype=np.bool_) for number in numbers}
-    found = window_tables(tier.solver.index, every)
-    for mine, theirs in ((found.row, tier.solver.index.row), (found.tier, tier.solver.index.tier)):
-        for name, value in mine._asdict().items():
-            assert np.array_equal(value, getattr(theirs, name)), name
-
-
-def test_windows_have_every_row_that_white_comes_to() -> None:
-    """What is near is symmetric, and holds each row a move leads to, by the plain rules."""
-    from tablut import Board
-
-    tier = SlicedTier(GAME, TIER)
-    index = tier.solver.tier_index(TIER)
-    near = [tier.window(row, row + 1).near for row in range(tier.rows)]
-    assert all(near[row][row] for row in range(tier.rows))
-    assert np.array_equal(np.array(near), np.array(near).T)
-    rng = random.Random(1)
-    for _ in range(150):
-        entry = rng.randrange(index.size)
-        row = int(np.searchsorted(tier.starts, entry, side="right")) - 1
-        board = Board(GAME, index.unrank(entry, "w"))
-        if board.outcome() is not None:
-            continue
-        for move in list(board.legal_moves):
-            board.push(move)
-            if board.outcome() is None and board.position.material == TIER:
-                target = int(np.searchsorted(tier.starts, index.rank(board.position), side="right")) - 1
-                assert near[row][target]
-            board.pop()
 
 
 def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
@@ -304,41 +271,33 @@ def test_other_slices_begin_anew_and_say_so(workshop: Workshop) -> None:
     workshop.assert_whole()
 
 
-def flip(path: Path, at: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[at] ^= 4
-    path.write_bytes(bytes(content))
+def harm(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    if how in ("link", "lose"):
+        path.rename(path.with_suffix(".other"))
+        if how == "link":
+            path.symlink_to(path.with_suffix(".other"))
+    else:
+        path.write_bytes(content[:-9] + (b"" if how == "cut" else bytes([content[-9] ^ 4]) + content[-8:]))
 
 
-def cut(path: Path, _: int) -> None:
-    path.write_bytes(path.read_bytes()[:-3])
-
-
-def lose(path: Path, _: int) -> None:
-    path.unlink()
-
-
-def link(path: Path, _: int) -> None:
-    other = path.with_suffix(".other")
-    path.rename(other)
-    path.symlink_to(other)
-
-
-@pytest.mark.parametrize("harm", [flip, cut, lose, link])
-@pytest.mark.parametrize("of", [".slice", ".json"])
-def test_a_damaged_slice_is_named_and_made_again(
-    workshop: Workshop, harm: Callable[[Path, int], None], of: str
-) -> None:
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *itertools.product(("00002-000001.slice", "00002-000001.json"), ("flip", "cut", "lose", "link")),
+        *itertools.product(("00003-000001.slice",), ("cut", "lose", "link")),
+    ],
+)
+def test_damage_is_named_and_made_again(workshop: Workshop, name: str, how: str) -> None:
+    """Of the last step that is done, and of the one in the making."""
     workshop.build(left=6 * 3 + 2)
-    newest = [path for path in workshop.slices() if path.name.startswith("00002-")]
-    assert len(newest) == 6
-    harm(newest[1].with_suffix(of), -9)
-    done = workshop.build()
-    named = [line for line in workshop.told if newest[1].stem in line]
-    assert len(named) == 1, workshop.told
+    path = workshop.folder / name
+    harm(path, how)
+    again = workshop.build()
+    assert any(path.stem in line for line in workshop.told), workshop.told
     workshop.assert_whole()
     # The pass of the one file, and what was to come; not the passes before.
-    assert done < 6 * 6 + 40
+    assert again < 6 * 6 + 40
     assert not any(line.startswith("2v2: immediate wins") for line in workshop.told)
 
 
@@ -353,35 +312,6 @@ def test_a_swapped_slice_and_one_of_another_store_are_named(workshop: Workshop, 
         shutil.copy(record_path(source), record_path(path))
     workshop.build()
     assert sum("is another file than the one that was written there" in line for line in workshop.told) == 2
-    workshop.assert_whole()
-
-
-def test_damage_under_the_running_build_is_found(workshop: Workshop) -> None:
-    """A file goes bad between two passes of one run."""
-
-    class Storm(LocalScheduler):
-        steps = 0
-
-        def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
-            self.steps += 1
-            if self.steps == 4:
-                flip(Path(tasks[2].own.path), -5)
-            return super().run(function, tasks, done)
-
-    with writing(workshop.root):
-        build_in_slices(workshop.root, TIER, Storm(1), memory=1 << 30, tell=workshop.told.append, cuts=workshop.cuts)
-    assert any("has another digest; it is made again" in line for line in workshop.told)
-    workshop.assert_whole()
-
-
-def test_a_torn_file_of_the_step_in_the_making_is_named(workshop: Workshop) -> None:
-    """As after a loss of power: the name is there, the bytes are not."""
-    workshop.build(left=6 * 2 + 3)
-    torn = workshop.slices()[-1]
-    assert torn.name.startswith("00002-")
-    torn.write_bytes(torn.read_bytes()[:50])
-    assert workshop.build() >= 3
-    assert sum(str(torn) in line for line in workshop.told) == 1
     workshop.assert_whole()
 
 
@@ -401,7 +331,7 @@ def test_a_disk_that_is_not_to_be_trusted_ends_the_build(workshop: Workshop) -> 
     class Rotten(LocalScheduler):
         def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
             if tasks and tasks[0].own is not None:
-                flip(Path(tasks[0].own.path), -5)
+                harm(Path(tasks[0].own.path), "flip")
             return super().run(function, tasks, done)
 
     with pytest.raises(DamagedSliceError, match="not to be trusted"), writing(workshop.root):
@@ -409,48 +339,14 @@ def test_a_disk_that_is_not_to_be_trusted_ends_the_build(workshop: Workshop) -> 
     assert open_store(workshop.root).missing() == ["2v2"]
 
 
-@pytest.mark.parametrize("change", ["digest", "field", "text", "earlier"])
+@pytest.mark.parametrize("change", ["field", "earlier"])
 def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str) -> None:
     workshop.build(left=6 * 3)
     path = max(workshop.folder.glob("step-*.json"))
-    record = json.loads(path.read_text())
-    if change == "digest":
-        record["sha256"] = "0" * 64
-    elif change == "field":
-        record["content"]["slices"][0]["stats"]["white"] = {}
-    text = "{" if change == "text" else json.dumps(record, indent=1, sort_keys=True) + "\n"
+    text = path.read_text().replace('"step": 2', '"step": 1', 1)
     path.write_text(min(workshop.folder.glob("step-*.json")).read_text() if change == "earlier" else text)
     workshop.build()
     assert any(str(path) in line for line in workshop.told)
-    workshop.assert_whole()
-
-
-def test_what_a_finished_tier_has_left_is_removed(workshop: Workshop) -> None:
-    workshop.build()
-    workshop.folder.mkdir()
-    (workshop.folder / "00001-000001.slice").write_bytes(b"old")
-    build_tablebase(workshop.root, GAME, MEN)
-    workshop.assert_whole()
-
-
-def test_a_full_disk_keeps_what_is_done(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retrograde.solver.slices import files
-    from tablut.store.files import write_text
-
-    written = []
-
-    def full(target: Path, content: str) -> None:
-        written.append(target)
-        if len(written) > 9:
-            raise MachineError(f"output file {str(target)!r}: No space left on device")
-        write_text(target, content)
-
-    monkeypatch.setattr(files, "write_text", full)
-    with pytest.raises(MachineError, match="No space left"):
-        workshop.build()
-    monkeypatch.undo()
-    assert workshop.build() > 0
-    assert any("goes on after step 0" in line for line in workshop.told)
     workshop.assert_whole()
 
 
@@ -489,18 +385,6 @@ def test_sections_are_written_in_turns_and_leave_nothing_unless_finished(tmp_pat
 # -- what a user meets ---------------------------------------------------------------------
 
 
-def test_a_tier_that_does_not_fit_is_built_in_slices(tmp_path: Path, whole: Path) -> None:
-    large = [material for material in materials(GAME, MEN) if tier_bytes(GAME, material) > MEMORY]
-    estimate = estimate_build(GAME, MEN, MEMORY)
-    assert sorted(estimate.sliced) == sorted(large) == [(1, 4), (2, 3), (3, 2), (4, 1)]
-    assert estimate.least <= MEMORY
-    told: list[str] = []
-    build_tablebase(tmp_path / "s", GAME, MEN, memory=MEMORY, threads=2, advanced=told.append)
-    assert contents(tmp_path / "s") == contents(whole)
-    assert {line.partition(":")[0] for line in told if " slices" in line} == {f"{a}v{d}" for a, d in large}
-    assert not list((tmp_path / "s").glob(".*"))
-
-
 def test_the_command_says_what_would_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tablebase", "build", "--men", "5", "--memory", "1", "--store", str(tmp_path / "s")]) == 2
     error = capsys.readouterr().err
@@ -523,7 +407,75 @@ def test_a_killed_worker_changes_nothing(workshop: Workshop, tmp_path: Path) -> 
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
+        tracer = Tracer(GAME, MEN, MEMORY)
         with writing(workshop.root), open_scheduler(1, address) as scheduler:
-            build_in_slices(workshop.root, TIER, scheduler, memory=1 << 30, tell=kill, cuts=workshop.cuts)
+            build_in_slices(
+                workshop.root, TIER, scheduler, memory=1 << 30, tell=kill, cuts=workshop.cuts, tracer=tracer
+            )
+        build_tablebase(tmp_path / "c", GAME, 4, scheduler=address)
     assert killed
+    some = contents(tmp_path / "c")
+    assert some.items() - {("zarr.json", some["zarr.json"])} <= contents(workshop.whole).items()
+    # This process leads, and others work.
+    assert {task["worker"] for task in tracer.trace()["tasks"]} >= {0, 1}
     workshop.assert_whole()
+
+
+# -- traces of builds: what each task took -----------------------------------------------
+
+
+def test_a_tier_that_does_not_fit_is_built_in_slices_and_traced(tmp_path: Path, whole: Path) -> None:
+    root, target = tmp_path / "s", tmp_path / "t.json"
+    large = {f"{a}v{d}" for a, d in materials(GAME, MEN) if tier_bytes(GAME, (a, d)) > MEMORY}
+    estimate = estimate_build(GAME, MEN, MEMORY)
+    assert {f"{a}v{d}" for a, d in estimate.sliced} == large == {"1v4", "2v3", "3v2", "4v1"}
+    assert estimate.least <= MEMORY
+    command = ["tablebase", "build", "-v", GAME.name, "--men", "6", "--memory", "1", "--store", str(root), "--trace"]
+    assert run([*command, str(tmp_path)]) == 2
+    assert not root.exists()
+    # What a finished tier has left is removed.
+    shutil.copytree(whole, root)
+    for name in (*large, "2v2"):
+        shutil.rmtree(root / name)
+    (root / ".3v0.slices").mkdir()
+    (root / ".3v0.slices" / "00001-000001.slice").write_bytes(b"old")
+    assert run([*command, str(target)]) == 0
+    assert contents(root) == contents(whole)
+    assert not list(root.glob(".*"))
+    trace = json.loads(target.read_text())
+    about = {"variant": GAME.name, "game": GAME.digest, "men": 6, "memory": 1 << 20, "workers": 1}
+    assert {name: trace[name] for name in about} == about
+    tasks = trace["tasks"]
+    kinds = {kind: {task["tier"] for task in tasks if task["kind"] == kind} for kind in (PLAN, PASS, STORE, WHOLE)}
+    assert kinds == {PLAN: large, PASS: large, STORE: large, WHOLE: {"2v2"}}
+    # One worker does one thing at a time, and nothing is counted twice.
+    assert all(before["ended"] <= after["began"] + 1e-3 for before, after in itertools.pairwise(tasks))
+    assert sum(task["cpu"] for task in tasks) <= trace["seconds"] * 1.05
+    for tier in large:
+        provenance = json.loads((root / "provenance" / f"{tier}.json").read_text(encoding="utf-8"))
+        mine = [task for task in tasks if (task["tier"], task["kind"]) == (tier, PASS)]
+        for name in ("read", "written"):
+            assert provenance[name] == sum(task[name] for task in mine)
+        assert provenance["cpu_seconds"] == pytest.approx(sum(task["cpu"] for task in mine), abs=0.01)
+        assert {task["number"] for task in mine if task["step"] == 0} == set(range(provenance["slices"]))
+        assert all(task["entries"] <= task["window"] for task in mine)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such limit here")
+def test_no_room_for_scratch_files_is_said(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slices, and arrays that are mapped, larger than a file may be: a disk that is full is one line, and 74."""
+    import resource
+
+    shutil.rmtree(workshop.root / "4v1")
+    build = ["tablebase", "build", "-v", GAME.name, "--men", "6", "--store", str(workshop.root), "--memory", "1"]
+    verify = ["tablebase", "verify", str(workshop.whole), "--memory", "1", "--sample", "0"]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for command, named in ((build, ".slice"), (verify, "scratch file")):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, limits[1]))
+        try:
+            assert run(command) == 74
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert named in error
+        assert "File too large" in error

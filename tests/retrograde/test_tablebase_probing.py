@@ -1,6 +1,5 @@
 """Probing against the naive rules, against itself under symmetry, and at its limits."""
 
-import itertools
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +15,7 @@ from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.engine.packing import cells_of, soldier_counts
+from tablut.engine.packing import cells_of
 from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import MISSING, value_of, verdict_of
@@ -81,18 +80,6 @@ def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], st
             assert ranker.rank(position.transformed(symmetry).cells) == expected
 
 
-def test_what_is_no_undecided_placement_has_no_rank() -> None:
-    variant = load_variant("ashton-5-4v2")
-    for material, cells in {(1, 1): "K....", (1, 0): ".K...", (2, 1): "..w.."}.items():
-        index = tier_index(variant, *material)
-        ranker = Ranker(variant, *material, pack_bits(index.representatives))
-        position = Position.parse(str(index.unrank(0, "w")), 5)
-        # The last row of the diagram is the lowest rank: an escape, or a camp.
-        bottom = cells if "K" in cells else cells.replace("w", "w")
-        rest = position.cells[5:].replace("K", ".") if "K" in cells else position.cells[5:].replace("w", ".")
-        assert ranker.rank(bottom + rest) is None
-
-
 # -- values --------------------------------------------------------------------------------
 
 
@@ -102,19 +89,19 @@ def test_values_equal_those_of_the_naive_rules(request, which: str, material: tu
     tablebase = request.getfixturevalue(which)
     variant = tablebase.variant
     # Of the smallest tiers everything, of the others some hundreds.
-    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 150))
+    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 20))
     solution = plain_solution(variant, [str(position) for position in positions])
     for position in positions:
         assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
-@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 8), ("deep", 20)])
+@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 6), ("deep", 18)])
 def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, few: int) -> None:
     monkeypatch.setattr(batch, "FEW", few)
     tablebase = open_tablebase(request.getfixturevalue(which).store.root)
     positions = [
-        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 13)
+        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 41)
     ]
     found = tablebase.probe_words(words_of(tablebase.variant, positions))
     assert found.dtype == np.int16
@@ -164,15 +151,6 @@ def test_few_and_many_agree_on_any_placement(tablebase, monkeypatch) -> None:
             found.append(open_tablebase(tablebase.store.root).probe_words(placed))
         assert np.array_equal(*found)
         assert (found[0] != MISSING).any()
-
-
-def test_soldiers_and_cells_of_words_are_those_of_the_position(tablebase) -> None:
-    for variant in (tablebase.variant, load_variant("brandubh"), load_variant("ashton")):
-        positions = every_position(variant, (2, 1), 997)
-        words = words_of(variant, positions)
-        counts = soldier_counts(words, variant.size**2)
-        assert [tuple(pair) for pair in np.transpose(counts).tolist()] == [(2, 1)] * len(words)
-        assert [cells_of(word, variant.size**2) for word in words] == [(one.cells, one.side) for one in positions]
 
 
 def test_who_asks_again_gets_the_same_prober_until_the_store_changes(
@@ -238,7 +216,7 @@ def test_what_cannot_be_probed_is_named(tablebase) -> None:
 def test_the_best_move_attains_the_value(deep) -> None:
     seen, tablebase = set(), deep
     for material in deep.store.tiers():
-        for position in every_position(tablebase.variant, material, 211):
+        for position in every_position(tablebase.variant, material, 511):
             board = Board(tablebase.variant, position)
             verdict, moves = tablebase.probe(board), tablebase.best_moves(board)
             assert board.position is position
@@ -304,7 +282,7 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
     write_store(tmp_path / "s", limited, {key: deep_codes[key] for key in ((1, 0), (2, 0))})
     tablebase = open_tablebase(tmp_path / "s")
     seen = set()
-    for position in every_position(limited, (2, 0)):
+    for position in every_position(limited, (2, 0), 3):
         raw, board = verdict_of(tablebase.stored_value(position)), Board(limited, position)
         fits = raw.dtm is not None and raw.dtm <= 4
         assert tablebase.probe(board) == tablebase.probe(position) == (raw if fits else ("draw", None))
@@ -319,7 +297,7 @@ def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_cod
             board.push(tablebase.best_moves(board)[0].move)
             assert tablebase.probe(board).dtm == 1
     assert {("win", True), ("win", False), ("loss", True), ("loss", False)} <= seen
-    positions = every_position(limited, (2, 0))
+    positions = every_position(limited, (2, 0), 3)
     at_once = tablebase.probe_words(words_of(limited, positions)).tolist()
     assert at_once == [value_of(tablebase.probe(position)) for position in positions]
     values = tablebase.load_tiers(1 << 30).values  # type: ignore[union-attr]
@@ -354,15 +332,9 @@ def test_it_is_found_by_the_game(small_store, small_variant) -> None:
 
 def test_words_of_boards_are_probed(sound: Path, truth: list[int]) -> None:
     engine, table = engine_for(GAME), open_tablebase(sound)
-    boards = [Board(GAME, position) for position in POSITIONS]
-    assert table.probe_words(engine.words(boards)).tolist() == truth
-    assert table.probe_words(engine.words(POSITIONS)).tolist() == truth
-    assert table.probe_words(engine.words(boards[0])).tolist() == truth[:1]
+    for some in (POSITIONS, [Board(GAME, position) for position in POSITIONS]):
+        assert table.probe_words(engine.words(some)).tolist() == truth
     assert engine.words([]).shape == (0, engine.tables.words)
-    with pytest.raises(InputError, match="is of brandubh-5-4v0"):
-        engine.words([Board("brandubh-5-4v0")])
-    for wrong in (["5/5/5/5/5 w"], np.zeros((2, 3), dtype=np.uint32), np.zeros((1, 14))):
-        with pytest.raises(InputError, match=r"expected a Board|are uint32"):
+    for wrong in ([Board("brandubh-5-4v0")], ["5/5/5/5/5 w"], np.zeros((2, 3), dtype=np.uint32), np.zeros((1, 14))):
+        with pytest.raises(InputError, match=r"is of brandubh-5-4v0|expected a Board|are uint32"):
             engine.words(wrong)  # type: ignore[arg-type]
-    assert MISSING not in truth
-    assert list(itertools.islice(boards, 1))

@@ -1,19 +1,23 @@
 """`tablut tablebase query`: every list against the position-by-position answers of the same tablebase."""
 
+from __future__ import annotations
+
 import csv
 import io
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retrograde.answers import info_of
-from retrograde.tablebase.probing import Tablebase, open_tablebase
+from retrograde.answers import TablebaseSummary, info_of, summarise
+from retrograde.tablebase.probing import Tablebase, open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
+from tablut.errors import InputError
 from tablut.position import Position
 
 STORE = Path(__file__).resolve().parents[2] / "retrograde" / "data" / "ashton-5-4v0"
@@ -21,8 +25,8 @@ WDL = ("win", "draw", "loss")
 
 
 @pytest.fixture(scope="module")
-def tablebase(deep_store: Path) -> Tablebase:
-    return open_tablebase(deep_store)
+def tablebase(shallow_store: Path) -> Tablebase:
+    return open_tablebase(shallow_store)
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +45,26 @@ def test_every_class_is_listed_once_with_its_value(tablebase: Tablebase, everyth
         assert tuple(tablebase.probe(position)) == (wdl, dtm), position
 
 
-@pytest.mark.parametrize("wdl", [None, *WDL])
-@pytest.mark.parametrize("side", [None, "white", "black"])
-@pytest.mark.parametrize("bounds", [(None, None), (4, None), (7, 7)])
-def test_a_query_is_a_filter(
-    tablebase: Tablebase, everything: list[Any], wdl: Any, side: Any, bounds: tuple[int | None, int | None]
-) -> None:
-    low, high = bounds
-    expected = [
-        (position, value, dtm)
-        for position, value, dtm in everything
-        if wdl in (None, value)
-        and side in (None, "white" if position.side == "w" else "black")
-        and (bounds == (None, None) or (dtm is not None and (low or 0) <= dtm <= (dtm if high is None else high)))
-    ]
-    query = TableQuery(wdl, side, low, high)
-    found = list_positions(tablebase.store, query, 40)
-    assert found.found == len(expected)
-    assert [tuple(one) for one in found.positions] == expected[:40]
-    for order, sign in (("longest", -1), ("shortest", 1)):
-        first = list_positions(tablebase.store, query._replace(order=order), 7)
-        plies = [one.dtm for one in first.positions]
-        lengths = sorted(sign * dtm for _, _, dtm in expected if dtm is not None)[:7]
-        assert [sign * dtm for dtm in plies if dtm is not None] == lengths
-        assert first.found == found.found
+def test_a_query_is_a_filter(tablebase: Tablebase, everything: list[Any]) -> None:
+    for wdl, side, (low, high) in itertools.product(
+        (None, *WDL), (None, "white", "black"), ((None, None), (4, None), (7, 7))
+    ):
+        expected = [
+            (position, value, dtm)
+            for position, value, dtm in everything
+            if wdl in (None, value)
+            and side in (None, "white" if position.side == "w" else "black")
+            and (low is None or (dtm is not None and low <= dtm <= (dtm if high is None else high)))
+        ]
+        query = TableQuery(wdl, side, low, high)  # type: ignore[arg-type]
+        found = list_positions(tablebase.store, query, 40)
+        assert found.found == len(expected), query
+        assert [tuple(one) for one in found.positions] == expected[:40], query
+        for order, sign in (("longest", -1), ("shortest", 1)):
+            first = list_positions(tablebase.store, query._replace(order=order), 7)  # type: ignore[arg-type]
+            lengths = sorted(sign * dtm for _, _, dtm in expected if dtm is not None)[:7]
+            assert [sign * one.dtm for one in first.positions if one.dtm is not None] == lengths, query
+            assert first.found == found.found
 
 
 def test_materials_share_the_whole(tablebase: Tablebase, everything: list[Any]) -> None:
@@ -117,3 +117,86 @@ def test_the_command_answers_in_json_and_csv(capsys: pytest.CaptureFixture[str])
         (one["position"], one["wdl"], one["dtm"]) for one in answer["positions"]
     ]
     assert all(a["dtm"] >= b["dtm"] for a, b in itertools.pairwise(answer["positions"]))
+
+
+# -- A tablebase as a whole: its longest wins and mutual zugzwangs against the answers position by position
+
+
+WORTH = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
+
+
+@pytest.fixture(scope="module", params=["deep", "brandubh-5-4v0"])
+def summed(shallow_store: Path, request: pytest.FixtureRequest) -> Tablebase:
+    """A tablebase whose mutual zugzwangs cost a draw, and one in which some lose for either side."""
+    return open_tablebase(shallow_store if request.param == "deep" else shipped_store(request.param) or "")
+
+
+@pytest.fixture(scope="module")
+def summary(summed: Tablebase) -> TablebaseSummary:
+    return summarise(summed, 10**6)
+
+
+@pytest.fixture(scope="module")
+def every_one(summed: Tablebase) -> list[Any]:
+    return [tuple(one) for one in list_positions(summed.store, TableQuery(), 10**6).positions]
+
+
+def test_the_longest_wins_are_the_longest(every_one: list[Any], summary: TablebaseSummary) -> None:
+    longest: dict[tuple[tuple[int, int], str], int] = {}
+    for position, wdl, dtm in every_one:
+        if WORTH[wdl]:
+            material = position.cells.count("b"), position.cells.count("w")
+            winner = "white" if (position.side == "w") == (wdl == "win") else "black"
+            longest[material, winner] = max(dtm, longest.get((material, winner), 0))
+    assert {((one.attackers, one.defenders), one.winner): one.dtm for one in summary.longest} == longest
+
+
+def test_each_line_ends_when_its_distance_says(summed: Tablebase, summary: TablebaseSummary) -> None:
+    for one in summary.longest:
+        board = Board(summed.variant, Position.parse(one.position, summed.variant.size))
+        for move in one.line:
+            assert board.outcome() is None
+            board.push_text(move)
+        outcome = board.outcome()
+        assert outcome is not None
+        assert (outcome.winner, len(one.line)) == (one.winner, one.dtm)
+
+
+def test_all_mutual_zugzwangs_are_found(summed: Tablebase, every_one: list[Any], summary: TablebaseSummary) -> None:
+    expected = []
+    for position, wdl, dtm in every_one:
+        if position.side == "w" and WORTH[wdl] <= 0:
+            black = summed.probe(Position(position.cells, "b"))
+            if WORTH[wdl] + WORTH[black.wdl] < 0:
+                expected.append((position, (wdl, dtm), tuple(black)))
+    found = summary.zugzwangs
+    assert sorted((str(position), *both) for position, *both in expected) == sorted(
+        (one.position, (one.white.wdl, one.white.dtm), (one.black.wdl, one.black.dtm)) for one in found.listed
+    )
+    assert found.full + found.half == len(expected)
+    assert found.full == sum(white[0] == black[0] == "loss" for _, white, black in expected)
+    assert expected
+    distances = [one.white.dtm for one in found.listed if one.white.dtm is not None]
+    assert distances == sorted(distances, reverse=True)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_what_is_not_listed_is_counted(summed: Tablebase, summary: TablebaseSummary, most: int) -> None:
+    fewer = summarise(summed, most)
+    assert fewer.longest == summary.longest
+    assert (fewer.zugzwangs.full, fewer.zugzwangs.half) == (summary.zugzwangs.full, summary.zugzwangs.half)
+    assert fewer.zugzwangs.listed == summary.zugzwangs.listed[:most]
+
+
+def test_it_says_what_the_tablebase_holds(summed: Tablebase, summary: TablebaseSummary) -> None:
+    assert info_of(summed).model_dump().items() <= summary.model_dump().items()
+    digests = {name: summed.store.tier(*map(int, name.split("v"))).record.digest for name in summary.digests}
+    assert summary.digests == digests
+    assert len(digests) == len(summed.store.tiers())
+
+
+def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(shipped_store("brandubh-5-4v0") or "", tmp_path / "store")
+    shutil.rmtree(tmp_path / "store" / "2v0")
+    with pytest.raises(InputError, match="is not complete, without 2v0"):
+        summarise(open_tablebase(tmp_path / "store"))

@@ -1,6 +1,5 @@
 """The files of a tablebase: written whole and alike, read back, and every damage named."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -12,16 +11,13 @@ from retrograde.tablebase import (
     DamagedTableError,
     MissingTableError,
     TablebaseError,
-    TooNewError,
-    TooOldError,
     open_tablebase,
 )
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
-from retrograde.tablebase.records import RootRecord, TierRecord, read_record, write_record
+from retrograde.tablebase.records import TierRecord, read_record
 from retrograde.tablebase.store import SIDES, open_store
-from retrograde.tablebase.writer import create, write_tier, writing
+from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification.verifying import verify
-from tablut.errors import InputError
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE
 from tablut.position import Position
@@ -110,29 +106,6 @@ def test_aliases_alone_are_filled_with_something() -> None:
 # -- refusing ------------------------------------------------------------------------------
 
 
-def test_arrays_that_do_not_fit_are_refused(tmp_path, small_variant, small_codes) -> None:
-    create(tmp_path / "s", small_variant, [(1, 1)])
-    index = tier_index(small_variant, 1, 1)
-    white, black = small_codes[1, 1]
-    with pytest.raises(ValueError, match="shape"):
-        write_tier(tmp_path / "s", index, white[1:], black[1:])
-    with pytest.raises(ValueError, match="uint16"):
-        write_tier(tmp_path / "s", index, white.astype(np.int64), black)
-    more = black.copy()
-    more[np.flatnonzero(more != ALIAS_CODE)[0]] = ALIAS_CODE
-    with pytest.raises(ValueError, match="alias"):
-        write_tier(tmp_path / "s", index, white, more)
-    # As many aliases, but not the same.
-    moved = more.copy()
-    moved[np.flatnonzero(black == ALIAS_CODE)[-1]] = 0
-    assert (moved == ALIAS_CODE).sum() == (white == ALIAS_CODE).sum()
-    with pytest.raises(ValueError, match=rf"entry {np.flatnonzero(moved != black)[0]:,} is an alias"):
-        write_tier(tmp_path / "s", index, white, moved)
-    with pytest.raises(TablebaseError, match="2v0"):
-        write_tier(tmp_path / "s", tier_index(small_variant, 2, 0), *small_codes[2, 0])
-    assert {path.name for path in (tmp_path / "s").iterdir()} - {"lock"} == {"zarr.json"}
-
-
 def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> None:
     root = tmp_path / "s"
     create(root, small_variant, [(2, 0)])
@@ -148,56 +121,7 @@ def test_a_store_is_of_one_game_and_its_plan_grows(tmp_path, small_variant) -> N
         create(tmp_path / "full" / "letter.txt", small_variant, [(1, 0)])
 
 
-def test_one_writer_at_a_time(tmp_path, small_variant) -> None:
-    create(tmp_path / "s", small_variant, [(1, 0)])
-    with writing(tmp_path / "s"), pytest.raises(InputError, match="another program"), writing(tmp_path / "s"):
-        pass
-    with writing(tmp_path / "s"):
-        pass
-
-
 # -- damage --------------------------------------------------------------------------------
-
-
-def read_everything(root: Path) -> None:
-    """Read all that probing may read."""
-    store = open_store(root)
-    for material in store.planned:
-        tier = store.tier(*material)
-        for side in SIDES:
-            tier.codes(side)
-        assert tier.index.size == tier.entries
-
-
-def tier_files(root: Path) -> list[str]:
-    found = sorted(name for name in contents(root) if name.startswith("2v0/"))
-    assert len(found) > 2
-    return found
-
-
-def test_every_damaged_file_is_named(copied) -> None:
-    for name in ["zarr.json", *tier_files(copied)]:
-        path = copied / name
-        content = path.read_bytes()
-        flips = [
-            bytes([*content[:at], content[at] ^ 4, *content[at + 1 :]])
-            for at in (0, len(content) // 3, len(content) // 2)
-        ]
-        for damaged in (*flips, b"", content[:-1], None):
-            if damaged is None:
-                path.unlink()
-            else:
-                path.write_bytes(damaged)
-            with pytest.raises(TablebaseError) as caught:
-                read_everything(copied)
-            assert str(path.parent if damaged is None else path) in str(caught.value), name
-            assert "\n" not in str(caught.value)
-            if name != "zarr.json":
-                (wrong,) = verify(copied, quick=True).failed
-                assert str(path.parent if damaged is None else path) in wrong.what
-            path.write_bytes(content)
-    read_everything(copied)
-    assert verify(copied, quick=True).failures == 0
 
 
 def test_what_happens_to_a_file_while_it_is_open_is_noticed(copied) -> None:
@@ -214,35 +138,6 @@ def test_what_happens_to_a_file_while_it_is_open_is_noticed(copied) -> None:
     shard.unlink()
     with pytest.raises(DamagedTableError, match=r"white.*c.*0.*missing"):
         tablebase.probe(white)
-
-
-def test_a_shard_of_another_array_is_not_taken(copied) -> None:
-    # Its own checksums are all right; with some luck its length is, too.
-    black, white = (copied / "2v0" / side / "c" / "0" for side in ("black", "white"))
-    record = read_record(copied / "2v0", TierRecord)
-    shutil.copy(black, white)
-    lengths = {**record.files, "white/c/0": record.files["black/c/0"].model_copy(update={"sha256": "0" * 64})}
-    write_record(copied / "2v0", record.model_copy(update={"files": lengths}))
-    with pytest.raises(DamagedTableError, match=r"white.*c.*0.*SHA-256"):
-        open_tablebase(copied).probe(Position.parse("5/1b3/2K2/3b1/5 w", 5))
-
-
-def test_a_damage_of_the_same_length_is_not_probed(copied) -> None:
-    shard = copied / "2v0" / "black" / "c" / "0"
-    damaged = bytearray(shard.read_bytes())
-    damaged[len(damaged) // 3] ^= 16
-    shard.write_bytes(damaged)
-    tablebase = open_tablebase(copied)
-    bare = Position.parse("5/1b3/2K2/3b1/5 b", 5)
-    with pytest.raises(DamagedTableError, match=r"black.*c.*0.*damaged"):
-        tablebase.probe(bare)
-    with pytest.raises(DamagedTableError):
-        tablebase.get_wdl(bare)
-    from tablut.engine import engine_for
-
-    engine = engine_for(tablebase.variant)
-    with pytest.raises(DamagedTableError):
-        tablebase.probe_words(engine.words(engine.board(bare.cells, "b")))
 
 
 def test_a_missing_tier_is_named(copied) -> None:
@@ -268,17 +163,6 @@ def test_a_tier_in_the_wrong_place_is_named(copied, tmp_path, solve_codes, write
     shutil.copytree(tmp_path / "other" / "1v0", copied / "1v0")
     with pytest.raises(TablebaseError, match=r"1v0.*of another game than ashton-5-4v2"):
         open_store(copied).tier(1, 0)
-
-
-@pytest.mark.parametrize(("version", "error"), [(0, TooOldError), (RootRecord.VERSION + 1, TooNewError)])
-@pytest.mark.parametrize("folder", [".", "2v0"])
-def test_another_format_version_is_named(copied, version: int, error: type[Exception], folder: str) -> None:
-    path = copied / folder / "zarr.json"
-    group = json.loads(path.read_text())
-    group["attributes"]["tablut"]["version"] = version
-    path.write_text(json.dumps(group))
-    with pytest.raises(error, match=rf"zarr\.json.*version {version}"):
-        open_store(copied).tier(2, 0)
 
 
 def test_what_is_no_tablebase_is_named(tmp_path) -> None:

@@ -33,8 +33,7 @@ def test_the_tiers_without_symmetry_add_up_to_the_bound(variant: Variant) -> Non
 @pytest.mark.parametrize(
     ("name", "material"),
     [
-        # Of the larger tiers one board's are enough: the other's say the same of the same shapes.
-        pytest.param(name, material, marks=[pytest.mark.slow] if name != SMALL[1] and sum(material) > 2 else [])
+        pytest.param(name, material, marks=[pytest.mark.slow] if sum(material) > 2 else [])
         for name in SMALL
         for material in TIERS
     ],

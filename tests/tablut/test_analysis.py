@@ -7,12 +7,11 @@ from random import Random
 
 import pytest
 
-from retrograde.solver import solve_game
+from retrograde import solve_game
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.play.analysis import Analyst, GameAnalysis, analyse
-from tablut.play.analysis.cli import annotated
+from tablut.play.analysis import Analyst, GameAnalysis, analyse, annotated
 from tablut.play.search.limits import SearchLimits, chance_of, said_score
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record

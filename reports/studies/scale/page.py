@@ -50,7 +50,7 @@ def built() -> dict[str, Any]:
         if stored.men not in _MEN or stored.classes != _classes(stored.men):
             raise ValueError(f"classes: not those of {stored.men} men")
 
-    return read_stored(DATA, "built", Built, _classes_are_counted)
+    return read_stored(DATA, "built", Built, _classes_are_counted, signed=False)
 
 
 def _classes(men: int) -> int:
@@ -61,7 +61,7 @@ def _classes(men: int) -> int:
 
 def results() -> dict[str, Any]:
     """Return what was measured, in plain types."""
-    return read_stored(DATA, "measured", ScaleCheck, _check)
+    return read_stored(DATA, "measured", ScaleCheck, _check, signed=False)
 
 
 def _check(stored: ScaleCheck, _: str) -> None:

@@ -10,8 +10,6 @@ again from the one before, as far as its files are not there. File names are nev
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import shutil
 from contextlib import suppress
@@ -44,13 +42,12 @@ from tablut.errors import InputError, output_failure
 from tablut.indexing.values import ALIAS, code_of
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import remove_temporaries
-from tablut.store.records import Digest, Record, StoreError, read_record, write_record
+from tablut.store.records import Digest, Record, StoreError, digest_of, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retrograde.solver.trace import Tracer
-    from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
 
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
@@ -209,7 +206,9 @@ class SliceBuild:
         self.stride = self.tier.solver.stride
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
-        self.plan = _plan_of(self.game, self.name, self.cuts, _digests(store, self.tier.lower))
+        below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
+        # All that the values of a slice's file depend on, beside the files it was made from.
+        self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.folder = SliceFolder(
             scratch_folder(root, material), self.plan, self.count, lambda what: tell(f"{self.name}: {what}")
         )
@@ -333,7 +332,7 @@ class SliceBuild:
             if step > MOVES and not received and not self._concerns(step, before.slices[number]):
                 return None
         inputs = [source and source.digest for source in (own, *(source for _, source in near), *received)]
-        plan = hashlib.sha256(json.dumps([self.plan, step, number, inputs]).encode()).hexdigest()
+        plan = digest_of([self.plan, step, number, inputs])
         owner = SliceOwner(game=self.game, tier=self.name, plan=plan, step=step, number=number)
         target = str(self.folder.path(step, number))
         return SliceTask(
@@ -364,19 +363,3 @@ class SliceBuild:
         """Remove all files, and what this process has kept for its tasks; the tier is stored."""
         forget_tier()
         self.folder.remove()
-
-
-def _digests(store: Store, lower: Sequence[tuple[int, int]]) -> dict[str, str]:
-    """Return the digests of the values of some tiers."""
-    found = {}
-    for material in lower:
-        record = store.tier(*material).record
-        # A store of the first version has no digest of values.
-        content = json.dumps({name: file.sha256 for name, file in record.files.items()}, sort_keys=True)
-        found[tier_name(material)] = record.digest or hashlib.sha256(content.encode()).hexdigest()
-    return found
-
-
-def _plan_of(game: str, name: str, cuts: Sequence[int], lower: dict[str, str]) -> str:
-    """Return a digest of all that the values of a slice's file depend on, beside the files it was made from."""
-    return hashlib.sha256(json.dumps([1, game, name, list(cuts), lower], sort_keys=True).encode()).hexdigest()

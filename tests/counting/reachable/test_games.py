@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from counting.reachable.checker import LEMMAS, Checker, PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.games import Effort, backward_tree, finder_for
+from counting.reachable.games import Effort, backward_tree, finder_for, position_keys
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.testing import small_variants
@@ -19,19 +19,14 @@ from tablut.variants import Variant, load_variant
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def keys(words: np.ndarray) -> np.ndarray:
-    words = np.ascontiguousarray(words)
-    return words.view([(f"w{place}", np.uint64) for place in range(words.shape[1])]).ravel()
-
-
 def reached_by_play(variant: Variant) -> np.ndarray:
     """Return all undecided positions that the start reaches, ply by ply."""
     engine = engine_for(variant)
-    known = keys(engine.words(engine.start()))
+    known = position_keys(engine.words(engine.start()))
     front = known
     while len(front):
         children = engine.expand(front.view(np.uint64).reshape(len(front), -1))
-        found = np.unique(keys(children.words[children.outcomes == 0]))
+        found = np.unique(position_keys(children.words[children.outcomes == 0]))
         front = found[~np.isin(found, known)]
         known = np.union1d(known, front)
     return known
@@ -46,7 +41,7 @@ def sorted_out(variant: Variant) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all counted positions, whether the start reaches each, and its lemma."""
     drawer, engine = drawer_for(variant), engine_for(variant)
     words = drawer.positions(list(range(drawer.size)))
-    reached = np.isin(keys(words), reached_by_play(variant))
+    reached = np.isin(position_keys(words), reached_by_play(variant))
     return words, reached, lemmas_for(variant).of_boards(engine.boards(words))
 
 

@@ -14,9 +14,10 @@ from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition
 from tablut.testing import placement, random_variants, small_variants, variants
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples
 
 SEEDS = st.integers(0, 2**32)
-relaxed = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 
 
 def edges(*columns: np.ndarray) -> np.ndarray:
@@ -42,6 +43,7 @@ def test_every_edge_of_random_small_boards(variant: Variant) -> None:
     assert_edges_agree(variant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
 def test_every_edge_of_a_shipped_board(name: str) -> None:
     assert_edges_agree(load_variant(name))

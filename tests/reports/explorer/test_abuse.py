@@ -7,7 +7,6 @@ import re
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from explorers import Running
 
 from reports.explorer.guard import HEADERS, Settings
 from retrograde.answers import ProbeResult
+from tests.support.markup import Page
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
@@ -66,40 +66,14 @@ def test_every_answer_has_the_headers(client: httpx.Client) -> None:
     assert "frame-ancestors 'none'" in policy
 
 
-class _Page(HTMLParser):
-    """Collects what a page loads, and what a strict policy forbids."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loads: set[str] = set()
-        self.forbidden: list[str] = []
-        self._script = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = dict(attrs)
-        self._script = tag in ("script", "style")
-        self.forbidden += [name for name in said if name.startswith("on") or name == "style"]
-        for name in ("src", "href"):
-            if said.get(name):
-                self.loads.add(str(said[name]))
-
-    def handle_data(self, data: str) -> None:
-        if self._script and data.strip():
-            self.forbidden.append(data[:40])
-
-    def handle_endtag(self, tag: str) -> None:
-        self._script = False
-
-
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_loads_only_what_ships_with_it(client: httpx.Client, path: str) -> None:
-    page = _Page()
-    page.feed(client.get(path).text)
+    page = Page(client.get(path).text)
     assert page.forbidden == []
-    for load in page.loads:
-        assert load.startswith(("/", "#")), load
-        assert not load.startswith("//")
-        assert load.startswith("#") or client.get(load).status_code == 200, load
+    for link in set(page.links):
+        assert link.startswith(("/", "#")), link
+        assert not link.startswith("//")
+        assert link.startswith("#") or client.get(link).status_code == 200, link
 
 
 def test_modules_load_only_what_ships() -> None:

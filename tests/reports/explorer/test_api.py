@@ -14,8 +14,8 @@ from reports.explorer.asked import rules_of_text
 from reports.explorer.facts import layers_of, position_facts
 from reports.explorer.tables import Tables
 from reports.solutions import results as solved_boards
+from retrograde import solve_game
 from retrograde.puzzles.puzzle_file import read_puzzles
-from retrograde.solver import solve_game
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
@@ -162,7 +162,10 @@ def test_every_move_has_the_value_of_the_tablebase(squares: list[int], second: s
     assert {move.move: (move.wdl, move.dtm) for move in found.moves} == rated
     assert found.table is not None
     assert (found.table.wdl, found.table.dtm) == table.tablebase.probe(board)
-    order = [{"win": 0, "draw": 1, "loss": 2}[move.wdl or ""] for move in found.moves]
+    # The best first: the shortest win, the longest loss.
+    order = [
+        ("win draw loss".index(one.wdl or ""), (one.dtm or 0) * (-1) ** (one.wdl == "loss")) for one in found.moves
+    ]
     assert order == sorted(order)
 
 

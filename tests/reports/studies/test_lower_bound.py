@@ -400,36 +400,6 @@ def counts_it(pieces: dict[int, str], closures: Container[Region]) -> bool:
     return exclusion(parts_of(on_board(pieces)), closures) is None
 
 
-@pytest.mark.slow
-def test_the_share_of_a_material_is_that_of_samples() -> None:
-    """Four thousand placements of six attackers and three defenders, king away from the castle; five sigma."""
-    rng = random.Random(11)
-    closures = Closures(lambda m: m.attackers + m.defenders + m.king <= 3)
-    materials = [m for m in steps.parkable(8) if m.attackers + m.defenders + m.king <= 3]
-    found = constructed_by_material({m: closures.of(m).by_doors for m in materials})[6, 3]
-    whole = spaces(ASHTON)["no_end"].material().rows[6][3]
-    castle = comb(64, 3) * comb(77, 6)
-    n, hits = 4_000, 0
-    for _ in range(n):
-        pieces = drawn(rng, 6, 3)
-        on_castle = rng.random() < castle / whole
-        if on_castle != (pieces.get(CASTLE) == "K"):
-            king = next(cell for cell, piece in pieces.items() if piece == "K")
-            free = [CASTLE] if on_castle else [c for c in KINGS[1:] if c not in pieces]
-            del pieces[king]
-            pieces[rng.choice(free)] = "K"
-        hits += counts_it(pieces, closures)
-    share = found / whole
-    assert abs(hits / n - share) < 5 * (share * (1 - share) / n) ** 0.5
-    assert hits > 100
-
-
-@pytest.mark.parametrize("doors", [(0, 1, 2, 0, 0, 1), (1, 1, 0, 2, 0, 0)])
-def test_the_histogram_of_an_image_is_the_same(doors: tuple[int, ...]) -> None:
-    for one, other in zip(middle_histogram(doors), middle_histogram((*doors[2::-1], *doors[:2:-1])), strict=True):
-        assert np.array_equal(one, other)
-
-
 def test_camps_that_lose_a_tempo() -> None:
     assert sum(map(is_token_camp, range(16))) == 11
     assert not is_token_camp(0)
@@ -471,17 +441,6 @@ def test_no_lemma_excludes_what_the_theorem_counts() -> None:
     assert all(set(on_board(pieces)) <= set().union(*reach.cells.values()) for pieces in found)
 
 
-@pytest.mark.slow
-def test_games_reach_every_placement_of_a_king_and_one_attacker() -> None:
-    closures, reached = Closures(admitted), 0
-    for king in KINGS:
-        for cell in FREE + CAMP_CELLS:
-            if cell != king and counts_it({king: "K", cell: "b"}, closures):
-                assert_reached({king: "K", cell: "b"})
-                reached += 1
-    assert reached == 208
-
-
 class Assembled:
     """Whether an outer region can be assembled, by a search for plies that do it: no closure need be listed."""
 
@@ -503,14 +462,6 @@ def test_games_reach_placements_of_many_pieces() -> None:
         if counts_it(pieces, Assembled()):
             assert_reached(pieces)
             reached += 1
-
-
-@pytest.mark.slow
-def test_a_game_reaches_a_placement_whose_upper_region_takes_a_long_search() -> None:
-    rows = ".bb.......wbb.w..b......b.b......b.bb.........wwbwww....K...wb....b.....b..b....b"
-    pieces = {(8 - place // SIZE) * SIZE + place % SIZE: piece for place, piece in enumerate(rows) if piece != "."}
-    assert counts_it(pieces, Assembled())
-    assert_reached(pieces)
 
 
 def test_a_search_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.studies.scale import page
 from reports.studies.scale.__main__ import NAME, app
-from reports.studies.scale.forecast import ScaleModel, exponential, factor_of, fit_law, fit_pass_costs, power
+from reports.studies.scale.forecast import ScaleModel, exponential, fit_law, fit_pass_costs
 from reports.studies.scale.page import results
-from reports.studies.scale.records import Judged, ScaleCheck, TaskTrace, TierCost, Trace, read_trace, run_of, tier_costs
+from reports.studies.scale.records import ScaleCheck, TaskTrace, TierCost, Trace, read_trace, run_of, tier_costs
 from reports.studies.scale.replay import (
     LEAD,
     WORKER,
@@ -85,22 +83,6 @@ def test_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> Non
     assert "up to date" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["measured", "built"])
-@pytest.mark.parametrize("damage", [b"", b"{}", b"[" * 100_000, b'{"variant": NaN}'])
-def test_a_file_that_is_no_result_is_one_line(
-    name: str, damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(page.DATA, tmp_path / "data")
-    monkeypatch.setattr(page, "DATA", tmp_path / "data")
-    page.results(), page.built()
-    (tmp_path / "data" / f"{name}.json").write_bytes(damage)
-    with pytest.raises(InputError, match=rf"^[^\n]*{name}\.json[^\n]*restore the file[^\n]*$"):
-        (page.results if name == "measured" else page.built)()
-
-
-# -- the schedule --------------------------------------------------------------------------
-
-
 def graph_of(*tasks: tuple[Any, ...]) -> nx.DiGraph[int]:
     graph: nx.DiGraph[int] = nx.DiGraph()
     for task in tasks:
@@ -127,31 +109,6 @@ def graph_of(*tasks: tuple[Any, ...]) -> nx.DiGraph[int]:
 def test_schedules_made_by_hand(tasks: list[Any], workers: int, cores: int, seconds: float) -> None:
     graph = graph_of(*tasks)
     assert simulate(graph, workers, cores).seconds == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    ("tasks", "workers", "cores", "seconds"),
-    [
-        ([([], 2.0)], 1, 2, 2.0),  # alone, nothing slows it
-        ([([], 2.0), ([], 2.0)], 2, 2, 3.0),
-        ([([], 1.0), ([], 2.0)], 2, 2, 2.5),  # crowded for a second and a half, then half a second is not
-        ([([], 2.0), ([], 2.0)], 2, 3, 2.5),  # two of three: half of what three lose
-        ([([], 2.0), ([], 2.0)], 2, 1, 4.0),  # one processor is never crowded
-        ([([], 1.0)] * 4, 4, 2, 3.0),  # four share two, and both are crowded
-        ([([], 0.0, 2.0), ([], 2.0)], 2, 2, 2.0),  # who waits slows nobody
-    ],
-)
-def test_processors_that_compute_together_slow_each_other(
-    tasks: list[Any], workers: int, cores: int, seconds: float
-) -> None:
-    assert simulate(graph_of(*tasks), workers, cores, crowding=1.5).seconds == pytest.approx(seconds)
-
-
-def test_a_circle_is_refused() -> None:
-    graph = graph_of(([], 1.0), ([0], 1.0))
-    graph.add_edge(1, 0)
-    with pytest.raises(ValueError, match="circle"):
-        simulate(graph, 1, 1)
 
 
 @st.composite
@@ -223,24 +180,6 @@ def test_all_processors_crowded_is_the_longest_that_crowding_takes(
     assert crowded <= 1.25 * everything + 1e-9
     if cores == 1 or (workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph)):
         assert crowded == pytest.approx(plain)
-
-
-@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5))
-def test_more_workers_never_take_longer_where_tasks_wait_for_nothing(lengths: list[int], workers: int) -> None:
-    """With a processor for each: three that share two can take longer than two that have one each."""
-    graph = graph_of(*(([], float(length)) for length in lengths))
-    fewer, more = (simulate(graph, count, cores=100).seconds for count in (workers, workers + 1))
-    assert more <= fewer + 1e-9
-    assert list_times([float(length) for length in lengths], workers) == pytest.approx(fewer)
-
-
-@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 5), st.integers(1, 4))
-def test_more_processors_never_take_longer_where_tasks_wait_for_nothing(
-    lengths: list[int], workers: int, cores: int
-) -> None:
-    graph = graph_of(*(([], float(length)) for length in lengths))
-    fewer, more = (simulate(graph, workers, count).seconds for count in (cores, cores + 1))
-    assert more <= fewer + 1e-9
 
 
 @given(st.integers(0, 40), st.floats(0.1, 9), st.integers(1, 9))
@@ -318,13 +257,6 @@ def test_a_law_is_found_again_with_its_error() -> None:
     assert hits / 200 > 0.9 - 4 * 0.0212
 
 
-def test_too_few_tiers_make_no_law() -> None:
-    with pytest.raises(InputError, match="too few, or too much alike"):
-        fit_law(power, [(1, 1), (2, 1), (3, 1), (4, 1)], [1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(InputError, match="two tiers"):
-        factor_of([Judged(tier="2v2", judged=1.0, unjudged=2.0)])
-
-
 def test_what_slices_cost_is_found_again() -> None:
     def cost(tier: str, slices: int, window: int) -> TierCost:
         classes, passes = 10**6, 8 * slices
@@ -387,21 +319,6 @@ def test_the_slices_are_those_that_fit(check: ScaleCheck) -> None:
         assert abs(log(plan.slices / real)) < log(2.5), (material, plan, real)
     assert model.tiers.plan((2, 2), 1 << 30) == (0, 1.0)
     assert model.tiers.plan((4, 4), 1 << 20) is None
-
-
-def test_more_memory_means_fewer_slices(check: ScaleCheck) -> None:
-    model = ScaleModel(check, draws=0)
-    slices = [plan.slices for power in range(28, 40) if (plan := model.tiers.plan((4, 4), 1 << power)) is not None]
-    assert len(slices) > 5
-    assert slices == sorted(slices, reverse=True)
-
-
-def test_what_a_slice_sees_grows_with_their_number(check: ScaleCheck) -> None:
-    model = ScaleModel(check, draws=0)
-    for defenders in range(1, 5):
-        seen = [model.tiers.seen(defenders, slices) for slices in (1, 2, 3, 7, 64, 200)]
-        assert seen == sorted(seen)
-        assert all(1 <= each <= slices * 1.01 for each, slices in zip(seen, (1, 2, 3, 7, 64, 200), strict=True))
 
 
 def test_windows_and_classes_are_counted(check: ScaleCheck) -> None:

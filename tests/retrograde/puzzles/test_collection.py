@@ -1,5 +1,7 @@
 """The puzzles that ship: how many and which, and that they hold."""
 
+from __future__ import annotations
+
 from collections import Counter
 from functools import cache
 
@@ -23,13 +25,13 @@ from retrograde.puzzles.puzzle_file import (
 )
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.play.search import Searcher, SearchLimits
 from tablut.prober import find_prober
 from tablut.variants import load_variant
 
 PUZZLES = read_puzzles(COLLECTION)
 STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
 NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
-PATTERNS = [puzzle for puzzle in PUZZLES if "pattern" in puzzle.tags]
 
 
 def test_there_are_enough_of_every_kind() -> None:
@@ -131,15 +133,22 @@ def test_a_proof_is_accepted(puzzle) -> None:
     check_independently(puzzle)
 
 
-def test_the_patterns_are_there() -> None:
-    """What the documentation says of each is what its stipulation says."""
-    told = {puzzle.id: str(puzzle.stipulation) for puzzle in PATTERNS}
-    assert told == {
-        "clear-edge": "white wins in 3",
-        "clear-edge-reached": "white wins in 2",
-        "clear-edge-beside-corner": "black wins in 1",
-        "safe-edge": "white wins in 3",
-        "safe-edge-beside-corner": "black wins in 1",
-        "corner-capture": "white wins in 5",
-        "corner-capture-two-men": "white wins in 8",
-    }
+# -- the search in several threads against what is proved of the shipped puzzles ---------
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
+    """What they call proved is: never shorter than the true distance, and the win is found."""
+    found, searchers = 0, {}
+    for puzzle in read_puzzles("collection"):
+        if puzzle.stipulation is None or puzzle.stipulation.plies is None or puzzle.stipulation.plies > 7:
+            continue
+        variant = load_variant(puzzle.variant)
+        searcher = searchers.setdefault(variant.name, Searcher(variant, hash_mib=2, threads=threads))
+        result = searcher.search(Board(variant, puzzle.position), SearchLimits(nodes=40_000 * threads))
+        if result.mate is not None:
+            winner = "white" if (result.mate > 0) == (puzzle.position.side == "w") else "black"
+            assert winner == puzzle.stipulation.winner, puzzle.id
+            assert abs(result.mate) >= puzzle.stipulation.plies, puzzle.id
+            found += 1
+    assert found >= 40

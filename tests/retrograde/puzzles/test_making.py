@@ -9,7 +9,6 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.making import (
     Wanted,
-    earlier_positions,
     from_placements,
     from_self_play,
     grade,
@@ -91,34 +90,6 @@ def test_threats_are_those_of_the_side_that_moved() -> None:
 @pytest.mark.parametrize(("plies", "tempting", "expected"), [(1, 0, 1), (3, 7, 1), (3, 8, 2), (7, 0, 3), (21, 40, 5)])
 def test_grades(plies: int, tempting: int, expected: int) -> None:
     assert grade(plies, tempting) == expected
-
-
-@pytest.mark.parametrize("name", ["ashton", "mcgill", "brandubh", "berkeley"])
-def test_earlier_positions_are_those_that_a_quiet_move_leads_from(name: str) -> None:
-    variant = load_variant(name)
-    *_, before, after = self_play(variant, np.random.default_rng(4), 12)
-    earlier = earlier_positions(variant, after)
-    assert len({position.cells for position in earlier}) == len(earlier)
-    for position in earlier:
-        board = Board(variant, position)
-        assert not board.status()
-        reached = []
-        for move in board.legal_moves:
-            board.push(move)
-            reached.append((board.position.cells, board.captured()))
-            board.pop()
-        assert (after.cells, ()) in reached
-    if sum(before.material) == sum(after.material):
-        assert before in earlier
-
-
-def test_a_longer_puzzle_from_a_shorter_one() -> None:
-    variant = load_variant("brandubh")
-    made = from_self_play(
-        variant, Wanted(number=2, seed=6, plies=(3, 7), limits=FEW, winner="white"), games=10, deepen=1
-    )
-    assert_sound(made, variant, (3, 7))
-    assert any("2 plies put in front" in puzzle.tags["source"] for puzzle in made.puzzles)
 
 
 def test_puzzles_from_placements() -> None:

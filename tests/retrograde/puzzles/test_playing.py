@@ -1,6 +1,5 @@
 """Puzzles listed, shown and played: nothing given away, every move judged as the solver judges it."""
 
-import csv
 import io
 import json
 import re
@@ -20,7 +19,7 @@ from tablut.position import Move
 from tablut.variants import load_variant
 
 Captured = pytest.CaptureFixture[str]
-SAMPLE = ["ashton-01", "brandubh-12", "clear-edge-reached", "clear-edge-beside-corner", "mcgill-05", "brandubh-33"]
+SAMPLE = ["ashton-01", "brandubh-12", "clear-edge-reached", "clear-edge-beside-corner", "mcgill-05"]
 
 
 def puzzle_named(name: str) -> Puzzle:
@@ -131,14 +130,6 @@ def test_every_filter_keeps_what_it_says() -> None:
         assert 0 < len(kept) < len(every), wanted
 
 
-def test_a_list_as_csv_is_the_list_as_json(capsys: Captured) -> None:
-    assert run(["puzzle", "list", "patterns", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["puzzles"]
-    assert run(["puzzle", "list", "patterns", "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert rows == [{key: "" if value is None else str(value) for key, value in one.items()} for one in listed]
-
-
 def test_a_file_of_ones_own_is_listed_and_played(tmp_path: Path, play) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("2b2/5/b1K1b/5/2b2 w; id=one; stipulation=white wins in 3\n")
@@ -206,9 +197,7 @@ def test_the_defence_begins_where_it_is_to_move(play) -> None:
     assert (answer["side"], answer["solved"], answer["revealed"], len(answer["line"])) == ("white", False, True, 2)
 
 
-@pytest.mark.parametrize(
-    "line", ["", "xyzzy", "a1-a2", "d4-a1", "\x1b[31m", "b" * 9000, "[red]", "moves", "help", "board"]
-)
+@pytest.mark.parametrize("line", ["", "xyzzy", "d4-a1", "\x1b[31m", "moves"])
 def test_a_line_that_is_no_move_costs_nothing(line: str, play) -> None:
     code, out, err = play(line, "brandubh-02")
     assert (code, err) == (1, "")

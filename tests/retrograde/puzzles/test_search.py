@@ -1,5 +1,7 @@
 """The proof search against the plain-Python twin, and against complete solutions of small boards."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -13,8 +15,11 @@ from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import Budget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
+from retrograde.tablebase.probing import prober_for
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame
@@ -348,7 +353,7 @@ def test_a_tablebase_cuts_the_search_off() -> None:
     """Asked for all children, many at once, the search has nothing left to do."""
     engine, values = complete("brandubh-5-4v0")
     variant = engine.variant
-    deep = np.flatnonzero(np.abs(values.values) >= 8)
+    deep = np.flatnonzero(np.abs(values.values) >= 8)[::4]
     assert len(deep) > 5
     for board, value in zip(engine.boards(values.words[deep]), values.values[deep].tolist(), strict=True):
         mover = int(board[2 * variant.size + 1])
@@ -386,3 +391,37 @@ def test_what_may_be_listed() -> None:
     assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
     with pytest.raises(InputError, match="not among"):
         listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
+
+
+# -- two ways to the same truth: what the tablebase says of an ending, proof search finds without it
+
+
+MATERIALS = [(1, 0), (1, 1), (2, 0)]
+
+
+@pytest.mark.parametrize("number", [25, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["ashton", "mcgill"])
+def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) -> None:
+    variant, random = load_variant(name), Random(11)
+    tablebase, placements = prober_for(variant), PlacementIndex(variant)
+    assert tablebase is not None
+    solver = Solver(variant, ProofLimits(nodes=2_000_000, positions=0, memory_bytes=32 << 20))
+    proved = 0
+    for _ in range(number):
+        material = random.choice(MATERIALS)
+        rank = random.randrange(placements.tiers[material].size)
+        position = placements.unrank_in_tier(*material, rank, random.choice("wb"))  # type: ignore[arg-type]
+        verdict = tablebase.probe(position)
+        if verdict.dtm is None:
+            # Without the tablebase or a listing there is no proof of a draw, and none is claimed.
+            found = Solver(variant, ProofLimits(nodes=20_000, positions=0, memory_bytes=4 << 20)).solve(position)
+            assert found.status == "unknown"
+            continue
+        found = solver.solve(position)
+        assert (found.status, found.wdl, found.dtm) == ("proved", *verdict), str(position)
+        if verdict.wdl == "win":
+            rated = tablebase.best_moves(Board(variant, position))
+            best = {str(one.move) for one in rated if (one.wdl, one.dtm) == ("win", verdict.dtm)}
+            assert {str(move) for move in found.winning_moves} == best
+        proved += 1
+    assert proved > number // 2

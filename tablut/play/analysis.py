@@ -1,25 +1,38 @@
-"""What is known of one position: estimated by search, exact where a table or a proof has it."""
+"""Games analysed: each ply searched, probed and proved; errors named; the record annotated and drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
+import typer
+
+from tablut import svg
 from tablut.board import Board
+from tablut.cli.options import read_bytes, variant_option, warn
+from tablut.cli.people import Table, label, number, prose
+from tablut.cli.runtime import Reply, command, interruptible, progress
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
-from tablut.play.search.limits import MATE, chance_of
+from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption
+from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
+from tablut.position import Move, Position
 from tablut.prober import find_prober, find_prover
+from tablut.records import read_record, write_record
+from tablut.records.game import RECORD_BYTES
 from tablut.records.native import replay
 from tablut.results import Result
+from tablut.running.machine import check_memory
+from tablut.store.files import check_output, excerpt, write_text
+from tablut.strip import draw_sheet
+from tablut.variants import as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from tablut.cli.people import PeopleConsole
     from tablut.indexing.values import Wdl
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move
     from tablut.prober import Prober, Prover
     from tablut.records import GameRecord
     from tablut.rules import Outcome
@@ -267,7 +280,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
     analyst : Analyst
         Who looks at the positions.
     watch : callable, optional
-        Told the number of each position that was looked at.
+        Told the place of each position that was looked at.
 
     Returns
     -------
@@ -297,20 +310,20 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         raise InputError(f"record: is of {game.board.variant.name}, not of {analyst.variant.name}")
     insights, board = [], Board(game.board.variant, game.start)
     moves = game.board.move_stack
-    for number in range(len(moves) + 1):
+    for place in range(len(moves) + 1):
         insights.append(_look(board, analyst))
         if watch is not None:
-            watch(number)
-        if number < len(moves):
-            board.push(moves[number])
-    for number in reversed(range(len(moves))):
+            watch(place)
+        if place < len(moves):
+            board.push(moves[place])
+    for place in reversed(range(len(moves))):
         # What a move reached proves what it was made from. Of the distance it says nothing.
-        if insights[number].wdl is None and insights[number + 1].wdl == "loss":
-            source = insights[number + 1].source
-            insights[number] = insights[number]._replace(wdl="win", best=(moves[number],), source=source)
+        if insights[place].wdl is None and insights[place + 1].wdl == "loss":
+            source = insights[place + 1].source
+            insights[place] = insights[place]._replace(wdl="win", best=(moves[place],), source=source)
     plies = [
-        _analysed(number, str(moves[number]), game_position, insights[number], insights[number + 1])
-        for number, game_position in enumerate([game.start, *(ply.position for ply in game.plies[:-1])])
+        _analysed(place, str(moves[place]), game_position, insights[place], insights[place + 1])
+        for place, game_position in enumerate([game.start, *(ply.position for ply in game.plies[:-1])])
     ]
     outcome = board.outcome()
     winner = _winner(outcome, insights[-1], board.turn, record.result if len(moves) == len(record.moves) else None)
@@ -341,13 +354,13 @@ def _ended(board: Board, outcome: Outcome) -> Insight:
     return Insight(MATE if wdl == "win" else -MATE, wdl, 0, (), (), "rules")
 
 
-def _analysed(number: int, move: str, position: object, before: Insight, after: Insight) -> AnalysedPly:
+def _analysed(place: int, move: str, position: object, before: Insight, after: Insight) -> AnalysedPly:
     best = [str(one) for one in before.best]
     # A move that search itself chose costs nothing; what is left of a difference is the search's own doubt.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
-        ply=number + 1,
+        ply=place + 1,
         side="white" if str(position).endswith("w") else "black",
         move=move,
         position=str(position),
@@ -380,11 +393,11 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     if winner not in ("white", "black"):
         return None
     movers = [*(ply.side for ply in plies), "white" if plies[-1].side == "black" else "black"]
-    for number in reversed(range(len(insights))):
-        found, loser_moves = insights[number], movers[number] != winner
+    for place in reversed(range(len(insights))):
+        found, loser_moves = insights[place], movers[place] != winner
         if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
             # Whatever the winner did from a position that was not lost, it was not lost after it either.
-            erred = number if loser_moves else number + 1
+            erred = place if loser_moves else place + 1
             if erred >= len(plies):
                 return None
             ply = plies[erred]
@@ -404,3 +417,158 @@ def _side_report(plies: list[AnalysedPly]) -> SideReport:
         blunders=grades.count("blunder"),
         missed_wins=sum(ply.missed_win for ply in plies),
     )
+
+
+# -- an analysed game as an annotated record and as a strip of pictures ------------------
+
+
+def known_before(ply: AnalysedPly) -> str:
+    """Return what is known before a move, as people read it."""
+    if ply.wdl in ("win", "loss"):
+        return ply.wdl if ply.dtm is None else f"{ply.wdl} in {ply.dtm}"
+    return ply.wdl or said_score(ply.score, None)
+
+
+def comment(ply: AnalysedPly) -> str:
+    """Return what there is to say of a move, in one line."""
+    parts = [known_before(ply)]
+    if ply.missed_win:
+        parts.append("misses a win")
+    if ply.grade:
+        parts.append(f"{ply.grade}, {100 * ply.loss:.0f} points of 100 lost")
+    if (ply.grade or ply.missed_win) and ply.best:
+        parts.append("better " + " or ".join(ply.best[:3]))
+    return "; ".join(parts)
+
+
+def annotated(record: GameRecord, analysis: GameAnalysis) -> str:
+    """Return the record of a game with a comment after each move."""
+    plain = write_record(record)
+    head, _, _ = plain.partition("\n1. ")
+    lines = [head]
+    for ply in analysis.plies:
+        number = f"{(ply.ply + 1) // 2}." if ply.ply % 2 else f"{ply.ply // 2}…"
+        lines.append(f"{number if ply.ply % 2 else ''} {ply.move} {{{comment(ply)}}}".strip())
+    # Moves that the rules do not allow were not analysed; they stay in the record.
+    rest = [str(move) for move in record.moves[len(analysis.plies) :]]
+    return "\n".join([*lines, *rest, record.result or "*"]) + "\n"
+
+
+def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
+    """Return pictures of the positions in which a move was graded: what was played, and what was better."""
+    shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
+    if not shown:
+        return None
+    boards = []
+    for ply in shown:
+        played = Move.parse(ply.move, variant.size)
+        better = [Move.parse(text, variant.size) for text in ply.best[:1]]
+        boards.append(
+            svg.board(
+                variant,
+                Position.parse(ply.position, variant.size),
+                last_move=played,
+                arrows=better,
+                caption=f"{ply.ply}. {ply.side} {ply.move}: {ply.grade or 'misses a win'}",
+                pixels=pixels,
+            )
+        )
+    return draw_sheet(boards, columns, pixels)
+
+
+# -- ``tablut analyse``: a game record, every ply searched, probed and, where possible, proved ---
+
+
+@command
+def analyse_command(
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
+    variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
+    movetime: Annotated[
+        float | None,
+        typer.Option("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it."),
+    ] = None,
+    nodes: NodesOption = None,
+    depth: DepthOption = None,
+    proof_nodes: Annotated[
+        int, typer.Option("--proof-nodes", min=0, help="Moves of the proof search for each ply; 0 for none.")
+    ] = 100_000,
+    tablebase: TablebaseOption = None,
+    hash_mib: HashOption = 64,
+    annotate: Annotated[
+        str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Draw the positions in which a move was an error.")
+    ] = None,
+) -> Reply:
+    """Analyse a game: what each move cost, wins that were missed, the losing move, accuracy.
+
+    Scores are for the side to move, in centi-logits, with the points that they promise in per cent. Wins and
+    losses are known where a tablebase, the proof search or the search itself proves them. Accuracy is the mean
+    share of expected points that moves kept.
+    """
+    check_memory("--hash", hash_mib)
+    for written in (annotate, picture):
+        if written is not None:
+            check_output(Path(written))
+    game = read_record(read_bytes(record, "record", RECORD_BYTES), variant, origin=record)
+    if game.variant is None:
+        raise InputError(f"record {excerpt(record)}: names no rule set; give one with --variant")
+    rules = as_variant(game.variant)
+    if movetime is None and nodes is None and depth is None:
+        movetime = 0.5
+    analyst = Analyst(
+        rules,
+        SearchLimits(movetime, nodes, depth),
+        proof_nodes=proof_nodes,
+        tablebase=tablebase,
+        hash_mib=hash_mib,
+    )
+    with progress("analyse") as display:
+        task = display.add_task("plies", total=len(game.moves) + 1)
+        found = interruptible(lambda: analyse(game, analyst, lambda _number: display.update(task, advance=1)))
+    for problem in found.problems:
+        warn(f"record: {problem}")
+    if annotate is not None:
+        write_text(Path(annotate), annotated(game, found))
+    if picture is not None:
+        drawing = draw_errors(rules, found)
+        if drawing is None:
+            warn(f"--svg {picture}: no move was an error, so nothing was drawn")
+        else:
+            write_text(Path(picture), drawing)
+    return Reply(found, lambda console: _show(console, found))
+
+
+def _show(console: PeopleConsole, found: GameAnalysis) -> None:
+    names = " against ".join(f"{found.players[side] or 'somebody'} ({side})" for side in ("white", "black"))
+    console.print(f"{names}, {found.variant}", style="bold")
+    table = Table(number("ply"), label("side"), label("move"), label("before it"), label("by"), number("lost"), prose())
+    for ply in found.plies:
+        graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
+        better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
+        style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
+        lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
+        known = known_before(ply).replace(" centi-logits", "")
+        table.add(str(ply.ply), ply.side, ply.move, known, ply.source, lost, graded + better, style=style)
+    console.print(table)
+    console.print("before it: for the side to move, in centi-logits (and the points that they promise)", style="dim")
+    for side, report in (("white", found.white), ("black", found.black)):
+        console.print(f"{side}  {_told(report)}")
+    if (error := found.first_decisive_error) is not None:
+        sure = "before it the game was not lost" if error.certain else "as far as the estimates tell"
+        console.print(f"the losing move: ply {error.ply}, {error.side} {error.move} ({sure})")
+    console.print(f"the game: {found.outcome or 'its moves do not end it'}")
+
+
+def _told(report: SideReport) -> str:
+    if report.accuracy is None:
+        return "no move"
+    errors = (
+        (report.blunders, "blunder", "blunders"),
+        (report.mistakes, "mistake", "mistakes"),
+        (report.inaccuracies, "inaccuracy", "inaccuracies"),
+        (report.missed_wins, "missed win", "missed wins"),
+    )
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
+    return f"accuracy {report.accuracy:.1f} %; {', '.join(told) or 'no errors'}"

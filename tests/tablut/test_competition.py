@@ -1,0 +1,509 @@
+"""The competition: our client against servers of every kind, its clock, the referee, and both as commands."""
+
+import json
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.errors import MachineError
+from tablut.formats import bologna
+from tablut.play.competition import write_player_script
+from tablut.play.competition.client import Thinker
+from tablut.play.competition.referee import Match, NoPlayersError, PlayedGame
+from tablut.play.competition.wire import MOST_BYTES, FrameError, FrameReader, encode_frame
+from tablut.play.players import Choice, PlayerOptions, make_player
+from tablut.play.search import SearchLimits
+from tablut.position import Move, Position
+from tablut.records import read_record
+from tablut.records.native import replay
+from tests.support.waiting import PATIENCE, eventually
+from tests.support.wire import BOLOGNA, START, Raw, against, client, in_thread, receive, served, state
+
+
+def test_the_client_reads_states_in_any_pieces() -> None:
+    asked: list[str] = []
+
+    def script(connection: socket.socket) -> None:
+        for byte in state(START):
+            connection.sendall(bytes([byte]))
+        asked.append(receive(connection))
+        move, _ = bologna.read_move(asked[0])
+        board = Board(BOLOGNA)
+        board.push(move)
+        # Two states in one piece, and a third one cut in the middle.
+        reply = next(iter(board.legal_moves))
+        first = state(str(board.position))
+        board.push(reply)
+        both = first + state(str(board.position)) + state(str(board.position), "DRAW")
+        connection.sendall(both[:-40])
+        time.sleep(0.05)
+        connection.sendall(both[-40:])
+
+    game = against(script)
+    assert game.result == "draw"
+    assert game.board.ply == 2
+    assert game.problem is None
+
+
+def test_a_refused_move_is_not_sent_again() -> None:
+    sent: list[str] = []
+
+    def script(connection: socket.socket) -> None:
+        for _ in range(4):
+            connection.sendall(state("9/9/9/9/4K4/9/9/9/b8 w"))
+            sent.append(receive(connection))
+
+    game = against(script, make_player("alphabeta", BOLOGNA, PlayerOptions(hash_mib=1)), limits=SearchLimits(nodes=300))
+    assert game.result is None
+    assert len(set(sent)) == 4
+
+
+BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
+    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
+    "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended within a message"),
+    "a small board": (
+        lambda connection: connection.sendall(
+            encode_frame(bologna.write_state(Position.parse("2b2/5/b1K1b/5/2b2 w", 5)))
+        ),
+        "board has side 5",
+    ),
+    "no king": (lambda connection: connection.sendall(state("9/9/9/9/9/9/9/w8/b8 w")), "cannot be played"),
+    "nothing": (lambda connection: None, "closed the connection before the game began"),
+}
+
+
+@pytest.mark.parametrize(("script", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_server_that_is_none_is_one_line(script: Callable[[socket.socket], object], message: str) -> None:
+    try:
+        problem = against(script).problem
+    except MachineError as error:
+        problem = str(error)
+    assert problem is not None
+    assert message in problem
+    assert "\n" not in problem
+
+
+# -- the clock of the competition: a legal move is there in time, whatever the player or the machine does
+
+
+# -- the clock ------------------------------------------------------------------------------
+
+
+class Sleeper:
+    """A player that heeds no limit, and answers when it is woken."""
+
+    def __init__(self) -> None:
+        self.woken = threading.Event()
+        self.asked = 0
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        self.asked += 1
+        assert self.woken.wait(PATIENCE)
+        move = list(board.legal_moves)[-1]
+        return Choice(move, None, None, 0, 0, (move,))
+
+
+class Failing:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        raise ZeroDivisionError
+
+
+class Cheating:
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        move = Move.parse("a1-a2", 9)
+        return Choice(move, None, None, 0, 0, (move,))
+
+
+@pytest.mark.parametrize("player", [Sleeper(), Failing(), Cheating()], ids=lambda player: type(player).__name__)
+def test_whatever_a_player_does_a_legal_move_is_there(player: Any) -> None:
+    """Also while the player sleeps on."""
+    thinker, board = Thinker(player), Board(BOLOGNA)
+    for _ in range(2):
+        answer = thinker.choose(board, SearchLimits(movetime=0.1), 0.2)
+        assert answer.move in board.legal_moves
+        assert answer.trouble
+    if isinstance(player, Sleeper):
+        assert player.asked <= 1  # nobody is asked two things at once
+        player.woken.set()
+
+
+def test_a_late_player_loses_no_game_by_time() -> None:
+    player = Sleeper()
+    with served() as running:
+        thread, _ = in_thread(lambda: client(running, "b", player, timeout=0.6))
+        white = Raw(running.referee.address("w"))
+        white.until_turn("w")
+        for move in ("e4-f4", "f4-g4", "g4-h4"):
+            white.move(move)
+            white.until_turn("w")
+        white.socket.close()
+        assert running.join().verdict == ("disconnected", "black")
+        thread.join(PATIENCE)
+        player.woken.set()
+
+
+# -- the script -----------------------------------------------------------------------------
+
+
+def test_the_script_plays_a_game_as_the_competition_starts_it(tmp_path: Path) -> None:
+    script = write_player_script(tmp_path, ("--player", "random", "--port", "1"))
+    text = script.read_text(encoding="utf-8")
+    with served() as running:
+        script.write_text(text.replace("--port 1", f"--port {running.referee.address('b')[1]}"), encoding="utf-8")
+        # The folder in which it is started may have files by the names of our packages.
+        for name in ("tablut", "reports"):
+            (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
+        line = [script, "BLACK", f"{PATIENCE}", "127.0.0.1"]
+        playing = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+        white = client(running, "w", seed=2)
+        out, _ = playing.communicate(timeout=PATIENCE)
+    assert white.result is not None
+    assert playing.returncode == 0
+    assert f"result  {white.result}" in out
+
+
+# -- ``tablut play --server`` and ``tablut referee`` as they are typed -------------------
+
+
+Captured = pytest.CaptureFixture[str]
+
+
+def free_ports() -> list[int]:
+    found = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    ports = [listener.getsockname()[1] for listener in found]
+    for listener in found:
+        listener.close()
+    return ports
+
+
+def connected(port: int) -> socket.socket:
+    """Return a connection to a program that is still starting."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        except ConnectionRefusedError:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def server():
+    """Return a function that starts a server which does what a script says, and gives its port."""
+    started: list[tuple[socket.socket, threading.Thread]] = []
+
+    def serve(script: Callable[[socket.socket], object]) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def work() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                receive(connection)
+                script(connection)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        started.append((listener, thread))
+        port: int = listener.getsockname()[1]
+        return port
+
+    yield serve
+    for listener, thread in started:
+        thread.join(PATIENCE)
+        listener.close()
+
+
+def play(port: int, *more: str) -> int:
+    common = ["--server", "127.0.0.1", "--role", "White", "--timeout", f"{PATIENCE}", "--player", "random"]
+    return run(["play", *common, "--port", str(port), *more])
+
+
+def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> None:
+    def script(connection: socket.socket) -> None:
+        connection.sendall(state(START))
+        move, _ = bologna.read_move(receive(connection))
+        cells = list(Position.parse(START, 9).cells)
+        cells[move.target], cells[move.start] = cells[move.start], "."
+        connection.sendall(state(str(Position("".join(cells), "b")), "WHITEWIN"))
+
+    assert play(server(script), "--json", "--save", str(tmp_path / "game.txt")) == 0
+    captured = capsys.readouterr()
+    body = json.loads(captured.out)
+    assert captured.err == ""
+    assert body.items() >= {"variant": "bologna", "result": "white", "side": "white", "termination": None}.items()
+    assert len(body["moves"]) == 1
+    record = read_record((tmp_path / "game.txt").read_text(encoding="utf-8"))
+    assert (record.result, dict(record.tags)) == ("white", {"White": "tablut", "Black": "the opponent"})
+
+
+def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any, capsys: Captured) -> None:
+    assert play(server(lambda connection: (connection.sendall(state(START)), receive(connection)))) == 3
+    captured = capsys.readouterr()
+    assert "result  unknown: the connection ended without one" in captured.out
+    assert captured.err == ""
+    assert play(server(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection)))) == 74
+    captured = capsys.readouterr()
+    assert "result  unknown" in captured.out
+    assert captured.err.endswith("the connection ended within a message\n")
+    assert captured.err.count("\n") == 1
+    assert play(server(lambda connection: None)) == 74
+    assert "before the game began" in capsys.readouterr().err
+
+
+def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
+    ports = free_ports()
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{listening}; from tablut.cli import main; main()"
+    options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--logs", str(tmp_path), "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        players = []
+        for port in ports:
+            players.append(connected(port))
+            players[-1].sendall(encode_frame('"P"'))
+        receive(players[0])
+        players[0].sendall(encode_frame('{"from":"e4","to":"f4"}'))
+        receive(players[0])
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        for player in players:
+            player.close()
+    assert process.returncode == 130, err
+    (game,) = json.loads(out)["games"]
+    assert (game["result"], game["termination"], game["moves"]) == (None, "interrupted", ["e4-f4"])
+    record = read_record(Path(game["log"]).read_bytes())
+    assert (record.result, len(record.moves)) == (None, 1)
+
+
+# -- the referee over real sockets: whole games, everybody else's worst clients, and the rules as it applies them
+
+
+# -- frames ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=300)), st.randoms())
+def test_messages_survive_any_fragmentation(texts: list[str], chance: random.Random) -> None:
+    stream = b"".join(encode_frame(text) for text in texts)
+    reader, found = FrameReader(), []
+    while stream:
+        cut = chance.randint(1, 9)
+        reader.feed(stream[:cut])
+        stream = stream[cut:]
+        while (text := reader.take()) is not None:
+            found.append(text)
+    assert found == texts
+    assert not reader.partial
+
+
+def test_no_length_is_believed_and_no_bytes_are_text() -> None:
+    reader = FrameReader()
+    reader.feed(struct.pack(">I", MOST_BYTES + 1))
+    with pytest.raises(FrameError, match="at most"):
+        reader.take()
+    reader = FrameReader()
+    reader.feed(b"\0\0\0\2\xff\xff")
+    with pytest.raises(FrameError, match="UTF-8"):
+        reader.take()
+
+
+# -- whole games ----------------------------------------------------------------------------
+
+
+def test_two_of_our_clients_play_a_whole_game_and_all_agree(tmp_path: Path) -> None:
+    with served(logs=tmp_path) as running:
+        thread, found = in_thread(lambda: client(running, "b", seed=7))
+        white = client(running, "w", seed=5)
+        thread.join(PATIENCE)
+        game = running.join()
+    (black,) = found
+    assert game.verdict is not None
+    assert white.result == black.result == game.verdict.result
+    assert tuple(white.board.move_stack) == tuple(black.board.move_stack) == game.moves
+    assert white.board.position == game.position
+    # The log reads back as the same game, and the rules confirm it.
+    assert game.log is not None
+    record = read_record(game.log.read_bytes())
+    again = replay(record)
+    assert again.problems == ()
+    assert (record.variant, record.result) == ("bologna", game.verdict.result)
+    assert dict(record.tags).items() >= {"White": "random", "Black": "random"}.items()
+    assert tuple(ply.move.move for ply in again.plies) == game.moves
+
+
+# -- hostile clients ------------------------------------------------------------------------
+
+
+def hostile(
+    attack: Callable[[Raw], object], time_passes: bool = False, **settings: Any
+) -> tuple[PlayedGame, str | None, str | None]:
+    """Have white do something in its turn; return the game, and what both clients read at its end."""
+    with served(**settings) as running:
+        white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
+        white.until_turn("w")
+        attack(white)
+        running.clock.runs = time_passes
+        ends = white.end() if white.socket.fileno() >= 0 else None, black.end()
+        game = running.join()
+    return game, *ends
+
+
+BAD = {
+    "a huge length": lambda raw: raw.socket.sendall(b"\x7f\xff\xff\xff"),
+    "no JSON": lambda raw: raw.say("e4-f4"),
+    "no UTF-8": lambda raw: raw.socket.sendall(b"\0\0\0\3\xff\xfe\xfd"),
+    "a list": lambda raw: raw.say("[1, 2]"),
+    "deep JSON": lambda raw: raw.say("[" * 8000),
+    "words of the log": lambda raw: raw.say("Stato:\nTurn: W Pawn from a1 to a2"),
+}
+
+
+@pytest.mark.parametrize("attack", BAD.values(), ids=BAD.keys())
+def test_what_is_no_message_loses_one_game(attack: Callable[[Raw], object], tmp_path: Path) -> None:
+    game, white, black = hostile(attack, logs=tmp_path)
+    assert game.verdict == ("malformed", "black")
+    assert white == black == "BLACKWIN"
+    assert game.log is not None
+    record = read_record(game.log.read_bytes())
+    assert (record.result, record.moves) == ("black", ())
+
+
+ILLEGAL = {
+    "through a piece": "e4-e9",
+    "the other side's piece": "e2-f2",
+    "an empty square": "a1-a2",
+    "into a camp": "e4-i4",
+}
+
+
+@pytest.mark.parametrize("move", ILLEGAL.values(), ids=ILLEGAL.keys())
+def test_an_illegal_move_loses(move: str, tmp_path: Path) -> None:
+    game, white, black = hostile(lambda raw: raw.move(move), logs=tmp_path)
+    assert game.verdict == ("illegal_move", "black")
+    assert white == black == "BLACKWIN"
+    assert game.log is not None
+    assert any("was not played" in note for note in read_record(game.log.read_bytes()).notes)
+
+
+def test_half_a_message_loses_by_time_and_the_result_is_sent(tmp_path: Path) -> None:
+    game, white, black = hostile(lambda raw: raw.socket.sendall(b"\0\0\0\x30{"), time_passes=True, logs=tmp_path)
+    assert game.verdict == ("timeout", "black")
+    assert white == black == "BLACKWIN"
+    assert game.log is not None
+    record = read_record(game.log.read_bytes())
+    assert record.result == "black"
+    assert replay(record).problems == ()
+
+
+def test_a_move_out_of_turn_is_an_error() -> None:
+    with served(errors=1) as running:
+        white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
+        white.until_turn("w")
+        black.move("e2-f2", "b")
+        white.move("e4-f4")
+        black.until_turn("b")
+        white.move("f4-f3")  # its second move in a row
+        white.move("f3-f4")
+        assert white.end() == black.end() == "BLACKWIN"
+        game = running.join()
+    assert game.verdict == ("illegal_move", "black")
+    assert [str(move) for move in game.moves] == ["e4-f4"]
+
+
+def sends_a_book(raw: Raw) -> None:
+    """Say a name and far more, and wait to be given up: until it has been read, the name alone counts."""
+    with suppress(ConnectionError):
+        raw.say('"A"')
+        raw.socket.sendall(encode_frame("x" * 4000) * 20)
+        assert raw.socket.recv(1) == b""
+
+
+NAMES: dict[str, Callable[[Raw], object]] = {
+    "no JSON": lambda raw: raw.say("Raw"),
+    "silence": lambda raw: None,
+    "half a name": lambda raw: raw.socket.sendall(b"\0\0\0\x06"),
+    "a book instead of a name": sends_a_book,
+}
+
+
+@pytest.mark.parametrize("attack", NAMES.values(), ids=NAMES.keys())
+def test_who_does_not_say_its_name_gives_up_the_seat(attack: Callable[[Raw], object]) -> None:
+    with served(wait=PATIENCE) as running:
+        raw = Raw(running.referee.address("w"), None)
+        attack(raw)
+        black = Raw(running.referee.address("b"), "!!!!")
+        eventually(lambda: any("black is" in line for line in running.told))  # and who came before has been let in
+        running.clock.now += 6
+        white = Raw(running.referee.address("w"), "The White One")
+        white.until_turn("w")
+        white.say("")
+        assert white.end() == black.end() == "BLACKWIN"
+        game = running.join()
+        raw.socket.close()
+    assert (game.white, game.black) == ("TheWhite", "BP")
+
+
+def test_nobody_comes() -> None:
+    with served() as running:
+        Raw(running.referee.address("b"))
+        eventually(lambda: running.told)
+        running.clock.now += 6
+        with pytest.raises(NoPlayersError, match=r"white did not come within 5 s"):
+            running.join()
+
+
+# -- the rules, as the referee applies them --------------------------------------------------
+
+
+def play_through(match: Match, moves: str) -> None:
+    for move in moves.split():
+        assert match.verdict is None, move
+        match.receive(match.to_move, bologna.write_move(Move.parse(move, 9), match.to_move))
+
+
+@pytest.mark.parametrize("repeats", [0, 1, 3])
+def test_the_repetition_option_works(repeats: int) -> None:
+    match = Match(BOLOGNA, {"w": "A", "b": "B"}, repeats=repeats)
+    # Black's soldier has left its camp, to which it cannot come back; white's moves bring the position back.
+    play_through(match, "e4-g4 e2-f2 g4-e4")
+    cycle = "f2-g2 e4-f4 g2-f2 f4-e4"
+    for _ in range(repeats):
+        play_through(match, cycle)
+        assert match.verdict is None
+    play_through(match, cycle)
+    assert match.verdict == ("repetition", "draw")
+    assert match.turn == "DRAW"
+    record = read_record(match.log.text())
+    assert (len(record.moves), record.result) == (3 + 4 * (repeats + 1), "draw")
+
+
+def test_a_side_without_moves_has_lost() -> None:
+    start = Position.parse("9/9/9/9/4K4/9/9/ww7/b8 w", 9)
+    match = Match(BOLOGNA, {"w": "A", "b": "B"}, start=start)
+    play_through(match, "b2-b1")  # the soldier on a1 is shut in
+    assert (match.verdict, match.turn) == (("no_moves", "white"), "WHITEWIN")
+    # The last soldier is taken, against the camp on d1.
+    match = Match(BOLOGNA, {"w": "A", "b": "B"}, start=Position.parse("9/9/9/9/4K4/9/9/1w7/2b6 w", 9))
+    play_through(match, "b2-b1")
+    assert (match.verdict, match.turn) == (("no_attackers", "white"), "WHITEWIN")
+    # White has the king alone, and it cannot move where the game begins.
+    match = Match(BOLOGNA, {"w": "A", "b": "B"}, start=Position.parse("9/9/9/9/9/9/1b7/bKb6/1b7 w", 9))
+    assert (match.verdict, match.turn) == (("no_moves", "black"), "BLACKWIN")

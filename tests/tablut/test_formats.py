@@ -1,0 +1,372 @@
+"""Positions, moves, rules and logs as other programs write them, over all moves and any placement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablut.errors import InputError
+from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.formats.reading import read_move
+from tablut.notation import parse_square, square_name
+from tablut.position import Move, MoveText, Position
+from tablut.records import read_rules
+from tablut.records.bologna import read_log, read_logs
+from tablut.variants import load_variant, rule_fields
+
+
+def slides(size: int) -> list[Move]:
+    """Return every pair of squares in one rank or one file."""
+    return [
+        Move(start, target, size)
+        for start in range(size * size)
+        for target in range(size * size)
+        if start != target and (start // size == target // size or start % size == target % size)
+    ]
+
+
+@pytest.mark.parametrize("size", [7, 9, 11])
+def test_all_moves_round_trip_in_every_notation(size: int) -> None:
+    moves = slides(size)
+    assert len(moves) == size * size * 2 * (size - 1)
+    short, numbers, client = set(), set(), set()
+    for move in moves:
+        text = berkeley.write_move(move)
+        assert berkeley.read_move(text, size) == berkeley.read_move(text.upper(), size) == move
+        short.add(text)
+        for side in ("w", "b"):
+            text = mcgill.write_move(move, side)
+            assert mcgill.read_move(text, size) == (move, side)
+            numbers.add(text)
+            text = bologna.write_move(move, side)
+            assert bologna.read_move(text, size) == (move, side)
+            client.add(text)
+        assert opentafl.read_move(str(move), size).move == move
+    assert len(short) == len(moves)
+    assert len(numbers) == len(client) == 2 * len(moves)
+
+
+@pytest.mark.parametrize("size", [5, 9, 11])
+def test_the_one_reader_takes_every_notation_for_what_it_is(size: int) -> None:
+    for move in slides(size):
+        plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
+        plain |= {str(move).upper(), berkeley.write_move(move), berkeley.write_move(move).upper()}
+        for text in plain:
+            assert read_move(text, size) == (MoveText(move), None), text
+        for side in ("w", "b"):
+            for text in (mcgill.write_move(move, side), bologna.write_move(move, side)):
+                assert read_move(text, size) == (MoveText(move), side), text
+
+
+def test_captures_of_both_notations() -> None:
+    for text in ("e4-e7xe8xd7", "E4-E7XE8XD7", "e4e7xe8/d7", "Ke4-e7xe8/d7", "e4-e7xte8/Td7", "e4-e7xe8/d7++"):
+        assert str(read_move(text, 9).said) == "e4-e7xd7xe8", text
+
+
+# The start is symmetric, so each notation is pinned on moves that no symmetry maps to themselves.
+@pytest.mark.parametrize(
+    ("move", "short", "numbers"),
+    [
+        ("a1-a2", "a1-2", "8 0 7 0 1"),
+        ("a9-c9", "a9-c", "0 0 0 2 1"),
+        ("i9-i1", "i9-1", "0 8 8 8 1"),
+        ("b7-g7", "b7-g", "2 1 2 6 1"),
+        ("g2-g6", "g2-6", "7 6 3 6 1"),
+    ],
+)
+def test_what_the_notations_look_like(move: str, short: str, numbers: str) -> None:
+    assert berkeley.write_move(Move.parse(move, 9)) == short
+    assert mcgill.write_move(Move.parse(move, 9), "w") == numbers
+
+
+# -- the Bologna server's states, moves and game logs ------------------------------------
+
+
+RECORDS = Path(__file__).parents[1] / "data" / "records"
+ENGLISH = (RECORDS / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+ITALIAN = (RECORDS / "bologna-italian_gameLog.txt").read_text(encoding="utf-8")
+
+
+def board(size: int = 9, **pieces: str) -> list[list[str]]:
+    rows = [["EMPTY"] * size for _ in range(size)]
+    for name, piece in pieces.items():
+        rank, file = divmod(parse_square(name, size), size)
+        rows[rank][file] = piece
+    return rows
+
+
+def test_row_0_is_rank_1_and_column_0_file_a() -> None:
+    # Nothing maps this position to itself: a flipped or turned reader cannot pass.
+    rows = board(b1="BLACK", c1="BLACK", a3="WHITE", h6="KING", i9="BLACK", e5="THRONE")
+    assert rows[0][1] == "BLACK"
+    assert rows[5][7] == "KING"
+    state = bologna.read_state(json.dumps({"board": rows, "turn": "BLACK"}))
+    assert str(state.position()) == "8b/9/9/7K1/9/9/w8/9/1bb6 b"
+    assert json.loads(bologna.write_state(state.position())) == {"board": rows, "turn": "BLACK"}
+
+
+@given(st.data(), st.sampled_from([3, 5, 7, 9, 11]), st.sampled_from(["w", "b"]))
+def test_any_placement_round_trips(data: st.DataObject, size: int, side: str) -> None:
+    cells = data.draw(st.text("....bwK", min_size=size * size, max_size=size * size))
+    position = Position(cells, side)  # type: ignore[arg-type]
+    state = bologna.read_state(bologna.write_state(position))
+    assert state.position() == position
+    assert (state.side, state.result, state.size) == (side, None, size)
+
+
+def test_the_empty_castle_is_the_throne_and_nothing_else_is() -> None:
+    rows = json.loads(bologna.write_state(Position("." * 81, "w")))["board"]
+    assert [(rank, file) for rank in range(9) for file in range(9) if rows[rank][file] == "THRONE"] == [(4, 4)]
+    rows = json.loads(bologna.write_state(Position("." * 40 + "K" + "." * 40, "w")))["board"]
+    assert rows[4][4] == "KING"
+    # A server that took a piece off the castle writes EMPTY there.
+    assert bologna.read_state(json.dumps({"board": board(), "turn": "WHITE"})).cells == "." * 81
+
+
+@pytest.mark.parametrize(("turn", "result"), [("WHITEWIN", "white"), ("BLACKWIN", "black"), ("DRAW", "draw")])
+def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
+    text = bologna.write_state(Position("K" + "." * 80, "b"), turn)
+    state = bologna.read_state(text)
+    assert (state.turn, state.side, state.result) == (turn, None, result)
+    assert state.position("b").side == "b"
+    with pytest.raises(InputError, match=f"state with turn '{turn}': the game is over"):
+        state.position()
+
+
+def test_what_is_wrong_with_a_board_is_named() -> None:
+    def refused(rows: object, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            bologna.read_state(json.dumps({"board": rows, "turn": "WHITE"}))
+
+    refused([*board()[:8], ["EMPTY"] * 8], r"^state: board row 8 \(rank 9\): expected 9 cells, not 8 cells")
+    refused([*board()[:8], "EMPTY"], r"board row 8 \(rank 9\): expected 9 cells, not 'EMPTY'")
+    refused(board(c2="white"), r"board row 1 column 2 \(c2\): 'white': expected one of EMPTY WHITE BLACK KING THRONE")
+    refused([[None] * 9, *board()[1:]], r"board row 0 column 0 \(a1\): None: expected one of")
+    refused(board(d5="THRONE"), "THRONE on d5: the castle is e5")
+
+
+def test_a_clients_move() -> None:
+    move, side = bologna.read_move('{"to": "F4", "from": "E4", "turn": "BLACK", "more": 1}')
+    assert (str(move), side) == ("e4-f4", "b")
+    assert bologna.read_move('{"from":"a1","to":"a2"}')[1] is None
+    assert bologna.read_move('{"from":"a1","to":"a2","turn":null}')[1] is None
+
+
+def test_a_log_in_english() -> None:
+    record = read_log(ENGLISH)
+    assert record.tags == {"Date": "Mar 3, 2021 4:00:07 PM", "White": "Anna", "Black": "Bert"}
+    assert (record.variant, record.start, record.result) == ("bologna", None, "white")
+    assert " ".join(map(str, record.moves)) == (
+        "e4-f4 a4-e4xe3 f4-f3 i6-i7 f3-e3xe4 d1-d4 e5-e4 d9-d7 e4-g4 b5-b6 g4-g1"
+    )
+    assert record.moves[0].captures == frozenset()
+    assert record.notes == ("game log line 65: F4-I4 was not played: Mossa sopra una casella occupata",)
+    assert record.positions is not None
+    assert str(record.positions[1]) == "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/4bw2b/9/4b4/3bbb3 w"
+    assert str(record.positions[-1]) == "4bb3/4b4/3bw3b/bb2w4/b1ww1wwbb/3b4b/4w4/4b4/4bbK2 b"
+
+
+def test_a_log_that_breaks_off() -> None:
+    cut = ENGLISH[: ENGLISH.rindex("FINE: Stato:")]
+    assert read_log(cut).result == "white"
+    within = ENGLISH[: ENGLISH.index("Turn: W Pawn from F4 to F3")]
+    within += "Turn: W Pawn from F4 to F3\nx GameAshtonTablut checkMove\nFINE: Stato:\nOOOBBBOOO\nOOO"
+    record = read_log(within)
+    assert len(record.moves) == 2
+    assert "the log breaks off within a state" in record.notes[-2]
+    assert record.notes[-1].endswith("F4-F3 was not played: no state follows it")
+
+
+def test_several_games_in_one_log() -> None:
+    both = ENGLISH + ENGLISH.replace("Anna", "Cleo")
+    games = read_logs(both)
+    assert [game.tags["White"] for game in games] == ["Anna", "Cleo"]
+    assert games[0] == read_log(ENGLISH)
+    assert games[1].moves == games[0].moves
+    assert read_log(both).notes[-1] == "the log holds 1 more game; only the first was read"
+    assert len(read_logs(ITALIAN + ENGLISH + ITALIAN)) == 3
+
+
+HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{HEADER}Stato:\nOOX\n-\nW\n{HEADER}Inizio partita\n", "^game log line 2: state: expected rows of O W B K T"),
+        (f"{HEADER}Stato:\nOOO\nOOO\nOOO\n-\nW\n", "state: has 9 cells; expected 81"),
+        (
+            f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 49}-\nW\n",
+            "line 6: state: has 49 cells; the one before",
+        ),
+        (
+            f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 80}B-\nW\n",
+            "line 6: state: differs from the one before",
+        ),
+        (
+            f"{HEADER}Turn: W Pawn from j1 to a1\n{HEADER}Stato:\n{'O' * 81}-\nB\n",
+            "line 2: square 'j1': expected a1 to i9",
+        ),
+        (f"{HEADER}hello\n", "^game log 'x Domain.*': holds no game"),
+    ],
+)
+def test_what_is_no_log(body: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_log(body)
+    assert "\n" not in str(caught.value)
+
+
+# -- openTafl's positions and moves ------------------------------------------------------
+
+
+# Nothing maps this position to itself: a flipped or turned reader cannot pass.
+ASYMMETRIC = "/1t7/2T6/K8/9/9/9/9/8t/6T1t/"
+
+
+def test_rows_go_up_from_rank_1() -> None:
+    position = opentafl.read_position(ASYMMETRIC, "w")
+    pieces = {square_name(square, 9): piece for square, piece in enumerate(position.cells) if piece != "."}
+    assert pieces == {"b1": "b", "c2": "w", "a3": "K", "i8": "b", "g9": "w", "i9": "b"}
+    assert str(position) == "6w1b/8b/9/9/9/9/K8/2w6/1b7 w"
+    assert opentafl.write_position(position) == ASYMMETRIC
+
+
+@given(st.data(), st.sampled_from([3, 5, 7, 9, 11]), st.sampled_from(["w", "b"]))
+def test_any_placement_round_trips_in_opentafl(data: st.DataObject, size: int, side: str) -> None:
+    cells = data.draw(st.text("....bwK", min_size=size * size, max_size=size * size))
+    position = Position(cells, side)  # type: ignore[arg-type]
+    assert opentafl.read_position(opentafl.write_position(position), position.side) == position
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("e4-e7", "e4-e7"),
+        ("Ke5-e1--", "e5-e1"),
+        ("Ke5-e1-", "e5-e1"),
+        ("a3-e3+", "a3-e3"),
+        ("e3-e4++", "e3-e4"),
+        ("te8-e4xe3", "e8-e4xe3"),
+        ("g2-g3xf3/h3", "g2-g3xf3xh3"),
+        ("Te2-e6xe7/td6/f6++", "e2-e6xd6xe7xf6"),
+        ("c2-c3xKc4", "c2-c3xc4"),
+    ],
+)
+def test_moves(text: str, read: str) -> None:
+    move = opentafl.read_move(text, 9)
+    assert str(move) == read
+    assert (move.captures is None) == ("x" not in text)
+
+
+# -- openTafl's rules strings: what they become, and what no rule field can say ----------
+
+
+RULES_START = "start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
+NINE = "start:/3ttt3/4t4/4T4/t3T3t/ttTTKTTtt/t3T3t/4T4/4t4/3ttt3/"
+
+
+def rules(fields: str, start: str = RULES_START, dim: int = 7) -> str:
+    return f"dim:{dim} surf:n {fields} {start}"
+
+
+def test_the_defaults() -> None:
+    variant = read_rules(rules(""))
+    assert variant.name == "opentafl"
+    assert variant.terrain == load_variant("brandubh").terrain
+    assert variant.start_position == load_variant("brandubh").start_position
+    fields = variant.rules
+    assert (fields.first, fields.no_moves, fields.repetition) == ("black", "side_to_move_loses", "none")
+    assert (fields.castle.passable, fields.castle.stop) == ("everyone", "king")
+    assert (fields.castle.hostile_to_white, fields.castle.hostile_to_black) == ("empty", "always")
+    assert fields.corners.hostile
+    assert fields.king.armed
+    assert (fields.king.on_castle, fields.king.beside_castle, fields.king.elsewhere) == ("four", "as_on_castle", "four")
+
+
+def test_brandubh_as_we_ship_it() -> None:
+    # All but the repetition, which OpenTafl's strings cannot say as ours does.
+    ours = load_variant("brandubh")
+    theirs = read_rules(rules("ks:c cenh: tfr:i"))
+    assert (theirs.terrain, theirs.start) == (ours.terrain, ours.start)
+    assert theirs.rules == ours.rules.model_copy(update={"repetition": "none"})
+
+
+def test_leiden_as_we_ship_it() -> None:
+    ours = load_variant("leiden")
+    theirs = read_rules(rules("esc:e atkf:n ka:n ks:s cor: cens: cenh: cenhe:", NINE, 9))
+    assert theirs.terrain == ours.terrain
+    # A strong king beside a throne that is hostile to nobody cannot be captured; at Leiden three sides suffice.
+    king = ours.rules.king.model_copy(update={"beside_castle": "as_elsewhere"})
+    assert theirs.rules == ours.rules.model_copy(update={"king": king})
+
+
+# Fields of a string, and what they say: corner and edge of the terrain, who passes the throne and stops on it, to whom
+# it is hostile, and how strong the king is.
+TERRAIN = {"": "X.", "esc:e": "X*", "esc:e cor:": "**", "cor:a1,g7,": "X."}
+SAYS = {
+    "cenp:K": "castle.pass=king castle.stop=king",
+    "cenp:": "castle.pass=nobody castle.stop=nobody",
+    "cens:": "castle.pass=everyone castle.stop=nobody",
+    "cenh:tT": "castle.hostile_to_white=always castle.hostile_to_black=always",
+    "cenh: cenhe:t": "castle.hostile_to_white=never castle.hostile_to_black=empty",
+    "cenh:t cenhe:": "castle.hostile_to_white=never castle.hostile_to_black=never",
+    "ks:s": "king.on_castle=four king.beside_castle=as_on_castle king.elsewhere=four",
+    "ks:y cenhe:t": "king.on_castle=four king.beside_castle=as_elsewhere king.elsewhere=four",
+    "ks:c cenhe: cenh:": "king.on_castle=four king.beside_castle=as_on_castle king.elsewhere=two",
+    "ks:w cenhe:t": "king.on_castle=two king.beside_castle=as_elsewhere king.elsewhere=two",
+}
+
+
+def test_what_fields_say() -> None:
+    for fields, letters in TERRAIN.items():
+        terrain = read_rules(rules(fields)).terrain
+        assert terrain[-1][0] + terrain[3][0] == letters, fields
+        assert terrain[3][3] == "T"
+    for fields, words in SAYS.items():
+        found = {field.name: field.value for field in rule_fields(read_rules(rules(fields)).rules)}
+        assert dict(word.split("=") for word in words.split()).items() <= found.items(), fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ("tfr:w", r"a third repetition that wins \(tfr:w\)"),
+        ("ks:w", r"a weak king that falls against the empty throne \(ks:w cenhe:tcnkTCNK\)"),
+        ("kj:c", r"a king that jumps \(kj:c\)"),
+        ("afor:a4,a5", r"fortresses \(afor:a4,a5\)"),
+        ("sw:w", r"shieldwalls \(sw:w\)"),
+        ("cors:tTK corp:tTK", "corners that are not for the king alone"),
+        ("cen:", r"a board without a throne \(cen:\)"),
+        ("esc:e cen:a3", "a throne in a corner or on an escape"),
+        ("cens:tcnkTCNK", r"soldiers that stop on the throne \(cens:tcnkTCNK\)"),
+    ],
+)
+def test_what_no_field_can_say(fields: str, rule: str) -> None:
+    with pytest.raises(InputError, match=f"^rules 'dim:7 .*': no rule field can say {rule}") as caught:
+        read_rules(rules(fields))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected dim:SIZE first and start:POSITION last"),
+        (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 11"),
+        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows; the board has 9"),
+        (f"dim:7 hello {RULES_START}", "expected key:value, not 'hello'"),
+        (f"dim:7 xyz:1 {RULES_START}", "unknown rule 'xyz:1'"),
+        (f"dim:7 ks:c ks:w {RULES_START}", "has ks twice"),
+        (f"dim:7 surf:n cor:a1,z9 {RULES_START}", "cor: square 'z9': expected a1 to g7"),
+        ("dim:3 surf:n start:/t1t/1K1/n2/", "start: position .* has knights, 'n'"),
+        ("dim:5 surf:n start:/5/5/2K2/5/5/", "field 'start': has no attacker"),
+    ],
+)
+def test_what_is_no_rules_string(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_rules(text)
+    assert str(caught.value).startswith("rules '")
+    assert "\n" not in str(caught.value)
