@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from counting import BoundsReport
 from reports.explorer import jobs
@@ -22,6 +22,7 @@ from reports.explorer.asked import (
     MovesAsked,
     PerftAsked,
     RecordAsked,
+    SaveAsked,
     SolveAsked,
     ThinkAsked,
     TryAsked,
@@ -50,7 +51,7 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult
 from tablut.play.search.limits import SearchLimits
-from tablut.records.native import replay
+from tablut.records.native import replay, write_record
 from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants
@@ -400,6 +401,10 @@ def _add_games(router: APIRouter) -> None:
             problems=list(game.problems),
             notes=list(game.notes),
         )
+
+    @router.post("/save", summary="A game as the text of a record", tags=["games"], response_class=PlainTextResponse)
+    def _save(asked: SaveAsked) -> PlainTextResponse:
+        return PlainTextResponse(write_record(asked.record()))
 
 
 # -- answers that come while the work goes on ------------------------------------------------------

@@ -17,6 +17,7 @@ from tablut.errors import InputError, VariantError
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import read_record
+from tablut.records.native import record_of
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
@@ -105,6 +106,21 @@ class MovesAsked(PositionAsked):
             except InputError as error:
                 raise type(error)(f"move {number}: {error}") from error
         return board
+
+
+class SaveAsked(MovesAsked):
+    """A game to be written as a record."""
+
+    tags: Annotated[
+        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Who played, when, where.")
+    ] = {}
+    result: Annotated[
+        Literal["white", "black", "draw"] | None, Field(description="Who won, where the board does not show it.")
+    ] = None
+
+    def record(self) -> GameRecord:
+        """Return the record of the game."""
+        return record_of(self.board(), self.tags, self.result)
 
 
 class BestMoveAsked(MovesAsked):

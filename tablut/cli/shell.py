@@ -8,12 +8,14 @@ import sys
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from tablut.cli.spec import GROUPS
 from tablut.cli.streams import (
     EXIT_INTERRUPTED,
     complain,
@@ -53,7 +55,8 @@ _SETTINGS: dict[str, Any] = {
 def command_specs() -> dict[str, CommandSpec]:
     """Return every command that an installed package contributes, by name, in the order of the list."""
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
-    return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.order)}
+    groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
+    return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
 
 
 class _LazyGroup(TyperGroup):
@@ -110,8 +113,10 @@ class _LazyGroup(TyperGroup):
         return [*found, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([*((spec.name, spec.help) for spec in self.specs.values()), ("help", _HELP)])
+        _write_examples(_FIRST, ctx, formatter, "Begin with")
+        for group, specs in groupby(self.specs.values(), key=lambda spec: spec.group):
+            with formatter.section(GROUPS.get(group, group)):
+                formatter.write_dl([(spec.name, spec.help) for spec in specs] + [("help", _HELP)] * (group == "check"))
 
 
 def _show_examples(command: Any, name: str, examples: Sequence[str]) -> None:
@@ -122,13 +127,20 @@ def _show_examples(command: Any, name: str, examples: Sequence[str]) -> None:
         _show_examples(of_group, f"{name} {inner}", examples)
 
 
-def _write_examples(lines: Sequence[str], _: Any, formatter: Any) -> None:
+def _write_examples(lines: Sequence[str], _: Any, formatter: Any, title: str = "Examples") -> None:
     if lines:
-        with formatter.section("Examples"):
+        with formatter.section(title):
             # Whole, however narrow the terminal is: they are there to be copied.
             formatter.write("".join(f"  {line}\n" for line in lines))
 
 
+_FIRST = (
+    "tablut bounds                    # the published bounds, checked and tightened",
+    "tablut serve                     # boards, puzzles and games in the browser",
+    "tablut play -v brandubh          # a game in the terminal",
+    "tablut bestmove -v brandubh      # one move, with its score and line",
+    "tablut solve -v brandubh-5-4v0   # a small board, solved completely",
+)
 _HELP = "Explain a command: `tablut help COMMAND`."
 
 app = typer.Typer(cls=_LazyGroup, **_SETTINGS)

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+GROUPS = {
+    "count": "How many positions are there",
+    "reach": "Which can be reached",
+    "solve": "Who wins",
+    "play": "Play, and compare programs",
+    "look": "Look at games",
+    "check": "This installation",
+}
+"""What people want, in the order of ``tablut --help``; a group of another package's own comes after these."""
+
 
 class CommandSpec(NamedTuple):
     """A sub-command, named but not loaded; the target is ``module:attribute``, or a module with ``NAME_command``.
@@ -13,9 +23,10 @@ class CommandSpec(NamedTuple):
     """
 
     name: str
+    group: str
+    order: int
     target: str
     help: str
-    order: int
     examples: tuple[str, ...] = ()
 
     @property
@@ -26,12 +37,13 @@ class CommandSpec(NamedTuple):
 
 
 def command_table(text: str) -> tuple[CommandSpec, ...]:
-    """Return the commands of a table: name, place in the list, target and help on a line, examples indented below."""
+    """Return the commands of a table: name, group and place, target and help on a line, examples indented below."""
     found: list[CommandSpec] = []
     for line in text.strip().splitlines():
         if line.startswith(" "):
             found[-1] = found[-1]._replace(examples=(*found[-1].examples, line.strip()))
         else:
-            name, order, target, words = line.split(None, 3)
-            found.append(CommandSpec(name, target, words, int(order)))
+            name, place, target, words = line.split(None, 3)
+            group, _, order = place.partition(":")
+            found.append(CommandSpec(name, group, int(order), target, words))
     return tuple(found)

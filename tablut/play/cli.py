@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,10 +16,11 @@ from tablut.cli.options import PositionOption, VariantOption, read_position, var
 from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
 from tablut.errors import InputError, MachineError
+from tablut.play.arena.plan import player_for
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
+from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
@@ -31,6 +32,7 @@ from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
+    from tablut.play.players import Player
     from tablut.variants import Variant
 
 
@@ -59,8 +61,8 @@ def bestmove_command(
     for text in moves or ():
         board.push_text(text)
     limits = budget.limits()
-    chooser = make_player(player, rules, options)
-    choice = interruptible(lambda: chooser.choose(board, limits))
+    with player_for(player, rules, options) as chooser:
+        choice = interruptible(lambda: chooser.choose(board, limits))
     result = bestmove_result(board, player, choice)
     return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
 
@@ -192,44 +194,44 @@ def _in_terminal(
     board = Board(rules, read_position(position, rules))
     board.outcome()  # a position that cannot be played on is refused here
     limits = budget.limits()
-    seats = {
-        "white": ready_player(player, rules, options) if side in (Side.BLACK, Side.NONE) else None,
-        "black": ready_player(player, rules, options._replace(seed=options.seed + 1))
-        if side in (Side.WHITE, Side.NONE)
-        else None,
-    }
     live = Live()
-    settings = TerminalSettings(
-        players={"white": seats["white"], "black": seats["black"]},
-        name=player,
-        limits=limits,
-        advice=replace(budget, playouts=None).limits(),
-        adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
-        prober=lambda: find_prober(rules, options.tablebase),
-    )
-    game = TerminalGame(board, settings, live, LineReader(live).ask)
-
-    def reply() -> Reply:
-        if save is not None:
-            game.save(save)
-        ending = game.ending
-        result = _Played(
-            variant=rules.name,
-            position=str(board.position),
-            player=player,
-            side=side,
-            result=ending.result,
-            termination=ending.termination,
-            moves=[str(move) for move in board.move_stack],
+    with ExitStack() as seats:
+        players: dict[Literal["white", "black"], Player | None] = {"white": None, "black": None}
+        for number, colour in enumerate(players):
+            if side not in (colour, Side.BOTH):
+                own = options._replace(seed=options.seed + number)
+                players[colour] = seats.enter_context(player_for(player, rules, own, ready=True))
+        settings = TerminalSettings(
+            players=players,
+            name=player,
+            limits=limits,
+            advice=replace(budget, playouts=None).limits(),
+            adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),
+            prober=lambda: find_prober(rules, options.tablebase),
         )
-        return Reply(result, lambda console: _show_left(console, result, save), seed=options.seed)
+        game = TerminalGame(board, settings, live, LineReader(live).ask)
 
-    try:
-        game.run()
-    except KeyboardInterrupt as stop:
-        on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
-        raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
-    return reply()
+        def reply() -> Reply:
+            if save is not None:
+                game.save(save)
+            ending = game.ending
+            result = _Played(
+                variant=rules.name,
+                position=str(board.position),
+                player=player,
+                side=side,
+                result=ending.result,
+                termination=ending.termination,
+                moves=[str(move) for move in board.move_stack],
+            )
+            return Reply(result, lambda console: _show_left(console, result, save), seed=options.seed)
+
+        try:
+            game.run()
+        except KeyboardInterrupt as stop:
+            on = ["tablut", "play", "-v", variant, "--side", side, "-p", str(board.position)]
+            raise Interrupted(reply(), "" if game.ending.result else shlex.join(on)) from stop
+        return reply()
 
 
 def _show_left(console: PeopleConsole, result: _Played, save: Path | None) -> None:
@@ -246,8 +248,8 @@ def _on_server(
     rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
 ) -> Reply:
     live = Live()
-    chooser = ready_player(player, rules, options)
-    game = play_on_server(chooser, rules, settings, live.print)
+    with player_for(player, rules, options, ready=True) as chooser:
+        game = play_on_server(chooser, rules, settings, live.print)
     own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
     if save is not None:
         record = record_of(game.board, {own: settings.name, other: "the opponent"}, game.result)
@@ -291,7 +293,8 @@ class _Script(Result):
 
 
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
-    make_player(player, rules, options)  # a name or an option that is wrong is said now, not on the day
+    with player_for(player, rules, options):
+        pass  # a name or an option that is wrong is said now, not on the day
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]

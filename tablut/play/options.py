@@ -23,8 +23,8 @@ PlayerOption = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="Who chooses: alphabeta, random, or a player of the sources, such as heuristic or payoff "
-        "(docs/players.md).",
+        help="Who chooses: alphabeta, random, a player of the sources, such as heuristic or payoff "
+        "(docs/players.md), or program:COMMAND for a program of yours.",
         autocompletion=player_names_from,
     ),
 ]

@@ -1,20 +1,27 @@
 """Programs as players: a real engine plays, and whatever another does wrong costs its game, never the match."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tablut import Board
+from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.arena.plan import close_player
 from tablut.play.arena.programs import Process
+from tablut.play.competition.referee import ENDS
+from tablut.play.players import make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
 from tablut.variants import load_variant
+from tests.support.commands import answer
 
+PROGRAM = f"{shlex.quote(sys.executable)} -P -m tablut engine"
 RULES = load_variant("brandubh")
 ONE = SearchLimits(nodes=1)
 RANDOM = contestant("random", ONE)
@@ -185,3 +192,32 @@ def test_our_engine_and_a_checkout_play_like_the_player_itself(program: str) -> 
         assert report.summary.faults == []
         games.append([one.game.moves for one in report.played])
     assert games[0] == games[1]
+
+
+# -- wherever a player is named ----------------------------------------------------------------
+
+
+def test_a_program_chooses_a_move_plays_and_has_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = f"program:{PROGRAM}"
+    said = answer(capsys, "bestmove", "-v", "brandubh", "--player", program, "--nodes", "1")
+    assert said["player"] == program
+    assert Board("brandubh").is_legal(said["move"])
+    watched = answer(capsys, "play", "-v", "brandubh-5-4v0", "--side", "none", "--player", program, "--nodes", "1")
+    assert watched["moves"]
+    for broken in ("program:false", "program:no-such-program", "program:'"):
+        assert run(["bestmove", "--player", broken, "--nodes", "1"]) == 2
+    script = answer(capsys, "play", "--write-script", str(tmp_path / "entry"), "--player", program)["script"]
+    assert shlex.quote(program) in Path(script).read_text(encoding="utf-8")
+
+
+def test_a_program_plays_a_game_of_the_competition(capsys: pytest.CaptureFixture[str]) -> None:
+    seats = ["--white", f"program:{PROGRAM}", "--black", "random", "--port-white", "0", "--port-black", "0"]
+    found = answer(capsys, "referee", *seats, "--nodes", "1")
+    assert found["games"][0]["termination"] not in ENDS
+
+
+def test_a_visitor_of_the_explorer_starts_no_program(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    with pytest.raises(InputError, match="unknown"):
+        make_player(f"program:touch {mark}", "brandubh")
+    assert not mark.exists()

@@ -7,19 +7,20 @@ what is not said is the match's.
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.play.players import PlayerOptions, make_player
-from tablut.play.players.registry import check_limits
+from tablut.play.players.registry import check_limits, ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tablut.play.arena.programs import IdlePrograms
     from tablut.play.players import Player
@@ -73,12 +74,7 @@ class Contestant(NamedTuple):
         Player
             Which knows nothing of earlier games.
         """
-        if self.player.startswith(PREFIX):
-            from tablut.play.arena.programs import ProgramPlayer
-
-            command = self.player.removeprefix(PREFIX)
-            return ProgramPlayer(command, variant, self.options._replace(seed=seed), idle)
-        return make_player(self.player, variant, self.options._replace(seed=seed))
+        return _made(self.player, variant, self.options._replace(seed=seed), idle)
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant) -> None:
@@ -149,6 +145,33 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     settled = (options or PlayerOptions())._replace(**other)
     settled = settled._replace(settings=(*settled.settings, *own_settings))
     return Contestant(text, name, chosen.checked(), settled)
+
+
+def _made(name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None) -> Player:
+    if not name.startswith(PREFIX):
+        return make_player(name, variant, options)
+    from tablut.play.arena.programs import ProgramPlayer
+
+    return ProgramPlayer(name.removeprefix(PREFIX), variant, options, idle)
+
+
+@contextmanager
+def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
+    """Yield a player of the registry or a program (``program:COMMAND``); at the end it lets go of what it holds.
+
+    A ready player has compiled and loaded what it needs. A program that fails is the machine's fault, not the user's.
+    Only what a user of this machine has typed may be the name: it starts programs.
+    """
+    program = name.startswith(PREFIX)
+    player = ready_player(name, variant, options) if ready and not program else _made(name, variant, options)
+    try:
+        yield player
+    except (ChildProcessError, TimeoutError) as error:
+        if not program:
+            raise
+        raise MachineError(f"player {excerpt(name)}: {error}") from error
+    finally:
+        close_player(player)
 
 
 def close_player(player: Player) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
+from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -16,12 +17,12 @@ from tablut.cli.options import VariantOption, warn
 from tablut.cli.people import Live
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
+from tablut.play.arena.plan import player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
 from tablut.play.competition.wire import PORTS
 from tablut.play.options import HashOption, NodesOption, player_names_from
 from tablut.play.players import PlayerOptions
-from tablut.play.players.registry import ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.store.files import write_text
@@ -60,7 +61,7 @@ class _Refereed(Result):
 
 
 def _own_player(side: str) -> Any:
-    what = f"A player of ours plays {side}."
+    what = f"A player of ours plays {side}, or program:COMMAND."
     return typer.Option(f"--{side}", metavar="NAME", help=what, autocompletion=player_names_from)
 
 
@@ -111,13 +112,15 @@ def referee_command(
     options = PlayerOptions(seed=seed, hash_mib=hash_mib)
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
-    if white is not None:
-        ours["w"] = (white, ready_player(white, rules, options))
-    if black is not None:
-        ours["b"] = (black, ready_player(black, rules, options._replace(seed=seed + 1)))
-    Board(rules).outcome()  # what the rules have to load or compile, before a clock runs
     played: list[PlayedGame] = []
-    with Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
+    with ExitStack() as held, Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
+        # What has to be loaded, compiled or started, before a clock runs.
+        if white is not None:
+            ours["w"] = (white, held.enter_context(player_for(white, rules, options, ready=True)))
+        if black is not None:
+            other = options._replace(seed=seed + 1)
+            ours["b"] = (black, held.enter_context(player_for(black, rules, other, ready=True)))
+        Board(rules).outcome()
         _say_where(live, referee, settings, rules)
         seated = []
         for side, (name, player) in ours.items():

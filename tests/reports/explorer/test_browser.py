@@ -10,6 +10,7 @@ import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
@@ -217,6 +218,10 @@ def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
     page.wait_for_selector("#engine .score")
     assert re.search(r"White (expects|wins)|Black wins", page.inner_text("#engine"))
     page.click("#think")
+    # What was found stays, until there is another position.
+    assert page.is_visible("#engine .score")
+    move(page, page.locator("#legal button").first.get_attribute("data-move"))
+    until(page, "document.querySelectorAll('.made').length === 1")
     assert page.inner_text("#engine") == ""
     opened(page, "/board?variant=ashton-5-4v0")
     page.click("#prove")
@@ -373,3 +378,114 @@ def test_keys_alone_are_enough(page: Any) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowLeft")
     until(page, "document.getElementById('turn').textContent.includes('White')")
+
+
+# -- a game from board to board --------------------------------------------------------------------
+
+
+def start_of(page: Any, variant: str, side: str = "white", player: str = "greedy") -> None:
+    opened(page, "/play")
+    page.select_option("#variant", variant)
+    page.select_option("#side", side)
+    page.select_option("#player", player)
+    page.click("#new button.main")
+
+
+def legal(page: Any, address: str) -> list[str]:
+    """Return the legal moves of the game in the page's address."""
+    said = dict(parse_qsl(urlsplit(page.url).query))
+    asked = {"variant": said["variant"], "moves": said["moves"].split(",") if "moves" in said else []}
+    return [one["move"] for one in httpx.post(f"{address}/api/moves", json=asked).json()["moves"]]
+
+
+def mine_again(page: Any, plies: int) -> None:
+    until(page, f"document.querySelectorAll('.made').length === {plies}")
+    until(page, "/White to move/.test(document.getElementById('turn').textContent)")
+
+
+def test_a_game_survives_reload_and_another_tab(page: Any, address: str) -> None:
+    start_of(page, "brandubh", player="random")
+    mine_again(page, 1)
+    move(page, legal(page, address)[0])
+    mine_again(page, 3)
+    made = page.locator(".made").all_inner_texts()
+    page.reload()
+    mine_again(page, 3)
+    assert page.locator(".made").all_inner_texts() == made
+    assert "against random" in page.inner_text("#opponent")
+    # Without an address, in another tab.
+    another = page.context.new_page()
+    opened(another, "/play")
+    mine_again(another, 3)
+    assert another.url == page.url
+    another.close()
+    page.click("#undo")
+    mine_again(page, 1)
+
+
+def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
+    start_of(page, "brandubh", player="random")
+    mine_again(page, 1)
+    page.click("#hint")
+    page.wait_for_selector("#hint:has-text('Which move?')")
+    page.click("#hint")
+    until(page, "document.getElementById('live').textContent.startsWith('The engine would play')")
+    move(page, legal(page, address)[0])
+    mine_again(page, 3)
+    page.click("#resign")
+    until(page, "document.getElementById('turn').textContent.includes('Black has won')")
+    with page.expect_download() as found:
+        page.click("#save button:has-text('Download')")
+    text = Path(found.value.path()).read_text(encoding="utf-8")
+    assert '[White "you"]' in text
+    assert text.rstrip().endswith("black")
+    page.reload()
+    until(page, "document.getElementById('turn').textContent.includes('Black has won')")
+    page.click("#analyse")
+    page.wait_for_selector("#game:not([hidden]) .made")
+    assert page.locator(".made").count() == 3
+    page.reload()
+    page.wait_for_selector("#game:not([hidden]) .made")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".made.here")
+    page.click("#play-here")
+    page.wait_for_selector("#turn span")
+    assert page.is_visible("#from-here-line")
+    assert page.locator(".made").count() == 1
+    page.select_option("#side", "white")
+    page.select_option("#player", "random")
+    page.click("#new button.main")
+    until(page, "document.getElementById('opponent').textContent.includes('You are white')")
+    page.click("#rematch")
+    until(page, "document.getElementById('opponent').textContent.includes('You are black')")
+    until(page, "document.querySelectorAll('.made').length === 0")
+
+
+def test_a_game_under_rules_of_ones_own_from_a_position(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.select_option("#variant", " own")
+    page.fill("#own-text", SMALL_RULES.replace("format = 1", 'format = 1\nname = "mine"'))
+    page.click("#own-take")
+    until(page, "location.hash.startsWith('#rules=')")
+    move(page, "c3-b3")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+    page.click("#play-here")
+    page.wait_for_selector("#turn span")
+    assert page.input_value("#variant") == " own"
+    page.select_option("#side", "white")
+    page.select_option("#player", "random")
+    page.click("#new button.main")
+    until(page, "document.querySelectorAll('.made').length === 2")
+    assert "#rules=" in page.url
+
+
+def test_two_searches_of_one_person_wait_for_each_other(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.select_option("#movetime", "2")
+    page.click("#think")
+    page.click("#prove")
+    page.wait_for_selector("#proof:has-text('Proved')")
+    page.wait_for_selector("#engine .score")
+    page.wait_for_selector("#think:has-text('Think')")
+    assert page.get_attribute("#think", "aria-pressed") == "false"
+    assert page.is_visible("#engine .score")

@@ -37,7 +37,34 @@ export async function get(path, signal) {
   return response.json();
 }
 
-export async function post(path, body, { signal, text = false } = {}) {
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 1000 * seconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+// Asks again while the server has no place; `waiting(line)` is told why, without it nobody waits.
+async function patiently(ask, signal, waiting) {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!waiting || !error.retryAfter) throw error;
+      waiting(`Waiting for a place: ${error.message}.`);
+      await pause(error.retryAfter, signal);
+    }
+  }
+}
+
+export function post(path, body, { signal, text = false, waiting } = {}) {
+  return patiently(() => postOnce(path, body, signal, text), signal, waiting);
+}
+
+async function postOnce(path, body, signal, text) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
   const response = await send(path, options);
   if (!response.ok) throw await refusal(response);
@@ -45,7 +72,11 @@ export async function post(path, body, { signal, text = false } = {}) {
 }
 
 // Reads server-sent events of a POST; `heard(name, data)` is called for each. Resolves with the last one's data.
-export async function stream(path, body, heard, signal) {
+export function stream(path, body, heard, signal, waiting) {
+  return patiently(() => streamOnce(path, body, heard, signal), signal, waiting);
+}
+
+async function streamOnce(path, body, heard, signal) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
   const response = await send(path, options);
   if (!response.ok) throw await refusal(response);

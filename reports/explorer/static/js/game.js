@@ -33,11 +33,12 @@ export class Game {
     });
   }
 
-  address(path = location.pathname) {
+  address(path = location.pathname, more = {}) {
     const said = new URLSearchParams();
     if (!this.rules) said.set("variant", this.variant);
     if (this.position) said.set("position", this.position);
     if (this.moves.length) said.set("moves", this.moves.join(","));
+    for (const [name, value] of Object.entries(more)) said.set(name, value);
     return `${path}?${said}${hiddenRules(this.rules)}`;
   }
 

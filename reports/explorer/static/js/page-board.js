@@ -6,6 +6,7 @@ import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteCh
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showRules, showStanding, showTurn, tableLine } from "./panel.js";
+import { saveGame } from "./save.js";
 
 const game = Game.fromAddress();
 const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onSquare: put });
@@ -18,7 +19,7 @@ async function refresh({ keep = false } = {}) {
   asking?.abort();
   asking = new AbortController();
   stopThinking();
-  byId("proof").replaceChildren();
+  for (const name of ["engine", "proof"]) byId(name).replaceChildren();
   try {
     await game.load(asking.signal);
     if (!keep) say("");
@@ -45,6 +46,8 @@ function show() {
   byId("why-list").replaceChildren(...facts.meanings.map((line) => el("li", { text: line })));
   showStanding(byId("standing"), facts, (position) => open(position));
   byId("position").value = facts.position;
+  byId("play-here").href = game.address("/play");
+  byId("analyse").href = game.address("/games");
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
   lockSearches(Boolean(facts.outcome || facts.problem));
@@ -107,17 +110,30 @@ function stopThinking() {
   thinking = null;
 }
 
+function showThinking(on) {
+  byId("think").setAttribute("aria-pressed", on);
+  byId("think").textContent = on ? "Stop" : "Think";
+}
+
 async function think() {
   stopThinking();
   thinking = new AbortController();
   const mine = thinking;
   const box = byId("engine");
-  box.replaceChildren(el("p", { class: "quiet", text: "Thinking …" }));
+  const said = (line) => thinking === mine && box.replaceChildren(el("p", { class: "quiet", text: line }));
+  said("Thinking …");
+  const slow = setTimeout(said, 3000, "Thinking … The first search on a machine compiles, for half a minute.");
+  const heard = (name, told) => {
+    clearTimeout(slow);
+    if (thinking === mine) showThought(told, name === "done");
+  };
   try {
-    await stream("/api/think", game.asked({ movetime: Number(byId("movetime").value) }), (name, told) => showThought(told, name === "done"), mine.signal);
+    await stream("/api/think", game.asked({ movetime: Number(byId("movetime").value) }), heard, mine.signal, said);
   } catch (error) {
     if (error.name !== "AbortError") box.replaceChildren(el("p", { class: "wrong", text: error.message }));
   }
+  clearTimeout(slow);
+  if (thinking === mine) showThinking(false);
 }
 
 function showThought(told, done) {
@@ -138,13 +154,12 @@ function showThought(told, done) {
 
 byId("think").addEventListener("click", () => {
   const on = byId("think").getAttribute("aria-pressed") !== "true";
-  byId("think").setAttribute("aria-pressed", on);
-  byId("think").textContent = on ? "Stop" : "Think";
+  showThinking(on);
   if (on) think();
   else {
+    // What was found stays.
     stopThinking();
-    byId("engine").replaceChildren();
-    draw();
+    byId("engine").querySelector("p:only-child.quiet")?.remove();
   }
 });
 byId("movetime").addEventListener("change", () => byId("think").getAttribute("aria-pressed") === "true" && think());
@@ -152,10 +167,11 @@ byId("movetime").addEventListener("change", () => byId("think").getAttribute("ar
 byId("prove").addEventListener("click", async () => {
   const box = byId("proof");
   byId("prove").disabled = true;
-  box.replaceChildren(el("p", { class: "quiet", text: "Proving …" }));
+  const waiting = (line) => box.replaceChildren(el("p", { class: "quiet", text: line }));
+  waiting("Proving …");
   try {
     const { moves, ...asked } = game.asked();
-    const found = await post("/api/solve", { ...asked, position: game.facts.position });
+    const found = await post("/api/solve", { ...asked, position: game.facts.position }, { waiting });
     box.replaceChildren(...proofLines(found));
   } catch (error) {
     box.replaceChildren(el("p", { class: "wrong", text: error.message }));
@@ -323,6 +339,7 @@ addEventListener("keydown", (event) => {
   if (!byId(name).disabled) does[name]();
 });
 addEventListener("pagehide", stopThinking);
+saveGame(byId("save"), () => ({ game }));
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;

@@ -6,6 +6,7 @@ import { byId, complain, el, plies, saidScore, say, several, svg, whiteChance } 
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
+import { saveGame } from "./save.js";
 
 const EXAMPLE = `[Variant "brandubh"]
 [White "alphabeta"]
@@ -27,21 +28,28 @@ async function base64(file) {
   return btoa(text);
 }
 
-byId("load").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  running?.abort();
+async function asksFor() {
   const [file] = byId("file").files;
+  const said = byId("variant").value === OWN ? { rules: own } : { variant: byId("variant").value };
+  if (byId("record").value.trim()) return { ...said, record: byId("record").value };
+  if (!file) throw new Error("choose a file, or paste a record");
+  if (file.size > 2 ** 21) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most 2,097,152 are read`);
+  return { ...said, record_base64: await base64(file) };
+}
+
+// Reads a record and shows its game. The address then holds the game, and this tab the record with its names and notes.
+async function load(wanted) {
+  running?.abort();
   try {
-    asked = byId("variant").value === OWN ? { rules: own } : { variant: byId("variant").value };
-    if (byId("record").value.trim()) asked.record = byId("record").value;
-    else if (file && file.size > 2 ** 21) throw new Error(`the file has ${file.size.toLocaleString("en")} bytes; at most 2,097,152 are read`);
-    else if (file) asked.record_base64 = await base64(file);
-    else throw new Error("choose a file, or paste a record");
+    asked = await wanted;
     record = await post("/api/record", asked);
     say("");
     analysis = null;
     game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
     game.redo = record.moves.map((ply) => ply.move);
+    const whole = new Game({ ...game, moves: game.redo });
+    history.replaceState(null, "", whole.address("/games"));
+    keep(location.href, asked);
     byId("game").hidden = false;
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
     byId("who").textContent = `${names.join(" against ")}${names.length ? ", " : ""}${record.variant}, ${plies(record.moves.length)}${record.result ? `, result ${record.result}` : ""}`;
@@ -57,6 +65,27 @@ byId("load").addEventListener("submit", async (event) => {
   } catch (error) {
     complain(error);
   }
+}
+
+// A record that is too large for the browser's storage is still in the address, without its names.
+function keep(address, said) {
+  try {
+    sessionStorage.setItem("record", JSON.stringify({ address, said }));
+  } catch {
+    sessionStorage.removeItem("record");
+  }
+}
+
+async function ofAddress() {
+  const kept = JSON.parse(sessionStorage.getItem("record") || "{}");
+  if (kept.address === location.href) return kept.said;
+  const there = Game.fromAddress();
+  return { ...(there.rules ? { rules: there.rules } : {}), record: await post("/api/save", there.asked(), { text: true }) };
+}
+
+byId("load").addEventListener("submit", (event) => {
+  event.preventDefault();
+  load(asksFor());
 });
 byId("file").addEventListener("change", () => (byId("record").value = ""));
 byId("example").addEventListener("click", () => {
@@ -101,6 +130,7 @@ async function show() {
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
   byId("analyse-here").href = game.address("/board");
+  byId("play-here").href = game.address("/play");
   saidOfPly();
   drawGraph();
 }
@@ -176,7 +206,7 @@ byId("analyse").addEventListener("click", async () => {
   try {
     analysis = await stream("/api/analyse", asked, (name, told) => {
       if (name === "looked") byId("analysis-state").textContent = `${told.ply} of ${told.plies} plies`;
-    }, running.signal);
+    }, running.signal, (line) => (byId("analysis-state").textContent = line));
     showReports();
     await show();
   } catch (error) {
@@ -198,3 +228,5 @@ addEventListener("keydown", (event) => {
   if (!byId(name).disabled) does[name]();
 });
 addEventListener("pagehide", () => running?.abort());
+saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result }));
+if (new URLSearchParams(location.search).has("moves")) load(ofAddress());

@@ -1,19 +1,36 @@
 // A game against a player of the toolkit. A level is a number of nodes, so a game can be played again.
+// The address holds the whole game: rules, position, moves, who plays, how strongly, and whether somebody resigned.
 
 import { post } from "./api.js";
 import { BoardView } from "./board.js";
 import { byId, complain, say } from "./dom.js";
 import { Game } from "./game.js";
+import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
+import { saveGame } from "./save.js";
 
 const NODES = [20, 100, 400, 1500, 6000, 25000, 100000, 400000];
 const PLAYOUTS = [20, 60, 150, 400, 1000, 3000, 8000, 20000];
 const OWN_STRENGTH = ["random", "greedy", "heuristic", "minimax3"];
-const saved = JSON.parse(localStorage.getItem("play") || "{}");
-const game = Game.fromAddress(saved.variant || "brandubh");
+const HINT_NODES = 100000;
+const other = { white: "black", black: "white" };
+const choice = JSON.parse(localStorage.getItem("play") || "{}");
+// Whoever comes back without an address goes on with the last game.
+if (!location.search && !location.hash && choice.address) history.replaceState(null, "", choice.address);
+let game = Game.fromAddress(choice.variant || "brandubh");
 const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`) });
-let playing = null;
+let playing = whoPlays();
 let asking = null;
+let hint = null;
+let chosen = null; // rules for the next game, while one goes on
+
+function whoPlays() {
+  const said = new URLSearchParams(location.search);
+  const [side, player, level, seed] = ["side", "player", "level", "seed"].map((name) => said.get(name));
+  const known = [...byId("player").options].some((option) => option.value === player);
+  if (!(side in other) || !known || !(level in NODES.map(String)) || !/^\d{1,9}$/.test(seed)) return null;
+  return { side, player, level: Number(level) + 1, seed: Number(seed), resigned: said.has("resigned") };
+}
 
 function limits(player, level) {
   if (OWN_STRENGTH.includes(player)) return { nodes: 1 };
@@ -33,22 +50,50 @@ function showChoice() {
       : `It looks at ${said.nodes.toLocaleString("en")} positions before each move.`;
 }
 
-function locked() {
-  const { facts } = game;
-  return !playing || Boolean(facts.outcome || facts.problem) || facts.turn !== playing.side;
+// The end that the board shows, or that a resignation made.
+function outcome() {
+  return game.facts.outcome || (playing?.resigned ? { termination: "resignation", winner: other[playing.side] } : null);
 }
+
+const over = () => Boolean(outcome() || game.facts.problem);
+const mayMove = () => Boolean(playing) && !over() && game.facts.turn === playing.side;
 
 async function refresh() {
   await game.load();
-  const { facts } = game;
-  view.setTerrain(game.described.terrain);
-  view.show({ cells: facts.cells, legal: facts.moves.map(({ wdl, dtm, ...move }) => move), last: facts.made.at(-1)?.move, turn: facts.turn, locked: locked() });
-  showTurn(byId("turn"), facts);
+  const { facts, described } = game;
+  hint = null;
+  view.setTerrain(described.terrain);
+  draw();
+  showTurn(byId("turn"), { ...facts, outcome: outcome() });
   showMade(byId("made"), facts, [], null);
-  byId("undo").disabled = !game.moves.length;
-  byId("analyse").href = game.address("/board");
-  history.replaceState(null, "", game.address());
-  byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${limits(playing.player, playing.level).nodes === 1 ? "" : ` at level ${playing.level}`}.` : "Choose an opponent, and start.";
+  byId("undo").disabled = !playing || !(game.moves.length || playing.resigned);
+  byId("hint").disabled = !mayMove();
+  byId("hint").textContent = "Hint";
+  byId("resign").disabled = !playing || over();
+  byId("rematch").disabled = !playing;
+  chooseRules();
+  byId("from-here-line").hidden = !(game.position || game.moves.length);
+  byId("to-board").href = game.address("/board");
+  byId("analyse").href = game.address("/games");
+  const said = playing && { side: playing.side, player: playing.player, level: playing.level - 1, seed: playing.seed, ...(playing.resigned && { resigned: 1 }) };
+  const address = game.address("/play", said || {});
+  history.replaceState(null, "", address);
+  if (playing) localStorage.setItem("play", JSON.stringify({ ...playing, variant: game.variant, address }));
+  const level = playing && limits(playing.player, playing.level).nodes !== 1 ? ` at level ${playing.level}` : "";
+  byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent, and start.";
+}
+
+function draw() {
+  const { facts } = game;
+  view.show({
+    cells: facts.cells,
+    legal: facts.moves.map(({ wdl, dtm, ...move }) => move),
+    last: facts.made.at(-1)?.move,
+    turn: facts.turn,
+    locked: !mayMove(),
+    marks: hint?.level === 1 ? [hint.move.split("-")[0]] : [],
+    arrows: hint?.level === 2 ? [[hint.move]] : [],
+  });
 }
 
 async function mine(move) {
@@ -64,14 +109,15 @@ async function mine(move) {
 }
 
 async function answer() {
-  const { facts } = game;
-  if (!playing || facts.outcome || facts.turn === playing.side) return;
+  if (!playing || over() || game.facts.turn === playing.side) return;
   asking?.abort();
   asking = new AbortController();
-  byId("opponent").textContent = `${playing.player} is thinking …`;
+  const waiting = (line) => (byId("opponent").textContent = line);
+  waiting(`${playing.player} is thinking …`);
+  const slow = setTimeout(waiting, 3000 + (limits(playing.player, playing.level).nodes > 25000 ? 9000 : 0), `${playing.player} is thinking … The first time on a machine it compiles, for half a minute.`);
   try {
     const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
-    const found = await post("/api/bestmove", asked, { signal: asking.signal });
+    const found = await post("/api/bestmove", asked, { signal: asking.signal, waiting });
     game.push(found.move);
     await refresh();
     const made = game.facts.made.at(-1);
@@ -80,17 +126,15 @@ async function answer() {
   } catch (error) {
     if (error.name === "AbortError") return;
     complain(error);
-    if (error.retryAfter) setTimeout(answer, 1000 * error.retryAfter);
+  } finally {
+    clearTimeout(slow);
   }
 }
 
-byId("new").addEventListener("submit", async (event) => {
-  event.preventDefault();
+async function start(side, player, level) {
   asking?.abort();
-  playing = { side: byId("side").value, player: byId("player").value, level: Number(byId("level").value), seed: Math.floor(Math.random() * 2 ** 30) };
-  localStorage.setItem("play", JSON.stringify({ ...playing, variant: byId("variant").value }));
-  game.take(byId("variant").value);
-  if ((playing.side === "black") !== (view.turns === 2)) view.turn(2);
+  playing = { side, player, level, seed: Math.floor(Math.random() * 2 ** 29), resigned: false };
+  if ((side === "black") !== (view.turns === 2)) view.turn(2);
   try {
     await refresh();
     byId("board").scrollIntoView({ block: "nearest" });
@@ -98,33 +142,106 @@ byId("new").addEventListener("submit", async (event) => {
   } catch (error) {
     complain(error);
   }
+}
+
+// The same game anew: its rules, and the position that it began with.
+function again() {
+  if (game.position) game.startFrom(game.position);
+  else game.take(game.variant, game.rules);
+}
+
+byId("new").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (chosen) game.take(chosen.variant, chosen.rules);
+  else if (byId("from-here-line").hidden || !byId("from-here").checked) game.take(game.variant, game.rules);
+  chosen = null;
+  byId("from-here").checked = false;
+  start(byId("side").value, byId("player").value, Number(byId("level").value));
+});
+byId("rematch").addEventListener("click", () => {
+  again();
+  byId("side").value = other[playing.side];
+  start(other[playing.side], playing.player, playing.level);
+});
+byId("resign").addEventListener("click", async () => {
+  asking?.abort();
+  playing.resigned = true;
+  await refresh();
 });
 byId("undo").addEventListener("click", async () => {
   asking?.abort();
-  game.undo();
+  // What is taken back first is the resignation.
+  if (!playing.resigned) game.undo();
+  playing.resigned = false;
   await refresh();
-  while (playing && game.moves.length && game.facts.turn !== playing.side) {
+  while (game.moves.length && game.facts.turn !== playing.side) {
     game.undo();
     await refresh();
   }
   await answer();
 });
+// Which piece, then which move.
+byId("hint").addEventListener("click", async () => {
+  if (hint) hint.level = 2;
+  else {
+    byId("hint").disabled = true;
+    try {
+      hint = { level: 1, move: (await post("/api/bestmove", game.asked({ player: "alphabeta", nodes: HINT_NODES }), { waiting: say })).move };
+      say("");
+    } catch (error) {
+      complain(error);
+    }
+    byId("hint").disabled = !mayMove();
+  }
+  if (!hint) return;
+  byId("hint").textContent = hint.level === 1 ? "Which move?" : "Hint";
+  byId("hint").disabled = hint.level === 2;
+  byId("live").textContent = hint.level === 1 ? `Think about the piece on ${hint.move.split("-")[0]}.` : `The engine would play ${hint.move}.`;
+  draw();
+});
 byId("flip").addEventListener("click", () => view.turn(2));
 byId("player").addEventListener("change", showChoice);
 byId("level").addEventListener("input", showChoice);
-byId("variant").addEventListener("change", async () => {
-  if (playing) return;
-  game.take(byId("variant").value);
+
+// -- rules: shown at once, unless a game goes on; that one ends with Start --------------------------
+
+function take(variant, rules = null) {
+  chosen = playing && !over() ? { variant, rules } : null;
+  if (chosen) {
+    byId("from-here-line").hidden = true;
+    return;
+  }
+  playing = null;
+  game.take(variant, rules);
   refresh().catch(complain);
-});
+}
+
+function chooseRules() {
+  const now = chosen || game;
+  byId("variant").value = now.rules ? OWN : now.variant;
+}
+
+const askForRules = ownRules((text) => take("", text), chooseRules);
+byId("variant").addEventListener("change", () => (byId("variant").value === OWN ? askForRules() : take(byId("variant").value)));
+saveGame(byId("save"), () => ({
+  game,
+  tags: playing ? { [playing.side === "white" ? "White" : "Black"]: "you", [playing.side === "white" ? "Black" : "White"]: playing.player } : {},
+  result: outcome()?.winner ?? null,
+}));
 addEventListener("pagehide", () => asking?.abort());
 
-for (const name of ["side", "player", "level"]) if (saved[name]) byId(name).value = saved[name];
-byId("variant").value = game.variant;
+const shown = playing || choice;
+for (const name of ["side", "player", "level"]) if (shown[name]) byId(name).value = shown[name];
 showChoice();
-refresh().catch(async (error) => {
-  complain(error);
-  game.take("brandubh");
-  byId("variant").value = "brandubh";
-  await refresh();
-});
+chooseRules();
+// Who comes from a board plays from there; after a game the next one begins at the start.
+byId("from-here").checked = !playing;
+if (playing?.side === "black") view.turn(2);
+refresh()
+  .then(answer)
+  .catch(async (error) => {
+    complain(error);
+    playing = null;
+    game = new Game({ variant: "brandubh" });
+    await refresh();
+  });

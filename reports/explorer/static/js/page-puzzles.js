@@ -6,6 +6,7 @@ import { byId, complain, el, plies, say } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 import { showMade, showTurn } from "./panel.js";
+import { saveGame } from "./save.js";
 
 const FILTERS = { rules: "variant", winner: "winner", plies: "plies", grade: "grade", "theme-of": "theme" };
 const progress = JSON.parse(localStorage.getItem("puzzles") || "{}");
@@ -77,6 +78,7 @@ async function open(id) {
   byId("claim").textContent = claim(puzzle);
   byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
   game = new Game({ variant: puzzle.variant, position: puzzle.position });
+  saveGame(byId("save"), () => ({ game, tags: { Event: `puzzle ${puzzle.id}` } }));
   if (puzzle.winner === "black") view.turn(2);
   puzzle.first = opened.reply ? [opened.reply] : [];
   await begin();
