@@ -1,6 +1,6 @@
 """How many: the published bounds of Tablut's complexity regenerated, corrected and tightened.
 
-`bounds` is the front door; `counting.brute` is the naive twin that enumerates
+`bounds` is the front door; `tests.twins.brute` is the naive twin that enumerates
 small boards placement by placement.
 """
 

@@ -20,7 +20,6 @@ PARTS = {
 }
 # Modules that an extra is for.
 OPTIONAL = {
-    "hypothesis": {"tablut/testing.py"},
     "distributed": {"tablut/running/scheduling.py"},
     "sphinx": {"reports/site/building.py"},
 }

@@ -14,7 +14,6 @@ import pytest
 from numpydoc.validate import validate
 
 from counting import bounds
-from counting.brute import BruteForce
 from counting.census import census
 from counting.exclusions import count_exclusions
 from counting.paper import PaperEquations
@@ -72,7 +71,6 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "bounds": lambda variant: bounds(variant).corrected,
     "spaces": lambda variant: sorted(spaces(variant)),
     "PaperEquations": lambda variant: PaperEquations(variant)["eq4"].verified_value(),
-    "BruteForce": lambda variant: BruteForce(variant).king_cells,
     "naive_census": lambda variant: naive_census(variant, 1),
     "census": lambda variant: census(variant, plies=1).plies[-1].new,
     "count_exclusions": lambda variant: count_exclusions(variant, 2).sets,

@@ -21,7 +21,6 @@ MODULES = (
     "tablut.status",
     "tablut.strip",
     "tablut.svg",
-    "tablut.testing",
 )
 """Modules beside the doors that people call from Python."""
 SHELL = {"tablut.cli", "tablut.commands"}

@@ -26,8 +26,8 @@ from tablut.play.search.weights import (
     weights_family,
     written_patterns,
 )
-from tablut.testing import placement
 from tablut.variants import load_variant
+from tests.support.strategies import placement
 
 
 def test_the_regression_finds_the_weights_that_made_the_results():

@@ -16,9 +16,9 @@ from tablut.engine import engine_for
 from tablut.notation import position_text
 from tablut.position import Position
 from tablut.status import Status, position_status
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
 from tests.twins.census import naive_census
 
 Captured = pytest.CaptureFixture[str]

@@ -15,7 +15,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from counting import bounds
-from counting.brute import BruteForce
 from counting.exclusions import record
 from counting.exclusions.record import COUNTED, count_exclusions, counted_spaces, published_exclusions
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
@@ -26,10 +25,11 @@ from tablut import variants
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
+from tests.twins.brute import BruteForce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counting.brute import BruteForce
 from counting.paper import PaperEquations
 from counting.spaces import FINAL, Material, classes, soldiers, spaces
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import king_patterns
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
+from tests.twins.brute import BruteForce
 
 
 def assert_equals_brute_force(variant: Variant) -> None:

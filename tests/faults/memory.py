@@ -91,7 +91,7 @@ class Game:
 
     def __init__(self, variant: Variant, rng: random.Random) -> None:
         from tablut.rules.naive import NaiveGame
-        from tablut.testing import random_play
+        from tests.support.strategies import random_play
 
         self.variant, self.naive = variant, NaiveGame(variant)
         line = random_play(variant, rng, rng.randrange(12))
@@ -139,7 +139,7 @@ class Game:
 
     def placed(self, rng: random.Random, men: int) -> list[str]:
         """Return up to two placements of at most so many men that the bound counts."""
-        from tablut.testing import placement
+        from tests.support.strategies import placement
 
         regions, size, found = self.variant.regions, self.variant.size, []
         for _ in range(40):

@@ -29,10 +29,10 @@ from tablut.indexing.values import Verdict, value_of, verdict_of
 from tablut.play.search.limits import SearchLimits, mate_in
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
 from tests.support.endings import contents
+from tests.support.strategies import small_variants
 from tests.twins.solver import PlainSolution, plain_solution
 
 # The start wins in 3, however the game goes on; one corner to escape to gives draws, and wins of 23 plies.

@@ -43,9 +43,9 @@ from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.running.scheduling import LocalScheduler, open_scheduler
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.endings import contents
+from tests.support.strategies import small_variants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

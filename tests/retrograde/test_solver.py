@@ -18,9 +18,9 @@ from tablut.engine import build_tables
 from tablut.engine.unmoves import build_origins
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import code_of
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
 from tests.twins.solver import plain_solution
 
 

@@ -26,9 +26,9 @@ from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import ALIAS_CODE
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
 from tests.twins.proof import PlainProof, plain_proof
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symmetry import count_orbits, dihedral, orbits, permutation_group, stabiliser
-from tablut.testing import squares
+from tests.support.strategies import squares
 
 SIZES = [3, 5, 7, 9, 11]
 

@@ -9,9 +9,9 @@ from tablut.engine import attacks, engine_for
 from tablut.engine.jit import kernel, pointer
 from tablut.engine.records import flat
 from tablut.rules import NaiveGame
-from tablut.testing import placement
 from tablut.variants import load_variant, variant_names
 from tests.support.placements import letters
+from tests.support.strategies import placement
 
 QUESTIONS = 12
 

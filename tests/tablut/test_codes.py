@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from counting.census.codes import PositionCodes, decode_rows, encode_rows, position_codes
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
-from tablut.testing import placement
 from tablut.variants import Variant, load_variant, shipped_variants
+from tests.support.strategies import placement
 from tests.twins.codes import decode, encode
 
 

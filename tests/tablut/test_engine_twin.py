@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame
-from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants, variant_names
 from tests.support.effort import examples
 from tests.support.placements import letters
+from tests.support.strategies import placement, random_play, random_terrains, random_variants
 
 # The tables of a board of eleven take a second to make: there are fewer of these.
 SIZES = (3, 5, 5, 5, 7, 7, 7, 9, 9, 11)

@@ -11,8 +11,8 @@ from tablut.errors import InputError
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
 from tablut.records.opentafl import read_game
-from tablut.testing import squares
 from tablut.variants import Variant, load_variant
+from tests.support.strategies import squares
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
 NATIVE = (RECORDS / "ashton.txt").read_text(encoding="utf-8")

@@ -11,10 +11,10 @@ from tablut.engine.jit import kernel
 from tablut.indexing import PlacementIndex, tier_tables, values
 from tablut.indexing.values import ALIAS, CAPTURES, CODES, COUNTER, DECIDED, SAFE, value_of_code, verdict_of
 from tablut.status import position_status
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
 
 
 @pytest.mark.parametrize("name", variant_names())

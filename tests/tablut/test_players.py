@@ -30,10 +30,10 @@ from tablut.play.search import SearchLimits
 from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
-from tablut.testing import placement, random_play
 from tablut.variants import Variant, load_variant, shipped_variants, variant_names
 from tests.support.commands import answer
 from tests.support.placements import letters
+from tests.support.strategies import placement, random_play
 from tests.twins.kernels import find_path, values_of
 from tests.twins.players import NaiveMinimax, NaiveMonteCarlo, NaivePaths
 

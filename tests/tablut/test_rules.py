@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame, NaivePosition, Outcome
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
 from tablut.variants.model import anvils_against_attackers, king_patterns
 from tests.support.effort import examples
+from tests.support.strategies import small_variants
 
 KING_CAPTURED = Outcome("king_captured", "black")
 KING_ESCAPED = Outcome("king_escaped", "white")

@@ -21,10 +21,10 @@ from tablut.play.search.weights import (
 )
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.testing import placement, random_play, random_terrains, random_variants
 from tablut.variants import load_variant, shipped_variants
 from tests.support.effort import examples
 from tests.support.placements import letters
+from tests.support.strategies import placement, random_play, random_terrains, random_variants
 from tests.twins.search import NaiveSearch
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))

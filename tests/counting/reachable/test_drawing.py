@@ -9,9 +9,9 @@ from counting.reachable.drawing import build_drawing, draw_number, drawer_for
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.testing import small_variants, variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import small_variants, variants
 
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 

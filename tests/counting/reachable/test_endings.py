@@ -19,10 +19,10 @@ from tablut.errors import InputError
 from tablut.indexing import ENDINGS, EndingIndex, FinalPlacement
 from tablut.position import Position
 from tablut.rules import OUTCOMES, NaivePosition
-from tablut.testing import small_variants, variants
 from tablut.variants import Variant, load_variant
 from tablut.variants.model import king_patterns
 from tests.support.effort import examples
+from tests.support.strategies import small_variants, variants
 
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 

@@ -13,8 +13,8 @@ from counting.reachable.drawing import drawer_for
 from counting.reachable.games import Effort, backward_tree, finder_for, position_keys
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.strategies import small_variants
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -13,9 +13,9 @@ from counting.reachable.games import count_lemmas
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.rules import NaivePosition
-from tablut.testing import placement, random_play, random_variants, small_variants, variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import placement, random_play, random_variants, small_variants, variants
 
 SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))

@@ -12,9 +12,9 @@ from counting.reachable.drawing import draw_number, drawer_for
 from counting.reachable.games import pocket
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
-from tablut.testing import placement, random_play, small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import placement, random_play, small_variants
 
 # Samples of seed 1, by index.
 POCKETS = {

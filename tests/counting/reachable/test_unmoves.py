@@ -12,9 +12,9 @@ from counting.reachable.drawing import drawer_for
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition
-from tablut.testing import placement, random_variants, small_variants, variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import placement, random_variants, small_variants, variants
 
 SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))

@@ -12,8 +12,8 @@ from random import Random
 
 from symmetry import stabiliser
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.testing import placement
 from tablut.variants import Variant, shipped_variants
+from tests.support.strategies import placement
 
 SEED = 20180
 TRIES = 12000

@@ -22,8 +22,8 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.rules import NaivePosition
-from tablut.testing import small_variants
 from tablut.variants import Variant, load_variant
+from tests.support.strategies import small_variants
 
 pytestmark = pytest.mark.study
 relaxed = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))

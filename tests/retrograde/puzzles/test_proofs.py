@@ -25,9 +25,9 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.testing import placement, small_variants
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.strategies import placement, small_variants
 from tests.twins.proof import wins_within
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.rules.naive import NaiveGame
-from tablut.testing import placement, random_play, small_variants
 from tablut.variants import load_variant
 from tests.support.effort import examples
+from tests.support.strategies import placement, random_play, small_variants
 from tests.twins.proof import wins_within
 from tests.twins.solver import plain_solution
 

@@ -1,6 +1,4 @@
-"""Hypothesis strategies for rule sets, boards and positions, for the tests of the toolkit and of its users.
-
-It needs hypothesis, which the extra ``test`` installs: ``pip install 'tablut[test]'``.
+"""Hypothesis strategies for rule sets, boards and positions.
 
 Beside the shipped variants there are variants that nobody plays: any combination of
 rule fields, any terrain on any size. They find the table entries that no published
@@ -13,11 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-try:
-    from hypothesis import strategies as st
-except ImportError as error:
-    missing = "tablut.testing needs the package 'hypothesis'; install it with: pip install 'tablut[test]'"
-    raise ImportError(missing) from error
+from hypothesis import strategies as st
 
 from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name
