@@ -20,6 +20,7 @@ from retrograde.proofs import ProofLimits
 from retrograde.puzzles.game import PuzzleTrees, puzzle_tree
 from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
 from retrograde.tablebase import open_tablebase
+from retrograde.tablebase.store import published_text
 from tablut.cli.runtime import commit, origin
 from tablut.position import Position
 
@@ -52,6 +53,9 @@ SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked,
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]
+    if name == "published":  # retrograde/tablebase/published.json, of the stores that are named
+        sys.stdout.write(published_text(arguments))
+        sys.exit()
     started = time.perf_counter()
     body = SOURCES[name](*arguments).model_dump(mode="json")
     line = shlex.join(["python", "-m", "reports.sources", *sys.argv[1:]])

@@ -1,8 +1,7 @@
 """Exact counts of the placements that a locked set excludes.
 
-`count_exclusions` finds the minimal locked sets of a rule set (`sets`) and counts the
-placements without any of them (`surviving`), by inclusion and exclusion over the cells
-(`transfer`). `record` keeps the counts; the tightened bounds of `tablut bounds` use them.
+`count_exclusions` finds the minimal locked sets of a rule set (`sets`) and counts the placements without any of them
+(`surviving`), by inclusion and exclusion over the cells. `record` keeps the counts; `tablut bounds` uses them.
 """
 
 from typing import TYPE_CHECKING

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.variants import VariantLike
 
-COUNTED: Final = ("no_end", "king_captured", "king_captured_undecided", "escaped")
-"""The spaces of which the survivors are counted; the others have no locked placement worth a count."""
-
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
 """What is counted on the spot: a second or two for most boards of 9 x 9, at most some fifteen for any of 11 x 11."""

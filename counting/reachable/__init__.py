@@ -2,7 +2,7 @@
 
 `estimate` and `check_file` are the front door. `lemmas` excludes positions, `games` finds proof games and lists whole
 backward trees, `drawing` draws samples, `certificates` and `checker` keep and check what was found, the latter by the
-plain rules (`plain`).
+plain rules.
 """
 
 from typing import TYPE_CHECKING

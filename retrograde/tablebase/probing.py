@@ -269,7 +269,7 @@ class Tablebase:
         Returns
         -------
         int
-            See `tablut.prober.verdict_of`; raises as `probe`.
+            See `tablut.indexing.values.verdict_of`; raises as `probe`.
         """
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
@@ -375,7 +375,7 @@ class Tablebase:
         Returns
         -------
         ndarray of int16, shape (n,)
-            See `tablut.prober.verdict_of`; `tablut.prober.MISSING` where no table
+            See `tablut.indexing.values.verdict_of`; `tablut.indexing.values.MISSING` where no table
             knows, or the words are no undecided position.
         """
         with self._batch_lock:

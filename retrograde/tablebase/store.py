@@ -365,7 +365,7 @@ def _first_line(error: Exception) -> str:
 
 # -- published tables --------------------------------------------------------------------
 # ``published.json`` holds, by the digest of a game, its name and a digest of the decoded values
-# of each tier, so that anyone's tables can be compared with ours; `published_text` makes it.
+# of each tier, so that anyone's tables can be compared with ours; made by `python -m reports.sources published STORE…`.
 
 
 Standing = Literal["same", "unknown", "different"]

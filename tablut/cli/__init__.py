@@ -1,7 +1,7 @@
 """The ``tablut`` command: a shell that finds its sub-commands in the packages that contribute them.
 
 `shell` lists and loads commands; `runtime` gives each of them JSON, provenance,
-exit codes and error lines; `people` and `tables` are what they print on; `options`
+exit codes and error lines; `people` and `streams` are what they print on; `options`
 holds the parameters that many share.
 """
 

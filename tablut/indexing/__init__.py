@@ -1,6 +1,6 @@
-"""Perfect indices: between integers and placements: the undecided ones, whole or tier by tier, and the final ones.
+"""Perfect indices between integers and placements: undecided ones, whole or tier by tier, and final ones.
 
-`placements` numbers all undecided ones, in Python integers, `endings` all final ones; `tiers` numbers the classes under
+`placements` numbers all of them, in Python integers; `tiers` numbers the classes under
 the symmetries, one tier at a time, as the solver stores them; `tier_kernels` is the
 same numbering, compiled.
 """

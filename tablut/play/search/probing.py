@@ -21,6 +21,7 @@ from tablut.indexing.tier_tables import (
     TierValues,
     code_at,
 )
+from tablut.indexing.values import MISSING
 from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
 from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
 from tablut.prober import MissingTableError, TierProber
@@ -132,10 +133,6 @@ def _can_be_spoiled(board: Board) -> bool:
 # address is one of the state's counters.
 
 
-_NO_VALUE = -32768
-"""As `tablut.prober.MISSING`."""
-
-
 class _Probed(NamedTuple):
     """What a directory lists: tiers, their values, and working memory."""
 
@@ -178,15 +175,15 @@ def beside(directory: Directory | None) -> Directory | None:
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
-    """Return the value of an undecided position as `tablut.prober.verdict_of` reads it, or `_NO_VALUE`."""
+    """Return the value of an undecided position as `tablut.indexing.values.verdict_of` reads it, or `MISSING`."""
     d = record_at(items, _Probed)
     tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
-        return I64(_NO_VALUE)
+        return I64(MISSING)
     men_of_board(t, board, d.black, d.white)
     entry = entry_of(d.tiers, tier, king_of(t, board), d.black, d.white, d.scratch)
     if entry < 0:
-        return I64(_NO_VALUE)
+        return I64(MISSING)
     return I64(d.values[code_at(d.places, 2 * tier + side_of(t, board), entry)])
 
 
@@ -199,7 +196,7 @@ def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
-    if value == _NO_VALUE:
+    if value == MISSING:
         return False, I64(0)
     plies = value if value > 0 else -value - 1
     if value == 0 or ply + plies > counters[LIMIT_PLY]:
