@@ -17,6 +17,7 @@ PACKAGES = ("tablut", "counting", "retrograde", "symmetry")
 MODULES = (
     "tablut.errors",
     "tablut.formats.reading",
+    "tablut.play.analysis",
     "tablut.prober",
     "tablut.status",
     "tablut.strip",
