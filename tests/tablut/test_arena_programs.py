@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tablut import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
@@ -21,7 +20,6 @@ from tablut.position import Position
 from tablut.variants import load_variant
 from tests.support.commands import answer
 
-PROGRAM = f"{shlex.quote(sys.executable)} -P -m tablut engine"
 RULES = load_variant("brandubh")
 ONE = SearchLimits(nodes=1)
 RANDOM = contestant("random", ONE)
@@ -70,8 +68,8 @@ while line := sys.stdin.readline():
             time.sleep(0.4)
         if mode == "binary":
             os.write(1, bytes(range(256)) + b"\\n")
-        say({"garbage": "bestmove \\x1b[31mxyzzy", "none": "bestmove none", "short": "bestmove"}
-            .get(mode, "bestmove a1-a2"))
+        say({"garbage": "bestmove \\x1b[31mxyzzy", "none": "bestmove none", "short": "bestmove",
+             "opens": "bestmove e4-f4"}.get(mode, "bestmove a1-a2"))
 """
 
 
@@ -197,21 +195,21 @@ def test_our_engine_and_a_checkout_play_like_the_player_itself(program: str) -> 
 # -- wherever a player is named ----------------------------------------------------------------
 
 
-def test_a_program_chooses_a_move_plays_and_has_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = f"program:{PROGRAM}"
-    said = answer(capsys, "bestmove", "-v", "brandubh", "--player", program, "--nodes", "1")
-    assert said["player"] == program
-    assert Board("brandubh").is_legal(said["move"])
-    watched = answer(capsys, "play", "-v", "brandubh-5-4v0", "--side", "none", "--player", program, "--nodes", "1")
-    assert watched["moves"]
-    for broken in ("program:false", "program:no-such-program", "program:'"):
-        assert run(["bestmove", "--player", broken, "--nodes", "1"]) == 2
-    script = answer(capsys, "play", "--write-script", str(tmp_path / "entry"), "--player", program)["script"]
-    assert shlex.quote(program) in Path(script).read_text(encoding="utf-8")
+def test_a_program_chooses_a_move_and_has_a_script(
+    fake: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = answer(capsys, "bestmove", "-v", "bologna", "--player", fake("opens"), "--nodes", "1")
+    assert (said["player"], said["move"]) == (fake("opens"), "e4-f4")
+    assert not runs(pids(tmp_path)[0])
+    for broken, code in ((fake("gone"), 2), ("program:no-such-program", 2), ("program:'", 2), (fake("crash"), 74)):
+        assert run(["bestmove", "--player", broken, "--nodes", "1"]) == code
+    script = answer(capsys, "play", "--write-script", str(tmp_path / "entry"), "--player", fake("opens"))["script"]
+    assert shlex.quote(fake("opens")) in Path(script).read_text(encoding="utf-8")
 
 
 def test_a_program_plays_a_game_of_the_competition(capsys: pytest.CaptureFixture[str]) -> None:
-    seats = ["--white", f"program:{PROGRAM}", "--black", "random", "--port-white", "0", "--port-black", "0"]
+    engine = f"program:{shlex.quote(sys.executable)} -P -m tablut engine"
+    seats = ["--white", engine, "--black", "random", "--port-white", "0", "--port-black", "0"]
     found = answer(capsys, "referee", *seats, "--nodes", "1")
     assert found["games"][0]["termination"] not in ENDS
 
