@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.faults import certificates, damage, files, fuzz, kills, memory, table
+from tests.faults.running import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tests.faults.verdict import Trial
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,38 +38,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--store", action="store_true", help="keep the counts in tests/data, the table in docs/testing.md"
     )
-    parser.add_argument("--trials", type=Path, metavar="FILE", help="write every trial, as lines of JSON")
+    parser.add_argument(
+        "--trials", type=Path, metavar="FILE", help="keep every trial as it is made; a run goes on from its file"
+    )
     options = parser.parse_args(arguments)
     # A fork of a process with threads is what this is about.
     warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
     with tempfile.TemporaryDirectory(prefix="faults-stores-") as folder:
-        trials, skipped = _trials(Path(folder).resolve(), options)
+        journal, skipped = _run(Path(folder).resolve(), options)
     if options.only is not None:
-        for trial in trials:
+        for trial in journal.trials:
             print(json.dumps(trial.to_json(), indent=1, ensure_ascii=False))  # noqa: T201
         return 0
-    result = table.summary(trials, options.seed, skipped)
+    result = table.summary(journal.trials, options.seed, skipped)
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    if options.trials is not None:
-        lines = (json.dumps(trial.to_json()) for trial in trials)
-        options.trials.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if options.store:
         table.store(result)
-    table.show(result, trials)
+    table.show(result, journal.trials)
     return int(bool(result["failures"]))
 
 
-def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[str]]:
-    """Run all parts; return the trials and what was skipped."""
-    wanted, at = {part: range(getattr(options, part)) for part in table.PARTS}, {}
+def _run(root: Path, options: argparse.Namespace) -> tuple[Journal, list[str]]:
+    """Run the parts whose trials are not in the journal; return it and what was skipped."""
     seed = options.seed
     if options.only is not None:
         part, _, place = options.only.partition(":")
         seed, number = (int(word) for word in place.split("."))
-        wanted, at = {name: range(0) for name in wanted}, {part: [number]}
-    numbers: dict[str, Sequence[int]] = {**wanted, **at}
-    trials: list[Trial] = []
+        wanted = {name: [number] if name == part else [] for name in table.PARTS}
+    else:
+        wanted = {name: list(range(getattr(options, name))) for name in table.PARTS}
+    journal = Journal(options.trials, seed, quick=options.quick, jobs=options.jobs)
+    numbers = {part: journal.left(part, wanted[part]) for part in wanted}
     skipped: list[str] = []
     began = time.monotonic()
 
@@ -83,30 +82,27 @@ def _trials(root: Path, options: argparse.Namespace) -> tuple[list[Trial], list[
         # First: its kernels must not have been loaded.
         memory.prepare(root / "memory")
         prepared("memory")
-        trials += memory.memory_trials(numbers["memory"], seed, options.jobs)
+        memory.memory_trials(numbers["memory"], seed, journal)
     for part in ("damages", "others"):
         if numbers[part]:
             found, missing = files.made(root / part, part, quick=options.quick)
             skipped += missing
             prepared(part)
-            trials += damage.damage_stores(part, found, numbers[part], seed, options.jobs)
+            damage.damage_stores(part, found, numbers[part], seed, journal)
     if numbers["certificates"]:
         each = (2, 4) if options.quick else (16, 4)
         proofs = certificates.real_proofs(root / "certificates", seed, *each)
         prepared("certificates")
-        trials += certificates.make_certificates(proofs, numbers["certificates"], seed, options.jobs)
+        certificates.make_certificates(proofs, numbers["certificates"], seed, journal)
     if numbers["inputs"]:
         fuzz.prepare(root / "inputs")
         prepared("inputs")
-        if options.only is not None:
-            trials += fuzz.fuzz_trials(root / "inputs", numbers["inputs"], seed)
-        else:
-            trials += fuzz.fuzz(root / "inputs", len(numbers["inputs"]), seed, options.jobs)
+        fuzz.fuzz(root / "inputs", numbers["inputs"], seed, journal)
     if numbers["kills"]:
         victims = kills.jobs_to_kill(root / "kills", quick=options.quick)
         prepared("kills")
-        trials += kills.kills(victims, numbers["kills"], seed, options.jobs)
-    return trials, skipped
+        kills.kills(victims, numbers["kills"], seed, journal)
+    return journal, skipped
 
 
 if __name__ == "__main__":

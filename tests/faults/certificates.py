@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 from tablut.variants import load_variant
 from tests.faults.damage import edit_json
 from tests.faults.rule_sets import random_position, random_rule_set
-from tests.faults.running import here, run, spread
+from tests.faults.running import here, run
 from tests.faults.truth import Truth, TruthSpentError
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.faults.running import Run
+    from tests.faults.running import Journal, Run
 
 
 _LIMIT: Final = 20.0
@@ -100,15 +100,15 @@ def real_proofs(root: Path, seed: int, rule_sets: int, each: int) -> list[Proof]
     return proofs
 
 
-def make_certificates(proofs: Sequence[Proof], numbers: Sequence[int], seed: int, jobs: int) -> list[Trial]:
-    """Return a trial for each number: three of four change a real proof, the fourth is forged."""
+def make_certificates(proofs: Sequence[Proof], numbers: Sequence[int], seed: int, journal: Journal) -> None:
+    """Make a trial of each number: three of four change a real proof, the fourth is forged."""
 
     pairs = _pairs(proofs)
 
     def work(number: int) -> list[Trial]:
         return [certificate_trial(proofs, pairs, f"{seed}.{number}")]
 
-    return spread(work, numbers, jobs, "certificates")
+    journal.spread(work, numbers, "certificates")
 
 
 def certificate_trial(proofs: Sequence[Proof], pairs: Sequence[tuple[Proof, Proof]], seed: str) -> Trial:

@@ -20,12 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.running import spread
 from tests.faults.verdict import Trial, Verdict, worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tests.faults.running import Journal
     from tests.faults.stores import Question, Specimen
 
 _STRINGS = (
@@ -339,13 +339,15 @@ def damage(rng: random.Random, folder: Path, donors: Sequence[Path]) -> tuple[st
 _DEPTH = "a/b/c/d/e/f"
 
 
-def damage_stores(part: str, specimens: Sequence[Specimen], seeds: Sequence[int], seed: int, jobs: int) -> list[Trial]:
-    """Return a trial for each seed, the specimens in turn."""
+def damage_stores(
+    part: str, specimens: Sequence[Specimen], numbers: Sequence[int], seed: int, journal: Journal
+) -> None:
+    """Make a trial of each number, the specimens in turn."""
 
     def work(number: int) -> list[Trial]:
         return [damage_trial(part, specimens[number % len(specimens)], f"{seed}.{number}")]
 
-    return spread(work, seeds, jobs, part)
+    journal.spread(work, numbers, part)
 
 
 def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:

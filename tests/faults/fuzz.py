@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.faults.mangle import HOSTILE_NUMBERS, HOSTILE_WORDS, mangled, sound_texts
-from tests.faults.running import Run, here, run, spread
+from tests.faults.running import Run, here, run
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 from tests.support.commands import SLOW, SMALL, command_tree, example_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.faults.running import Journal
 
 GROUP: Final = 200
 """Inputs of a folder."""
@@ -241,13 +242,14 @@ def _hostile_option(rng: random.Random) -> Input:
 # -- running them --------------------------------------------------------------------------
 
 
-def fuzz(root: Path, count: int, seed: int, jobs: int) -> list[Trial]:
-    """Run so many inputs; return a trial for each."""
+def fuzz(root: Path, numbers: Sequence[int], seed: int, journal: Journal) -> None:
+    """Make a trial of the input of each number."""
+    groups = [numbers[begin : begin + GROUP] for begin in range(0, len(numbers), GROUP)]
 
     def work(group: int) -> list[Trial]:
-        return fuzz_trials(root, range(group * GROUP, min(count, (group + 1) * GROUP)), seed)
+        return fuzz_trials(root, groups[group], seed)
 
-    return spread(work, range(-(-count // GROUP)), jobs, "inputs")
+    journal.spread(work, range(len(groups)), "inputs")
 
 
 def fuzz_trials(root: Path, numbers: Sequence[int], seed: int) -> list[Trial]:

@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.faults.running import Forked, Started, here, run, spread
+from tests.faults.running import Forked, Started, here, run
 from tests.faults.verdict import Trial, Verdict, crash, difference, normal, one_line, tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tests.faults.running import Journal
 
 _LIMIT: Final = 120.0
 _SOON: Final = 15.0
@@ -138,8 +139,8 @@ def _files(folder: Path) -> dict[str, int]:
     }
 
 
-def kills(jobs: Sequence[Job], numbers: Sequence[int], seed: int, workers: int) -> list[Trial]:
-    """Return a trial for each number, the commands in turn."""
+def kills(jobs: Sequence[Job], numbers: Sequence[int], seed: int, journal: Journal) -> None:
+    """Make a trial of each number, the commands in turn."""
     usual = [job for job in jobs if not job.rare]
     rare = [job for job in jobs if job.rare]
 
@@ -147,7 +148,7 @@ def kills(jobs: Sequence[Job], numbers: Sequence[int], seed: int, workers: int) 
         job = rare[number // 12 % len(rare)] if rare and number % 12 == 11 else usual[number % len(usual)]
         return [kill_trial(job, f"{seed}.{number}")]
 
-    return spread(work, numbers, workers, "kills")
+    journal.spread(work, numbers, "kills")
 
 
 def kill_trial(job: Job, seed: str) -> Trial:

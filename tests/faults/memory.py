@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from tests.faults import guards, running
 from tests.faults.rule_sets import crowded_rule_set
-from tests.faults.running import here, spread
+from tests.faults.running import here
 from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tablut.rules.naive import NaivePosition
     from tablut.variants import Variant
-    from tests.faults.running import Run
+    from tests.faults.running import Journal, Run
     from tests.twins.solver import PlainSolution
 
 
@@ -261,15 +261,15 @@ def _game(folder: Path, text: str, rng: random.Random) -> Game:
     return Game(load_variant(str(folder / FILE)), rng)
 
 
-def memory_trials(numbers: Sequence[int], seed: int, jobs: int) -> list[Trial]:
-    """Return the trials of rule sets: first those that each did harm once, then random ones."""
+def memory_trials(numbers: Sequence[int], seed: int, journal: Journal) -> None:
+    """Make the trials of rule sets: first those that each did harm once, then random ones."""
 
     def work(number: int) -> list[Trial]:
         rng = random.Random(f"memory {seed}.{number}")
         text = CLASSICS[number] if number < len(CLASSICS) else crowded_rule_set(rng, "own")
         return under_guard(text, f"{seed}.{number}", rng, every=number < len(CLASSICS))
 
-    return spread(work, numbers, jobs, "memory")
+    journal.spread(work, numbers, "memory")
 
 
 def under_guard(text: str, seed: str, rng: random.Random, *, every: bool = False) -> list[Trial]:

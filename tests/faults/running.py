@@ -9,6 +9,7 @@ down.
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import resource
 import signal
@@ -21,14 +22,15 @@ import traceback
 import weakref
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tests.faults.verdict import Trial, Verdict
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from tests.faults.verdict import Trial
 
 
 LIMIT: Final = 30.0
@@ -226,22 +228,59 @@ def run(
     return Forked(args, folder, stdin=stdin, prepare=prepare).wait(limit)
 
 
+class Journal:
+    """Makes the trials of a run side by side, and keeps them as they are made: a run that is killed goes on.
+
+    The first line of its file tells the run and the sources that are tried; each other one
+    holds the trials of one number, or of one group of inputs.
+    """
+
+    def __init__(self, path: Path | None, seed: int, *, quick: bool, jobs: int) -> None:
+        self.path, self.jobs, self.trials = path, jobs, list[Trial]()
+        if path is None:
+            return
+        head = json.dumps({"seed": seed, "quick": quick, "sources": _digest_of_sources()}).encode() + b"\n"
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else [head]
+        if lines[0] != head:
+            raise SystemExit(f"{path} holds trials of another run, or of other sources: name another file")
+        whole = [line for line in lines if line.endswith(b"\n")]
+        path.write_bytes(b"".join(whole))
+        for line in whole[1:]:
+            self.trials += [Trial(**{**item, "verdict": Verdict(item["verdict"])}) for item in json.loads(line)]
+
+    def left(self, part: str, numbers: Sequence[int]) -> list[int]:
+        """Return the numbers of a part whose trials have not been made."""
+        made = {int(trial.seed.rpartition(".")[2]) for trial in self.trials if trial.part == part}
+        return [number for number in numbers if number not in made]
+
+    def spread(self, work: Callable[[int], list[Trial]], numbers: Sequence[int], title: str) -> None:
+        """Make the trials of each number in several forks; a mistake in the trials themselves is raised here."""
+        global _work
+        _work, began = work, time.monotonic()
+        # Forked at the first task, while this process has one thread.
+        with ProcessPoolExecutor(self.jobs, get_context("fork")) as pool:
+            for trials in pool.map(_called, numbers):
+                self.trials += trials
+                if self.path is not None:
+                    with self.path.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps([trial.to_json() for trial in trials]) + "\n")
+        print(f"{title}: ended after {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
+
+
+def _digest_of_sources() -> str:
+    """Return a digest of the packages and of the trials themselves."""
+    root, digest = Path(__file__).resolve().parents[2], sha256()
+    for package in ("symmetry", "tablut", "counting", "retrograde", "reports", "tests/faults"):
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
 _work: Callable[[int], list[Trial]]
 
 
 def _called(number: int) -> list[Trial]:
     return _work(number)
-
-
-def spread(work: Callable[[int], list[Trial]], numbers: Sequence[int], jobs: int, title: str) -> list[Trial]:
-    """Make the trials of each number in several forks; a mistake in the trials themselves is raised here."""
-    global _work
-    _work, began = work, time.monotonic()
-    # Forked at the first task, while this process has one thread.
-    with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
-        trials = [trial for found in pool.map(_called, numbers) for trial in found]
-    print(f"{title}: {len(trials):,} in {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201
-    return trials
 
 
 def here(args: Sequence[str], folder: Path) -> int:
