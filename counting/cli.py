@@ -272,11 +272,11 @@ def exclusions_command(
     seconds, with 4 minutes and gigabytes.
     """
     rules = load_variant(variant)
-    with progress("exclusions") as display:
-        task = display.add_task("locked sets", total=None)
+    with progress("exclusions") as observer:
+        observer.begin("locked sets")
 
         def observe(name: str, place: int, states: int) -> None:
-            display.update(task, description=f"{name}: cell {place + 1}, {states} states")
+            observer.note(f"{name}: cell {place + 1}, {states} states")
 
         record = interruptible(lambda: count_exclusions(rules, pieces, observe))
     if out is not None:

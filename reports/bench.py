@@ -95,11 +95,11 @@ def bench_command() -> Reply:
 
     engine = engine_for(load_variant("ashton"))
     start = engine.start()
-    with progress("bench") as display:
-        task = display.add_task("", total=8)
+    with progress("bench") as observer:
+        observer.begin("", 8)
 
         def measured(value: Any) -> Any:
-            display.advance(task)
+            observer.advance()
             return value
 
         children = third = engine.words(start)

@@ -70,8 +70,8 @@ def report_command(
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
     files = []
-    with progress("rendering") as display:
-        task = display.add_task("", total=len(GENERATORS))
+    with progress("rendering") as observer:
+        observer.begin("pages", len(GENERATORS))
         # All data are read, and all pages prepared, before the first file is written.
         prepared = {name: generate() for name, generate in GENERATORS.items()}
         for name, artefacts in prepared.items():
@@ -80,7 +80,7 @@ def report_command(
                 if changed and not check:
                     write(folder, artefact)
                 files.append(_File(name=name, path=str(folder / artefact.path), changed=changed))
-            display.advance(task)
+            observer.advance()
     stale = check and any(file.changed for file in files)
 
     def show(console: PeopleConsole) -> None:
@@ -94,8 +94,7 @@ def report_command(
 def _site_reply(folder: Path, *, check: bool) -> Reply:
     from reports.site.building import build_site
 
-    with progress("building") as display:
-        display.add_task("", total=None)
+    with progress("building"):
         files = build_site(folder, check=check)
     changed = [path for path, differs in files.items() if differs]
     pages = [_Page(path=path, changed=differs) for path, differs in files.items() if path.endswith(".html")]

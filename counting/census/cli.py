@@ -12,16 +12,12 @@ from rich.text import Text
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
-from tablut.cli.streams import complain
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
-from tablut.running.progress import Observer
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from rich.progress import Progress
 
     from counting.census.report import CensusReport, CountedPly
     from counting.census.verification import VerifyReport
@@ -63,7 +59,7 @@ def census_command(
         str | None,
         typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
     ] = None,
-    resume: ResumeOption = False,
+    resume: ResumeOption = False,  # noqa: ARG001
     memory: Annotated[
         int,
         typer.Option("--memory", metavar="MIB", min=1, help="Most memory, and most disk without --store, in MiB."),
@@ -122,15 +118,13 @@ def census_command(
     rules = load_variant(variant)
     partial: list[CensusReport] = []
     failure: TablutError | KeyboardInterrupt | None = None
-    with progress("census") as display:
-        observer = Bars(display)
+    with progress("census") as observer:
         try:
             report = census(
                 rules,
                 plies=None if all_plies else 3 if plies is None else plies,
                 full=full,
                 store=store,
-                resume=resume,
                 memory=memory << 20,
                 disk=None if disk is None else int(disk * (1 << 30)),
                 passes=passes,
@@ -152,7 +146,7 @@ def census_command(
         show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
     reply = Reply(report, show, 0 if report.holds else EXIT_NO)
     if failure is not None:
-        go_on = "the same command with --resume" if store is not None else "--store DIR keeps what is done"
+        go_on = "the same command" if store is not None else "--store DIR keeps what is done"
         raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
     return reply
 
@@ -281,8 +275,7 @@ def verify_command(
     from counting.census.verification import verify_census
 
     rules = None if variant is None else load_variant(variant)
-    with progress("census verify") as display:
-        observer = Bars(display)
+    with progress("census verify") as observer:
         # It writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
@@ -310,36 +303,3 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
         f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
         soft_wrap=True,
     )
-
-
-# -- progress ---------------------------------------------------------------------------
-
-_LONG: Final = 60
-"""Seconds from which on an estimate is printed where there is no terminal."""
-
-
-class Bars(Observer):
-    """Shows the progress: a bar where somebody watches, else only what takes long."""
-
-    def __init__(self, display: Progress) -> None:
-        self.display, self.watched = display, display.console.is_terminal
-        self.task = display.add_task("", total=None)
-
-    def begin(self, step: str, total: int | None = None) -> None:
-        """Start a bar for a step."""
-        self.display.reset(self.task, description=step, total=max(1, total or 1))
-
-    def advance(self, count: int = 1) -> None:
-        """Move the bar on."""
-        self.display.advance(self.task, count)
-
-    def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        if self.watched:
-            self.display.console.print(text, soft_wrap=True)
-
-    def announce(self, text: str, seconds: float) -> None:
-        """Print what begins."""
-        self.say(text)
-        if not self.watched and seconds >= _LONG:
-            complain(f"census: {text}")

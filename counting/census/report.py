@@ -48,7 +48,6 @@ def census(
     plies: int | None = None,
     full: bool = False,
     store: Path | str | None = None,
-    resume: bool = False,
     memory: int = _DEFAULT_MEMORY,
     disk: int | None = None,
     passes: int = 1,
@@ -71,8 +70,6 @@ def census(
         Count once more without symmetry and compare.
     store : Path or str, optional
         Folder for the positions, kept; without it a temporary folder of at most ``memory`` bytes.
-    resume : bool
-        Go on with what the folder has.
     memory : int
         Most bytes of memory of this process; of each worker where there is a cluster.
     disk : int, optional
@@ -118,8 +115,6 @@ def census(
         raise InputError("--count-last: needs --plies N from 1 on, and neither --full nor --graph")
     if passes > 1 and plies is None:
         raise InputError("--passes: are those of the last ply; name it with --plies N")
-    if resume and store is None:
-        raise InputError("--resume: needs the folder of the census, --store DIR")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
@@ -138,7 +133,7 @@ def census(
             part = folder / name
             if part.is_symlink():
                 raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
-            with closing(CensusStore(part, variant, full=full, resume=resume)) as place:
+            with closing(CensusStore(part, variant, full=full)) as place:
                 yield Search(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 
         shown = None if store is None else str(store)

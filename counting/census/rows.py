@@ -191,7 +191,7 @@ class RowFile(NamedTuple):
 def damaged(path: Path, what: str) -> InputError:
     """Return the error for a damaged row file; it says how to go on."""
     also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
-    return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and go on with --resume")
+    return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and run the command again")
 
 
 @contextmanager

@@ -46,6 +46,7 @@ from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.results import scientific
 from tablut.running.clocks import thread_clock
+from tablut.running.progress import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -285,10 +286,9 @@ class Search:
         if known:
             seconds += children * cpu / before
         seconds /= self.scheduler.workers
-        shown = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
         if self.limits.memory is not None:
             text += f"; memory up to {size_text(self.limits.memory)}"
-        self.observer.announce(f"{text}; about {shown}" if known else text, seconds)
+        self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
         """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large."""
@@ -333,8 +333,8 @@ class Search:
         if limit is None and need > room:
             raise TooLargeError(
                 f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
-                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and go on "
-                "with --resume, or let --disk make it in passes"
+                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and run "
+                "the command again, or let --disk make it in passes"
             )
 
 

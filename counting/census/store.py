@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 KIND: Final = Kind("census", "census.json")
 HUNDREDTHS: Final = 100
-_MEND: Final = "delete it, and go on with --resume"
+_MEND: Final = "delete it, and run the command again"
 
 
 # -- records -------------------------------------------------------------------------------
@@ -391,11 +391,11 @@ def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
 class CensusStore(StoredCensus):
     """The folder of one census, to be written by this process alone."""
 
-    def __init__(self, root: Path, variant: Variant, *, full: bool, resume: bool) -> None:
+    def __init__(self, root: Path, variant: Variant, *, full: bool) -> None:
         super().__init__(root.resolve(), variant.digest, full=full)
         about = StoreAbout(variant=variant.name, game=self.game, full=full)
         self._stack = ExitStack()
-        self._stack.enter_context(claim(root, KIND, about, resume=resume, other=self._other))
+        self._stack.enter_context(claim(root, KIND, about, other=self._other))
 
     def _other(self, about: StoreAbout) -> str | None:
         if (about.game, about.full) == (self.game, self.full):

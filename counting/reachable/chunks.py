@@ -120,7 +120,7 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
-_WAY_OUT: Final = "delete it and go on with --resume"
+_WAY_OUT: Final = "delete it and run the command again"
 KIND: Final = Kind("estimate", "estimate.json")
 
 
@@ -245,7 +245,9 @@ class ChunkPlan:
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
             raise DamagedError(f"chunk {str(path)!r}: is damaged: not the samples of its place; {_WAY_OUT}")
         if record.certificates is not None:
-            check_data(self._lines(chunk), record.certificates, "chunk", f"delete {path.name} and go on with --resume")
+            check_data(
+                self._lines(chunk), record.certificates, "chunk", f"delete {path.name} and run the command again"
+            )
         return record.result
 
     def certificates(self, chunk: Chunk) -> list[PositionCertificate]:

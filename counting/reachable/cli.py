@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from counting.census.cli import Bars
 from tablut.cli.options import (
     ResumeOption,
     SchedulerOption,
     VariantOption,
-    check_resume,
     seed_option,
     threads_option,
     variant_option,
@@ -73,7 +71,7 @@ def estimate_command(
     store: Annotated[
         str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished chunks of samples in.")
     ] = None,
-    resume: ResumeOption = False,
+    resume: ResumeOption = False,  # noqa: ARG001
     scheduler: SchedulerOption = None,
 ) -> Reply:
     """Draw positions that the bound counts, and decide for each whether the start can reach it.
@@ -82,13 +80,12 @@ def estimate_command(
     """
     from counting.reachable.estimation import estimate
 
-    check_resume(store, resume=resume)
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
     partial: list[ReachableEstimate] = []
     failure: TablutError | KeyboardInterrupt | None = None
-    with progress("estimate") as display:
+    with progress("estimate") as observer:
         try:
             result = estimate(
                 rules,
@@ -99,10 +96,9 @@ def estimate_command(
                 threads=threads,
                 scheduler=scheduler,
                 store=store,
-                resume=resume,
                 certificates=certificates,
                 checks=checks,
-                observer=Bars(display),
+                observer=observer,
                 partial=partial.append,
             )
         except (MachineError, KeyboardInterrupt) as error:
@@ -112,7 +108,7 @@ def estimate_command(
             failure, result = error, partial[0]
     reply = Reply(result, lambda console: _show(console, result), seed=seed)
     if failure is not None:
-        go_on = "the same command with --resume" if store is not None else "--store DIR keeps what is done"
+        go_on = "the same command" if store is not None else "--store DIR keeps what is done"
         raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
     return reply
 
@@ -189,12 +185,12 @@ def check_command(
     """
     from counting.reachable.checker import check_file
 
-    with progress("check") as display:
-        task = display.add_task("certificates", total=None)
+    with progress("check") as observer:
+        observer.begin("certificates")
         header, checked = check_file(
             Path(file),
             lambda name: load_variant(variant or name),
-            lambda count: display.update(task, advance=count),
+            observer.advance,
         )
     claimed = header.model_dump(include=set(_Checked.model_fields))
     result = _Checked(**claimed, checked=checked.checked, failures=len(checked.failures), failed=checked.failures)

@@ -319,7 +319,6 @@ def estimate(
     threads: int = 1,
     scheduler: str | None = None,
     store: str | None = None,
-    resume: bool = False,
     certificates: str | None = None,
     checks: int = 0,
     observer: Observer | None = None,
@@ -345,8 +344,6 @@ def estimate(
         The address of a Dask cluster that decides the chunks; its workers see the folder.
     store : str, optional
         A folder in which chunks are kept as they are done.
-    resume : bool
-        Whether to go on with what the folder has.
     certificates : str, optional
         The file that receives the certificates; compressed if its name ends in ``.gz``.
     checks : int
@@ -387,7 +384,7 @@ def estimate(
     target = None if certificates is None else Path(certificates)
     with (
         open_scheduler(threads, scheduler) as workers,
-        nullcontext() if folder is None else claim(folder, KIND, plan.head, resume=resume),
+        nullcontext() if folder is None else claim(folder, KIND, plan.head),
     ):
         return _Run(plan, target, checks, observer or Observer()).result(workers, partial)
 

@@ -67,8 +67,7 @@ def build_command(
     from retrograde.solver.tiers import check_build
     from retrograde.solver.trace import Tracer, write_trace
     from retrograde.tablebase.probing import open_tablebase
-    from retrograde.tablebase.store import is_store, open_store, tier_name
-    from retrograde.tablebase.writer import sweep
+    from retrograde.tablebase.store import is_store, open_store
 
     rules, materials = load_variant(variant), read_materials(material)
     if men is None and not materials:
@@ -83,8 +82,7 @@ def build_command(
     if estimate.seconds >= _LONG:
         complain(f"{rules.name}: {estimate}")
     try:
-        with progress("build") as display:
-            task = display.add_task("", total=None)
+        with progress("build") as observer:
             interruptible(
                 lambda: build_tablebase(
                     root,
@@ -94,17 +92,12 @@ def build_command(
                     threads=threads,
                     memory=memory << 20,
                     scheduler=scheduler,
-                    advanced=lambda step: display.update(task, description=step),
+                    observer=observer,
                     tracer=tracer,
                 )
             )
     except KeyboardInterrupt:
-        if is_store(root):
-            with suppress(TablutError, OSError):
-                # Remove what the abandoned thread has left; the next build would do it, too.
-                sweep(root)
-            finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
-            complain(f"interrupted; tiers finished and kept: {finished}; go on: {typed()}")
+        _say_what_is_kept(root)
         raise
     if trace is not None and tracer is not None:
         write_trace(trace, tracer.trace())
@@ -115,6 +108,21 @@ def build_command(
         console.print(f"stored in {root}", soft_wrap=True)
 
     return Reply(info, show)
+
+
+def _say_what_is_kept(store: Path | str | None) -> None:
+    """Say after an interrupt which tiers are stored, and how to go on."""
+    from retrograde.tablebase.store import is_store, open_store, tier_name
+    from retrograde.tablebase.writer import sweep
+
+    if store is None:
+        complain(f"interrupted; nothing is kept (with --store DIR it can go on); start it again: {typed()}")
+    elif is_store(root := Path(store)):
+        with suppress(TablutError, OSError):
+            # Remove what the abandoned thread has left; the next run would do it, too.
+            sweep(root)
+        finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
+        complain(f"interrupted; tiers finished and kept: {finished}; go on: {typed()}")
 
 
 def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
@@ -154,7 +162,7 @@ def solve_command(
         typer.Option(
             "--store",
             metavar="STORE",
-            help="Also keep every value, in a folder.",
+            help="Also keep every value, in a folder; a solution that was stopped goes on from there.",
             show_default=False,
         ),
     ] = None,
@@ -171,8 +179,6 @@ def solve_command(
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed
-    from retrograde.solver.tiers import tier_graph
-    from retrograde.tablebase.writer import create
 
     rules = load_variant(variant)
     needed = memory_needed(rules)
@@ -182,23 +188,11 @@ def solve_command(
             f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
             f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
         )
-    if store is not None:
-        # An unusable folder is refused now, not after the work. From now on the store names
-        # the tiers it will have, so a part of them is not taken for all.
-        create(store, rules, list(tier_graph(rules)))
     try:
-        with progress("solve") as display:
-            task = display.add_task("", total=None)
-            report, solved = interruptible(
-                lambda: solve_report(
-                    rules, threads=threads, advanced=lambda step: display.update(task, description=step)
-                )
-            )
-            if store is not None:
-                display.update(task, description="stores")
-                interruptible(lambda: solved.store(store))
+        with progress("solve") as observer:
+            report, _ = interruptible(lambda: solve_report(rules, threads=threads, store=store, observer=observer))
     except KeyboardInterrupt:
-        complain(f"interrupted; a solution is kept in memory alone until it is stored; start it again: {typed()}")
+        _say_what_is_kept(store)
         raise
     return Reply(report, lambda console: _show_solution(console, rules, report))
 

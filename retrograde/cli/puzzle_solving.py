@@ -270,8 +270,8 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
     games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
     results: list[PuzzleResult] = []
     interrupted = False
-    with progress("puzzles") as display:
-        task = display.add_task("", total=len(puzzles))
+    with progress("solve") as observer:
+        observer.begin("puzzles", len(puzzles))
         try:
             interruptible(partial(_examine, file, puzzles, games))
             for puzzle in puzzles:
@@ -281,7 +281,7 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
                 verdict = judge(puzzle, solution)
                 solved = SolutionResult.model_validate(solution)
                 results.append(PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solved))
-                display.advance(task)
+                observer.advance()
         except KeyboardInterrupt:
             interrupted = True
     counts = {
@@ -417,13 +417,13 @@ def make_command(
         make = partial(from_self_play, rules, wanted, games=games)
     made, interrupted = Made([], 0), False
     try:
-        with progress("puzzles") as display:
-            task = display.add_task("", total=count)
+        with progress("make") as observer:
+            observer.begin("puzzles", count)
 
             def advanced(found: Made) -> None:
                 nonlocal made
+                observer.advance(len(found.puzzles) - len(made.puzzles))
                 made = found
-                display.update(task, completed=len(found.puzzles))
 
             made = interruptible(partial(make, advanced=advanced))
     except KeyboardInterrupt:

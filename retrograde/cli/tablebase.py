@@ -99,8 +99,7 @@ def verify_command(
         raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
     open_store(store).check_complete()
     try:
-        with progress("verify") as display:
-            task = display.add_task("", total=None)
+        with progress("verify") as observer:
             report = interruptible(
                 lambda: verify(
                     store,
@@ -110,7 +109,7 @@ def verify_command(
                     threads=threads,
                     memory=memory << 20,
                     record=record,
-                    advanced=lambda tier, entries: display.update(task, description=tier, advance=entries),
+                    observer=observer,
                 )
             )
     except KeyboardInterrupt:
@@ -291,11 +290,9 @@ def query_command(
 def _ask(files: Store, query: TableQuery, most: int) -> _Found:
     from retrograde.tablebase.querying import list_positions
 
-    with progress("query") as display:
-        task = display.add_task("", total=None)
-        listing = interruptible(
-            partial(list_positions, files, query, most, lambda entries: display.advance(task, entries))
-        )
+    with progress("query") as observer:
+        observer.begin("entries")
+        listing = interruptible(partial(list_positions, files, query, most, observer.advance))
     return _Found(
         variant=files.variant.name,
         store=str(files.root),

@@ -18,15 +18,16 @@ import numpy as np
 from retrograde.solver.slices.building import SliceBuild, scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import generations, tier_bytes, tier_graph, too_little
+from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
 from retrograde.solver.trace import STORE, WHOLE, Meter
 from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import SIDES, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import DECIDED
+from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED
 from tablut.running.clocks import cpu_clock, wall_clock
+from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import as_variant
@@ -64,7 +65,7 @@ def build_tablebase(
     threads: int = 1,
     memory: int = 4 << 30,
     scheduler: str | None = None,
-    advanced: Callable[[str], None] | None = None,
+    observer: Observer | None = None,
     tracer: Tracer | None = None,
 ) -> Store:
     """Build the tiers that are asked for and that a store does not have yet, and those that are damaged there.
@@ -87,8 +88,8 @@ def build_tablebase(
     scheduler : str, optional
         Address of a running Dask cluster whose workers see the store under the same
         name. They build tiers that do not need each other side by side, each with one thread.
-    advanced : callable, optional
-        Told what is being done.
+    observer : Observer, optional
+        Takes notice of how many classes are solved, at least.
     tracer : Tracer, optional
         Told what each task took.
 
@@ -115,8 +116,10 @@ def build_tablebase(
     """
     variant = as_variant(variant)
     root = store_path(root)
-    order = generations(tier_graph(variant, men, materials))
-    tell = advanced or (lambda _: None)
+    graph = tier_graph(variant, men, materials)
+    order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
+    watcher = observer or Observer()
+    tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
         # First the scheduler: one that does not answer leaves no store behind.
         store = create(root, variant, [material for tiers in order for material in tiers])
@@ -125,26 +128,29 @@ def build_tablebase(
         slicer = LocalScheduler(threads) if scheduler is None else cluster
         if tracer is not None:
             tracer.slots = slicer.workers
-        for tiers in order:
-            missing = []
-            for material in tiers:
-                if _is_sound(store, material, tell):
-                    shutil.rmtree(scratch_folder(root, material), ignore_errors=True)
-                else:
-                    missing.append(material)
+        left = [[material for material in tiers if not is_sound(store, material, tell)] for tiers in order]
+        for done in set(graph) - {material for tiers in left for material in tiers}:
+            shutil.rmtree(scratch_folder(root, done), ignore_errors=True)
+        watcher.begin("tiers", sum(classes[material] for tiers in left for material in tiers))
+        for missing in left:
             sliced = [material for material in missing if _is_too_large(variant, material, memory)]
             whole = [material for material in missing if material not in sliced]
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
-                answers = [build_tier(task, tell) for task in tasks]
+                answers = []
+                for task, material in zip(tasks, whole, strict=True):
+                    answers.append(build_tier(task, tell))
+                    watcher.advance(classes[material])
             else:
                 answers = cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+                watcher.advance(sum(classes[material] for material in whole))
             if tracer is not None:
                 for answer in answers:
                     tracer.note(answer["tier"], WHOLE, answer["measured"])
             for material in sliced:
                 build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell, tracer=tracer)
+                watcher.advance(classes[material])
     return open_store(root)
 
 
@@ -157,7 +163,7 @@ def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> b
     return True
 
 
-def _is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
+def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
     """Return whether a tier is there as it was written; one that is damaged is built again, and that is told."""
     if not store.has(*material):
         return False
@@ -193,7 +199,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         "seconds": round(wall_clock() - started, 3),
         "cpu_seconds": round(cpu_clock() - cpu, 3),
     }
-    index = TierIndex(store.variant, *material, representatives=_representatives(solver, material))
+    index = TierIndex(store.variant, *material, representatives=representatives(solver, material))
     codes = to_codes(white), to_codes(black)
     write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
     return {"tier": name, **seconds, "measured": meter.read()}
@@ -224,7 +230,7 @@ def build_in_slices(
             "written": done.written,
         }
         solver = build.tier.solver
-        index = TierIndex(solver.variant, *material, representatives=_representatives(solver, material))
+        index = TierIndex(solver.variant, *material, representatives=representatives(solver, material))
         try:
             write_tier(root, index, white, black, {"version": __version__, **spent}, threads=scheduler.sharing)
         except DamagedSliceError as error:
@@ -236,7 +242,7 @@ def build_in_slices(
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier; its aliases hold anything, and nobody asks for them."""
+    """Return the items of a stored tier."""
     tier = store.tier(*material)
     found = []
     for side in SIDES:
@@ -244,12 +250,14 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
         tier.codes(side, items)
         for start in range(0, len(items), _PART):
             part = items[start : start + _PART]
+            aliases = part == ALIAS_CODE
             part[part != 0] |= np.uint16(DECIDED)
+            part[aliases] = ALIAS
         found.append(items)
     return found[0], found[1]
 
 
-def _representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
+def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
     """Return which combinations of row soldiers are the least of their classes, from the compiled index."""
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])

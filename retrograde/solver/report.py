@@ -12,9 +12,10 @@ from tablut.results import Result
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
     from tablut.indexing.values import Verdict
+    from tablut.running.progress import Observer
     from tablut.variants import VariantLike
 
 
@@ -84,11 +85,11 @@ class SolveReport(BothSides):
 
 
 def solve_report(
-    variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None
+    variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> tuple[SolveReport, SolvedGame]:
     """Solve a reduced board and say what was found."""
     variant = as_variant(variant)
-    solved = solve_game(variant, threads=threads, advanced=advanced)
+    solved = solve_game(variant, threads=threads, store=store, observer=observer)
     start = Position.parse(variant.start_position, variant.size)
     verdict = solved.probe(start)
     longest = solved.deepest()

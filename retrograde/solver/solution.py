@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+from rich.filesize import decimal
 
+from retrograde.solver.build import is_sound, stored_items
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
 from retrograde.solver.passes import SolverError, on_threads
+from retrograde.solver.slices.files import to_codes
 from retrograde.solver.tier_solver import TierSolver
-from retrograde.solver.tiers import generations, tier_graph
-from retrograde.tablebase.store import open_store
+from retrograde.solver.tiers import CLASSES_A_SECOND, generations, least_classes, tier_graph
+from retrograde.tablebase.store import tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.board import Board
 from tablut.engine.records import directory
@@ -35,7 +38,6 @@ from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import (
     ALIAS,
-    ALIAS_CODE,
     CODES,
     Verdict,
     code_of,
@@ -48,7 +50,7 @@ from tablut.indexing.values import (
     within_limit,
 )
 from tablut.position import Position
-from tablut.store.files import store_path
+from tablut.running.progress import Observer, duration
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
 
 Side = Literal["white", "black"]
 SIDES: tuple[Side, Side] = ("white", "black")
+Sides: TypeAlias = "tuple[NDArray[np.uint16], NDArray[np.uint16]]"
+"""The items of a tier with white and with black to move."""
 _STEP = 1 << 20
 _BYTES = 6
 """Bytes of memory for an entry: two items and two marks."""
@@ -270,45 +274,6 @@ class SolvedGame:
         index = self._solver.tier_index((attackers, defenders))
         return index.unrank(entry, "w" if side == "white" else "b")
 
-    def store(self, root: Path | str) -> Store:
-        """Write all tiers to a tablebase that does not have them yet.
-
-        A store's tiers are indexed under all symmetries of the rules; the solver may have used those of the start.
-
-        Parameters
-        ----------
-        root : Path or str
-            The store; made if it is missing.
-
-        Returns
-        -------
-        Store
-            With all these values.
-        """
-        root = store_path(root)
-        solver, variant = self._solver, self.variant
-        whole = tier_tables(variant, solver.materials)
-        store = create(root, variant, solver.materials)
-        with writing(root):
-            for tier, material in enumerate(solver.materials):
-                if store.has(*material):
-                    continue
-                size = int(whole.tier.size[tier])
-                white, black = (np.empty(size, dtype=np.uint16) for _ in range(2))
-                boards = np.empty((min(size, _STEP), 2 * variant.size + 4), dtype=np.uint32)
-                for start in range(0, size, _STEP):
-                    entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
-                    part = boards[: len(entries)]
-                    unrank_entries(solver.tables, whole, tier, entries, 0, part)
-                    own, home = _ranks(solver.index, solver, part), _ranks(whole, solver, part)
-                    for codes, items in zip((white, black), solver.items[material], strict=True):
-                        found = code_of(items[own])
-                        # An alias is ranked elsewhere.
-                        found[home != entries] = ALIAS_CODE
-                        codes[start : start + len(entries)] = found
-                write_tier(root, TierIndex(variant, *material), white, black)
-        return open_store(root)
-
     def _find_zugzwangs(self) -> dict[str, int]:
         full = half = 0
         for material, (white, black) in self._solver.items.items():
@@ -338,7 +303,9 @@ def memory_needed(variant: VariantLike) -> int:
     return _BYTES * PlacementIndex(variant).size // order
 
 
-def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[str], None] | None = None) -> SolvedGame:
+def solve_game(
+    variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
+) -> SolvedGame:
     """Solve all positions that the start of a variant reaches.
 
     Parameters
@@ -347,8 +314,10 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
         A reduced board: see `memory_needed`.
     threads : int
         Number of threads.
-    advanced : callable, optional
-        Told what is being done.
+    store : Path or str, optional
+        A tablebase that keeps each tier as it is solved; made if it is missing. Tiers that it has are not solved again.
+    observer : Observer, optional
+        Takes notice of how many classes are solved, at least.
 
     Returns
     -------
@@ -359,6 +328,8 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
     ------
     InputError
         If the start is decided.
+    TablebaseError
+        If the store is of another game.
 
     Examples
     --------
@@ -368,19 +339,77 @@ def solve_game(variant: VariantLike, *, threads: int = 1, advanced: Callable[[st
     ((8525, 0, 286), (2565, 0, 6142))
     """
     variant = as_variant(variant)
-    tell = advanced or (lambda _: None)
     over = Board(variant).outcome()
     if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
         raise InputError(
             f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
             "won); there is nothing to solve"
         )
-    materials = [material for tiers in generations(tier_graph(variant)) for material in tiers]
+    watcher, graph = observer or Observer(), tier_graph(variant)
+    materials = [material for tiers in generations(graph) for material in tiers]
     solver = TierSolver(variant, materials, variant.start_symmetries, threads)
-    for attackers, defenders in solver.materials:
-        name = f"{attackers}v{defenders}"
-        solver.solve((attackers, defenders), advanced=lambda step, name=name: tell(f"{name}: {step}"))  # type: ignore[misc]
-    return SolvedGame(solver, mark_reached(solver, tell))
+    classes, kept = least_classes(graph, len(solver.group)), None
+    if store is not None:
+        kept = _Kept(create(store, variant, materials), solver)
+        for material in materials:
+            if is_sound(kept.store, material, watcher.note):
+                solver.items[material] = kept.items(material)
+    left = [material for material in materials if material not in solver.items]
+    whole = sum(classes[material] for material in left)
+    kind = "tiers" if len(left) == len(materials) else f"tiers (the other {len(solver.items)} are stored)"
+    memory, seconds = decimal(memory_needed(variant)), whole / CLASSES_A_SECOND / threads
+    if left:
+        watcher.announce(
+            f"{len(left)} {kind}, at least {whole:,} classes: {memory} of memory, about {duration(seconds)}", seconds
+        )
+    watcher.begin("tiers", whole)
+    for material in left:
+        name = tier_name(material)
+        solver.solve(material, advanced=lambda step, name=name: watcher.note(f"{name}: {step}"))  # type: ignore[misc]
+        if kept is not None:
+            kept.write(material)
+        watcher.advance(classes[material])
+    return SolvedGame(solver, mark_reached(solver, watcher.note))
+
+
+class _Kept:
+    """A store of the tiers of a game.
+
+    Its tiers are indexed under all symmetries of the rules, a solver's under those of the start.
+    """
+
+    def __init__(self, store: Store, solver: TierSolver) -> None:
+        self.store, self.solver = store, solver
+        same = len(solver.group) == len(solver.variant.symmetries)
+        self.index = solver.index if same else tier_tables(solver.variant, solver.materials)
+
+    def items(self, material: tuple[int, int]) -> Sides:
+        """Return the items of a stored tier, as the solver has them."""
+        return self._carried(stored_items(self.store, material), material, self.index, self.solver.index)
+
+    def write(self, material: tuple[int, int]) -> None:
+        """Write a tier that is solved."""
+        white, black = self._carried(self.solver.items[material], material, self.solver.index, self.index)
+        with writing(self.store.root):
+            write_tier(self.store.root, TierIndex(self.solver.variant, *material), to_codes(white), to_codes(black))
+
+    def _carried(self, items: Sides, material: tuple[int, int], source: TierTables, target: TierTables) -> Sides:
+        """Return items by another index."""
+        if source is target:
+            return items[0].copy(), items[1].copy()
+        solver, tier = self.solver, self.solver.materials.index(material)
+        size = int(target.tier.size[tier])
+        carried = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
+        boards = np.empty((min(size, _STEP), 2 * solver.variant.size + 4), dtype=np.uint32)
+        for start in range(0, size, _STEP):
+            entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
+            part = boards[: len(entries)]
+            unrank_entries(solver.tables, target, tier, entries, 0, part)
+            there, home = _ranks(source, solver, part), _ranks(target, solver, part)
+            for to, found in zip(carried, items, strict=True):
+                # An alias is ranked elsewhere.
+                to[start : start + len(entries)] = np.where(home == entries, found[there], ALIAS)
+        return carried
 
 
 # -- what the start reaches: marks beside the items of its tiers ------------------------------

@@ -14,6 +14,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
 from tablut.running.machine import physical_memory
+from tablut.running.progress import duration
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
     return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]
 
 
+def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int]:
+    """Return of each tier the classes that it has at least, under so many symmetries."""
+    return {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
+
+
 # -- what a build takes ------------------------------------------------------------------------
 
 
@@ -91,8 +97,6 @@ _SHOWN: Final = 8
 """Tiers that are named."""
 _INDEXED: Final = 1 << 31
 """Combinations of row soldiers that the index can number."""
-_MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
-"""How many of a unit of time are said in a larger one."""
 
 
 @lru_cache(maxsize=1024)
@@ -161,7 +165,7 @@ class BuildEstimate(NamedTuple):
         names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
             f"{self.tiers} tiers, at least {self.classes:,} classes: about {decimal(self.memory)} of memory, {disk}, "
-            f"{_time(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
+            f"{duration(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
         )
 
 
@@ -175,8 +179,7 @@ def estimate_build(
 ) -> BuildEstimate:
     """Return what some tiers will take."""
     graph = tier_graph(variant, men, materials)
-    order = len(variant.symmetries)
-    classes = {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
+    classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]
     takes = {material: tier_bytes(variant, material) for material in todo}
     too_large = [material for material in todo if takes[material] > memory]
@@ -244,9 +247,3 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         needed = decimal(estimate.stored + estimate.scratch)
         return f"needs {needed} on the disk of {str(root)!r}, {decimal(free)} are free"
     return None
-
-
-def _time(seconds: float) -> str:
-    lengths = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "years": 365.25 * 86_400}
-    unit = next((unit for unit, many in _MANY.items() if seconds < many * lengths[unit]), "years")
-    return f"{seconds / lengths[unit]:,.0f} {unit}"

@@ -55,7 +55,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
-    with folders.claim(root, _KIND, head, resume=True, other=lambda found: _other_game(found, variant)) as found:
+    with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
         planned = tuple(sorted({*found.tiers, *tiers}))
         if planned != found.tiers:
             write_record(root, RootRecord(variant=found.variant, tiers=planned))

@@ -28,6 +28,7 @@ from retrograde.tablebase.records import TablebaseError, digest_of
 from retrograde.tablebase.store import STANDINGS, Store, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
+from tablut.running.progress import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ def verify(
     threads: int = 1,
     memory: int = MEMORY,
     record: Path | str | None = None,
-    advanced: Callable[[str, int], None] | None = None,
+    observer: Observer | None = None,
 ) -> Verification:
     """Verify a tablebase.
 
@@ -69,8 +70,8 @@ def verify(
     record : Path or str, optional
         A file in which each tier is noted once it is proved. Tiers that it has already, as they are now, are not
         proved again; files and digests are compared all the same.
-    advanced : callable, optional
-        Told the tier, and how many more of its entries are proved.
+    observer : Observer, optional
+        Takes notice of how many entries are proved.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def verify(
         unpacked = 2 * sum(tier.entries for tier, _ in sound)
         with tempfile.TemporaryDirectory(prefix="tablut-verify-") as folder:
             scratch = Path(folder) if unpacked > memory else None
-            prove = partial(_prove_tier, threads=threads, report=report, advanced=advanced or (lambda *_: None))
+            prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
     # A wrong table can send a search anywhere; it is not asked to guide one.
     if sample and not report.failures:
@@ -188,7 +189,7 @@ def _prove_tier(
     *,
     threads: int,
     report: Verification,
-    advanced: Callable[[str, int], None],
+    observer: Observer,
 ) -> None:
     from retrograde.verification.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, TierProof
 
@@ -201,9 +202,10 @@ def _prove_tier(
     totals = np.zeros(COUNTERS, dtype=np.int64)
     histogram = np.zeros((2, codes), dtype=np.int64)
     listed: list[list[int]] = []
+    observer.begin(record.name, record.entries)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for part, tally in pool.map(lambda part: (part, proof.prove(part)), proof.parts()):
-            advanced(record.name, part.entries)
+            observer.advance(part.entries)
             totals += tally.counters
             histogram += tally.histogram.reshape(2, codes)
             listed += tally.failures.reshape(-1, 4)[: tally.counters[FAILURES]].tolist()

@@ -54,7 +54,8 @@ def material_option(text: str) -> Any:
 
 
 VariantOption = Annotated[str, variant_option("A shipped rule set, or a TOML file.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with what the folder has.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", hidden=True)]
+"""Not needed: work goes on by itself with what its folder has. Published commands name it."""
 SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
@@ -123,12 +124,6 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
             raise InputError(f"--material {excerpt(text)}: expected attackers and defenders, such as 2v1")
         materials.append((int(found[1]), int(found[2])))
     return tuple(dict.fromkeys(materials))
-
-
-def check_resume(store: str | None, *, resume: bool) -> None:
-    """Refuse ``--resume`` without the folder of the run that it goes on with."""
-    if resume and store is None:
-        raise InputError("--resume: needs --store DIR, the folder of the run that it goes on with")
 
 
 def check_folder(folder: Path, option: str) -> None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
@@ -28,9 +29,10 @@ from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, is_utf8, wri
 from tablut.errors import InputError
 from tablut.running.clocks import announced, compile_seconds
 from tablut.running.machine import peak_memory
+from tablut.running.progress import Observer, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress
 
@@ -47,6 +49,10 @@ EXIT_NO = 1
 EXIT_UNKNOWN = 3
 """Limits ran out before a proof."""
 
+_EVERY = 30.0
+"""Seconds between lines about long work where no terminal shows a bar."""
+_LONG = 60
+"""Seconds from which on a forecast is printed where there is no terminal."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
 """Most seconds, or of any other number that is not whole: thirty years."""
@@ -265,21 +271,85 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     return results[0]
 
 
-def progress(description: str) -> Progress:
-    """Return a progress display on standard error, silent unless that is a terminal."""
+@contextmanager
+def progress(name: str) -> Iterator[Observer]:
+    """Yield who shows progress on standard error: a bar on a terminal, else a line now and then."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from tablut.cli.people import PeopleConsole
 
     # The stream of this moment: the code that runs within may redirect its own.
     console = PeopleConsole(file=sys.stderr)
-    return Progress(
-        TextColumn(description + " {task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,}", markup=False),
+    columns = (
+        TextColumn(name + " {task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.completed:,}{task.fields[rate]}", markup=False),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
     )
+    watched, ended = console.is_terminal, threading.Event()
+    with Progress(*columns, console=console, disable=not watched, transient=True) as display:
+        shown = _Shown(name, display)
+        if not watched:
+            threading.Thread(target=shown.speak_until, args=(ended,), daemon=True).start()
+        try:
+            yield shown
+        finally:
+            ended.set()
+
+
+class _Shown(Observer):
+    """Shows the progress of a command."""
+
+    def __init__(self, name: str, display: Progress) -> None:
+        self.name, self.display, self.watched = name, display, display.console.is_terminal
+        self.task = display.add_task("", total=None, rate="")
+        self.begin("")
+
+    def begin(self, step: str, total: int | None = None) -> None:
+        """Start a bar for a step."""
+        self.step, self.total, self.done = step, total, 0
+        self.began = self.moved = time.monotonic()
+        self.display.remove_task(self.task)
+        self.task = self.display.add_task(step, total=total, rate="")
+
+    def advance(self, count: int = 1) -> None:
+        """Move the bar on."""
+        self.done, self.moved = self.done + count, time.monotonic()
+        self.display.update(self.task, completed=self.done, rate=self._rate())
+
+    def note(self, text: str) -> None:
+        """Put it beside the bar."""
+        self.step = text
+        self.display.update(self.task, description=text)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        if self.watched:
+            self.display.console.print(text, soft_wrap=True)
+
+    def announce(self, text: str, seconds: float) -> None:
+        """Print what begins; where nobody watches, only what takes long."""
+        self.say(text)
+        if not self.watched and seconds >= _LONG:
+            complain(f"{self.name}: {text}")
+
+    def speak_until(self, ended: threading.Event) -> None:
+        """Write a line now and then until the work has ended."""
+        while not ended.wait(_EVERY):
+            of_all = "" if self.total is None else f" of {self.total:,}"
+            counted = f": {self.done:,}{of_all}{self._rate()}{self._left()}" if self.done or of_all else ""
+            complain(f"{self.name} {self.step}{counted}")
+
+    @property
+    def _speed(self) -> float:
+        return self.done / (self.moved - self.began) if self.moved > self.began else 0.0
+
+    def _rate(self) -> str:
+        return f", {self._speed:,.0f} a second" if self._speed >= 1 else ""
+
+    def _left(self) -> str:
+        if self.total is None or not self._speed:
+            return ""
+        left = (self.total - self.done) / self._speed - (time.monotonic() - self.moved)
+        return f", about {duration(max(0.0, left))} left"

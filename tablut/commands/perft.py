@@ -79,8 +79,8 @@ def perft_command(
     board = engine.start() if start is None else engine.board(start.cells, start.side)
     found = PerftCount(rules, str(start) if start is not None else rules.start_position, threads)
     try:
-        with progress("perft") as display:
-            task = display.add_task("", total=depth)
+        with progress("perft") as observer:
+            observer.begin("plies", depth)
             for plies in range(1, depth + 1):
                 started = wall_clock()
                 if applied:
@@ -90,7 +90,7 @@ def perft_command(
                     count = partial(engine.perft, board, plies, threads=threads)
                     found.counts.append(interruptible(count))
                 found.seconds = wall_clock() - started
-                display.advance(task)
+                observer.advance()
         if divide:
             found.divided = interruptible(partial(engine.divide, board, depth, threads=threads))
     except KeyboardInterrupt:

@@ -85,12 +85,12 @@ def warmup_command() -> Reply:
 
 def run_cases() -> None:
     """Run all cases, showing progress on a terminal."""
-    with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as display:
-        task = display.add_task("", total=len(_CASES))
+    with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as observer:
+        observer.begin("", len(_CASES))
         for case in _CASES:
-            display.update(task, description=case.replace("{folder}/", ""))
+            observer.note(case.replace("{folder}/", ""))
             _run(case.format(folder=folder))
-            display.advance(task)
+            observer.advance()
 
 
 def _run(case: str) -> None:

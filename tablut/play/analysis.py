@@ -524,9 +524,9 @@ def analyse_command(
         tablebase=tablebase,
         hash_mib=hash_mib,
     )
-    with progress("analyse") as display:
-        task = display.add_task("plies", total=len(game.moves) + 1)
-        found = interruptible(lambda: analyse(game, analyst, lambda _number: display.update(task, advance=1)))
+    with progress("analyse") as observer:
+        observer.begin("plies", len(game.moves) + 1)
+        found = interruptible(lambda: analyse(game, analyst, lambda _number: observer.advance()))
     for problem in found.problems:
         warn(f"record: {problem}")
     if annotate is not None:

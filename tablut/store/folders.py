@@ -31,9 +31,7 @@ class Kind(NamedTuple):
 
 
 @contextmanager
-def claim(
-    root: Path, kind: Kind, head: Head, *, resume: bool, other: Callable[[Head], str | None] | None = None
-) -> Iterator[Head]:
+def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | None] | None = None) -> Iterator[Head]:
     """Claim a folder as a store while the context lasts; yield its head, the one given or the one that is there.
 
     ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
@@ -56,8 +54,6 @@ def claim(
             fault = other(found) if other is not None else None if found == head else f"holds another {kind.name}"
             if fault is not None:
                 raise StoreError(f"{shown}: {fault}; choose another folder")
-            if not resume:
-                raise StoreError(f"{shown}: holds a {kind.name}; go on with --resume, or choose another folder")
         yield found
 
 

@@ -176,7 +176,6 @@ def test_the_command_for_people(capsys: Captured) -> None:
     [
         (["--plies", "2", "--all"], ["--plies", "--all"]),
         (["--plies", "-1"], ["--plies"]),
-        (["--resume"], ["--resume", "--store"]),
         (["--memory", "100"], ["--memory 100", "MiB"]),
         (["--all"], ["--all", "ashton", "classes", "--plies N"]),
         (["--plies", "1", "verify", "here"], ["options come after 'verify'"]),

@@ -63,7 +63,7 @@ def counting(
     variant: Variant = BOARD,
     ply: int = PLY,
 ) -> Counted:
-    store = CensusStore(folder, variant, full=False, resume=True)
+    store = CensusStore(folder, variant, full=False)
     try:
         workers = LocalScheduler(1) if scheduler is None else scheduler
         observer = Listener() if listener is None else listener
@@ -116,7 +116,7 @@ def interrupted(before: Path, folder: Path, tasks: int = 9) -> Path:
 
 
 def test_counted_is_what_is_stored(stored: Path, truth: CountRecord) -> None:
-    store = CensusStore(stored, BOARD, full=False, resume=True)
+    store = CensusStore(stored, BOARD, full=False)
     record = list(store.records())[PLY]
     files = store.check_parts(record)
     store.close()
@@ -300,7 +300,7 @@ def test_a_bad_tally_is_named(before: Path, truth: CountRecord, tmp_path: Path) 
         sound[:-9] + bytes([sound[-9] ^ 4]) + sound[-8:],
     ):
         tally.write_bytes(bad)
-        with pytest.raises(InputError, match=f"{tally.name}.*delete it, and go on with --resume"):
+        with pytest.raises(InputError, match=f"{tally.name}.*delete it, and run"):
             counting(folder, TENTH)
     tally.unlink()
     assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
@@ -314,7 +314,7 @@ def test_bad_sorted_rows_are_named(before: Path, truth: CountRecord, tmp_path: P
         # In its rows: found when they are read. Before its rows: found when it is opened.
         for bad in (sound[:-5] + bytes([sound[-5] ^ 1]) + sound[-4:], sound[:90] + b"x" + sound[91:]):
             path.write_bytes(bad)
-            with pytest.raises(InputError, match=rf"{path.name}.*delete it, and go on with --resume"):
+            with pytest.raises(InputError, match=rf"{path.name}.*delete it, and run"):
                 counting(folder, TENTH)
         path.unlink()
     assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
@@ -465,7 +465,6 @@ def test_on_a_cluster_whose_worker_is_killed(
             BOARD,
             plies=PLY,
             store=folder.parent,
-            resume=True,
             scheduler=cluster.scheduler_address,
             count=CountWish(passes=3),
         )

@@ -58,7 +58,7 @@ def search(
     passes: int = 1,
 ) -> list[str]:
     """Return the digests of the plies; the last is made in passes."""
-    store, workers = CensusStore(folder, BOARD, full=False, resume=True), scheduler or LocalScheduler(1)
+    store, workers = CensusStore(folder, BOARD, full=False), scheduler or LocalScheduler(1)
     try:
         made = Search(BOARD, full=False, store=store, scheduler=workers, limits=limits, observer=Observer())
         return [record.digest for record in made.run(plies, passes)]
@@ -192,14 +192,14 @@ def test_ranges_are_all_leaves() -> None:
 
 def test_the_disk_decides_how_many_passes(before: Path, tmp_path: Path, capsys: Captured) -> None:
     store = copied(before, tmp_path).parent
-    due = census(BOARD, plies=PLIES - 1, store=store, resume=True)
+    due = census(BOARD, plies=PLIES - 1, store=store)
     assert due.next_ply is not None
     disk = due.stored_bytes + due.next_ply.positions_bytes + due.next_ply.children_bytes // 2
-    found = census(BOARD, plies=PLIES, store=store, resume=True, disk=disk, memory=1 << 30)
+    found = census(BOARD, plies=PLIES, store=store, disk=disk, memory=1 << 30)
     assert found.passes > 1
     assert [ply.digest for ply in found.plies] == PUBLISHED[: PLIES + 1]
     with pytest.raises(TooLargeError, match=r"--disk: ply 10 takes .*give at least --disk .*--count-last"):
-        census(BOARD, plies=PLIES + 1, store=store, resume=True, disk=found.stored_bytes + 9_000)
+        census(BOARD, plies=PLIES + 1, store=store, disk=found.stored_bytes + 9_000)
     with pytest.raises(TooLargeError, match="--memory: some leaves of ply 10"):
         search(store / "classes", limits=replace(SMALL, merge_children=4), plies=PLIES + 1, passes=2)
     assert run(["census", "-v", BOARD.name, "--all", "--passes", "3"]) == 2
@@ -215,11 +215,11 @@ def numbers(report: CensusReport) -> dict[str, Any]:
 
 def test_going_on_with_a_finished_or_shorter_census(before: Path, tmp_path: Path) -> None:
     store = copied(before, tmp_path).parent
-    long = census(BOARD, plies=PLIES, store=store, resume=True)
-    assert numbers(census(BOARD, plies=PLIES, store=store, resume=True)) == numbers(long)
-    shorter = census(BOARD, plies=4, store=store, resume=True)
+    long = census(BOARD, plies=PLIES, store=store)
+    assert numbers(census(BOARD, plies=PLIES, store=store)) == numbers(long)
+    shorter = census(BOARD, plies=4, store=store)
     assert [ply.new for ply in shorter.plies] == [ply.new for ply in long.plies[:5]]
-    assert census(BOARD, store=store, resume=True).total == 139_097
+    assert census(BOARD, store=store).total == 139_097
 
 
 @pytest.mark.slow
@@ -243,23 +243,22 @@ def test_stores_that_do_not_fit(tmp_path: Path, capsys: Captured, monkeypatch: p
         assert captured.err.count("\n") == 1
         return captured.err
 
-    assert "--resume" in refused(str(store), "-v", BOARD.name)
-    assert "by other rules" in refused(str(store), "-v", "brandubh-5-4v0", "--resume")
+    assert "by other rules" in refused(str(store), "-v", "brandubh-5-4v0")
     (tmp_path / "file").write_text("")
     assert "file" in refused(str(tmp_path / "file"))
     (tmp_path / "full/classes").mkdir(parents=True)
     (tmp_path / "full/classes/letter").write_text("")
     assert "not empty" in refused(str(tmp_path / "full"))
-    holder = CensusStore(store / "classes", BOARD, full=False, resume=True)
-    assert "another program" in refused(str(store), "-v", BOARD.name, "--resume")
+    holder = CensusStore(store / "classes", BOARD, full=False)
+    assert "another program" in refused(str(store), "-v", BOARD.name)
     holder.close()
     monkeypatch.setattr(CensusStore, "free_bytes", lambda self: 1_000)
-    with pytest.raises(InputError, match=r"1\.0 kB are free.*--resume"):
-        census(BOARD, plies=9, store=store, resume=True)
+    with pytest.raises(InputError, match=r"1\.0 kB are free"):
+        census(BOARD, plies=9, store=store)
     about = store / "classes/census.json"
     about.write_text(about.read_text().replace(f'"version": {FORMAT_VERSION}', '"version": 4'))
     kept = {path: path.read_bytes() for path in store.rglob("*.*")}
-    assert "format version 4, this program reads 5" in refused(str(store), "-v", BOARD.name, "--resume")
+    assert "format version 4, this program reads 5" in refused(str(store), "-v", BOARD.name)
     assert run(["census", "verify", str(store)]) == 2
     assert {path: path.read_bytes() for path in store.rglob("*.*")} == kept
 
@@ -270,7 +269,7 @@ def test_a_store_of_this_version_is_read(tmp_path: Path, capsys: Captured) -> No
     report = json.loads(capsys.readouterr().out)
     assert (report["failures"], report["plies"], report["published"]) == (0, 4, "as published")
     assert (report["positions_checked"], report["classes_checked"]) == (161 + 144, 22 + 18)
-    assert census(BOARD, plies=6, store=tmp_path, resume=True).plies[6].digest == PUBLISHED[6]
+    assert census(BOARD, plies=6, store=tmp_path).plies[6].digest == PUBLISHED[6]
     assert run(["census", "verify", str(tmp_path)]) == 0
 
 
@@ -297,7 +296,7 @@ def test_the_command_verifies(sound: Path, tmp_path: Path, capsys: Captured) -> 
 def answer(store: Path) -> list[str] | str:
     """Return the digests that a census says after going on with a store, or the line by which it refuses."""
     try:
-        return [ply.digest or "" for ply in census(SHORT, store=store, resume=True).plies]
+        return [ply.digest or "" for ply in census(SHORT, store=store).plies]
     except (InputError, OutputError) as error:
         refusal = error
     assert refusal.exit_code == 2
@@ -322,7 +321,7 @@ def test_damaged_parts_of_another_ply_or_of_codes_are_named(before: Path, tmp_pa
     assert open_rows(part).header.codes is not None
     damage(part, open_rows(part).begin + 801)
     with pytest.raises(InputError, match=r"ply-003/part-00000\.rows"):
-        census(brandubh, plies=4, store=folder, resume=True)
+        census(brandubh, plies=4, store=folder)
 
 
 def test_damaged_children_are_named_and_made_again(before: Path, tmp_path: Path) -> None:

@@ -54,13 +54,12 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
     reached = [text for text, plies in plain.plies.items() if limit is None or plies <= limit]
     unforced = "unresolved" if variant.rules.repetition == "mover_loses" else "draw"
     truth = {text: verdict_of(plain.value(text), unforced=unforced) for text in plain.plies}  # type: ignore[arg-type]
-    report, solved = solve_report(variant)
+    shutil.rmtree(folder, ignore_errors=True)
+    report, solved = solve_report(variant, store=folder / "solved")
     assert_report(variant, report, solved, {text: truth[text] for text in reached})
     positions = [Position.parse(text, variant.size) for text in plain.plies]
     assert [solved.probe(position) for position in positions] == list(truth.values())
 
-    shutil.rmtree(folder, ignore_errors=True)
-    solved.store(folder / "solved")
     build_tablebase(folder / "built", variant, 1 + variant.attackers + variant.defenders)
     assert contents(folder / "solved") == contents(folder / "built")
     report_of_verify = verify(folder / "built", sample=3, seed=1)

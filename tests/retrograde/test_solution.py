@@ -1,6 +1,7 @@
 """Complete solutions of reduced boards, against independent figures and against the census."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from reports.solutions import results
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.solver.solution import SolvedGame, memory_needed
 from retrograde.tablebase.probing import open_tablebase
+from retrograde.tablebase.store import open_store
 from retrograde.verification.verifying import verify
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.variants import load_variant
+from tests.support.observing import Heard
 
 
 @cache
@@ -74,8 +77,8 @@ def test_independent_figures(
     assert outcome.winner not in (None, loser)
 
 
-def fewer_symmetries() -> tuple[SolveReport, SolvedGame]:
-    report, solved = solve_report(load_variant("ashton-5-4v2"), threads=2)
+def fewer_symmetries(store: Path | None = None) -> tuple[SolveReport, SolvedGame]:
+    report, solved = solve_report(load_variant("ashton-5-4v2"), threads=2, store=store)
     assert (report.positions, report.classes, len(report.symmetries)) == (26_909_751, 6_731_251, 4)
     assert (report.value, report.dtm, report.max_dtm) == ("white", 3, 28)
     return report, solved
@@ -83,10 +86,9 @@ def fewer_symmetries() -> tuple[SolveReport, SolvedGame]:
 
 @pytest.mark.slow
 def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -> None:
-    report, solved = fewer_symmetries()
-    # The other side of the stored index: every value proved once more, from its moves.
     root = tmp_path / "store"
-    solved.store(root)
+    report, solved = fewer_symmetries(root)
+    # The other side of the stored index: every value proved once more, from its moves.
     checked = verify(root, sample=5, seed=1, threads=2)
     assert not checked.failures
     assert checked.positions_checked == 3_443_920
@@ -95,6 +97,31 @@ def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -
         assert line is not None
         position = Position.parse(line.position, 5)
         assert prober.probe(position) == solved.probe(position) == (line.wdl, line.dtm)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_solution_that_was_stopped_goes_on_with_its_tiers(tmp_path: Path, symmetric: bool) -> None:
+    variant = load_variant("brandubh-5-4v0")
+    if not symmetric:
+        variant = replace(variant, start=("...b.", "..b..", "..K.b", ".....", "..b.."))
+    assert (len(variant.start_symmetries) == len(variant.symmetries)) is symmetric
+
+    class Stopped(Heard):
+        def advance(self, count: int = 1) -> None:
+            super().advance(count)
+            if self.notes[-1].startswith("3v0"):
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_report(variant, store=tmp_path, observer=Stopped())
+    assert open_store(tmp_path).tiers() == [(1, 0), (2, 0), (3, 0)]
+    heard = Heard()
+    again, _ = solve_report(variant, store=tmp_path, observer=heard)
+    assert again == solve_report(variant)[0]
+    assert {note[:3] for note in heard.notes if "distance" in note} == {"4v0"}
+    assert "the other 3 are stored" in heard.announced[0]
+    assert heard.done == heard.total
+    assert not verify(tmp_path, sample=3).failures
 
 
 @pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])

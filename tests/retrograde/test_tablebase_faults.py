@@ -34,6 +34,7 @@ from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.support.effort import examples
 from tests.support.endings import GAME, MEN, POSITIONS, TIERS, contents
+from tests.support.observing import Heard
 from tests.support.waiting import PATIENCE, eventually
 
 if TYPE_CHECKING:
@@ -256,10 +257,10 @@ def test_a_damaged_tier_is_built_again(tmp_path: Path, sound: Path) -> None:
     root = shutil.copytree(sound, tmp_path / "s")
     shard = root / "2v0" / "white" / "c" / "0"
     shard.write_bytes(shard.read_bytes()[::-1])
-    told: list[str] = []
-    build_tablebase(root, GAME, MEN, advanced=told.append)
+    heard = Heard()
+    build_tablebase(root, GAME, MEN, observer=heard)
     assert contents(root) == contents(sound)
-    assert any("2v0" in step and "damaged" in step for step in told)
+    assert any("2v0" in step and "damaged" in step for step in heard.notes)
 
 
 # -- a machine that fails ------------------------------------------------------------------

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tablut.position import Position
+from tests.support.observing import Heard
 
 
 def words(variant: Variant, position: Position) -> np.ndarray:
@@ -62,13 +63,13 @@ def classes_of(variant: Variant, material: tuple[int, int]) -> int:
 @pytest.mark.parametrize("options", [{}, {"threads": 3}, {"memory": 1}])
 def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
     monkeypatch.setattr(proof_module, "_PART", 1000)
-    told = []
-    report = verify(deep_store, advanced=lambda tier, entries: told.append((tier, entries)), **options)
+    heard = Heard()
+    report = verify(deep_store, observer=heard, **options)
     assert report.failed == []
     assert (report.failures, report.files_checked) == (0, 30)
     assert report.positions_checked == classes(deep_store)
     store = open_store(deep_store)
-    assert sum(entries for _, entries in told) == sum(store.tier(*material).entries for material in store.tiers())
+    assert heard.done == heard.total == sum(store.tier(*material).entries for material in store.tiers())
 
 
 def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -271,3 +272,19 @@ def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None
         process.kill()
     assert process.returncode == 130
     assert error == b"tablut: interrupted\n"
+
+
+def test_long_work_says_how_far_it_is_where_no_terminal_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: Queue[str] = Queue()
+    monkeypatch.setattr(runtime, "_EVERY", 0.001)
+    monkeypatch.setattr(runtime, "complain", lines.put)
+    with runtime.progress("count") as observer:
+        observer.announce("two plies", 5.0)
+        observer.announce("many plies", 5000.0)
+        observer.begin("ply 3", 8_000)
+        observer.advance(2_000)
+        said = [lines.get(timeout=PATIENCE)]
+        while not said[-1].startswith("count ply 3: 2,000 of 8,000"):
+            said.append(lines.get(timeout=PATIENCE))
+    assert "count: many plies" in said
+    assert "count: two plies" not in said

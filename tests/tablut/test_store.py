@@ -95,7 +95,7 @@ class Stores(RuleBasedStateMachine):
         self.root = self.place / "store"
         self.written: dict[str, bytes] = {}
         self.steps: list[Step] = []
-        with claim(self.root, KIND, HEAD, resume=False):
+        with claim(self.root, KIND, HEAD):
             pass
         self.written["tally.json"] = (self.root / "tally.json").read_bytes()
 
@@ -111,7 +111,7 @@ class Stores(RuleBasedStateMachine):
     @precondition(lambda self: self.sound() and len(self.steps) < 4)
     @rule(contents=st.lists(st.binary(max_size=40), min_size=1, max_size=3))
     def go_on(self, contents: list[bytes]) -> None:
-        with claim(self.root, KIND, HEAD, resume=True) as head:
+        with claim(self.root, KIND, HEAD) as head:
             assert head == HEAD
             number = len(self.steps)
             folder = self.root / f"step-{number}"
@@ -213,14 +213,12 @@ def test_a_claimed_folder_is_swept_and_begun_once(tmp_path: Path) -> None:
     root.mkdir(parents=True)
     for left in ("lock", ".tally.json.x1.tmp"):
         (root / left).write_bytes(b"half")
-    with claim(root, KIND, HEAD, resume=False) as head:
+    with claim(root, KIND, HEAD) as head:
         assert head == HEAD
-        with pytest.raises(InputError, match="another program"), claim(root, KIND, HEAD, resume=True):
+        with pytest.raises(InputError, match="another program"), claim(root, KIND, HEAD):
             pass
     assert sorted(path.name for path in root.iterdir()) in (["lock", "tally.json"], ["tally.json"])
-    with pytest.raises(StoreError, match="go on with --resume"), claim(root, KIND, HEAD, resume=False):
-        pass
-    with pytest.raises(StoreError, match="another tally"), claim(root, KIND, Head(game=digest_of(2)), resume=True):
+    with pytest.raises(StoreError, match="another tally"), claim(root, KIND, Head(game=digest_of(2))):
         pass
 
 
@@ -233,7 +231,7 @@ def test_a_claimed_folder_is_swept_and_begun_once(tmp_path: Path) -> None:
 )
 def test_somebodys_own_folder_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(StoreError, match="holds no tally"), claim(tmp_path, KIND, HEAD, resume=True):
+    with pytest.raises(StoreError, match="holds no tally"), claim(tmp_path, KIND, HEAD):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -8,36 +8,18 @@ import typer
 from rich.text import Text
 
 from reports.studies.explained.explaining import explain
-from tablut.cli.options import ResumeOption, VariantOption, check_resume, threads_option
+from tablut.cli.options import ResumeOption, VariantOption, threads_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
 from tablut.cli.shell import main
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from reports.reachable import Amount, Explanation
     from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 NAME = "python -m reports.studies.explained"
-
-
-class _Stages:
-    """Shows one stage after the other on a rich display; see `reports.studies.explained.explaining.Progress`."""
-
-    def __init__(self, display: Progress) -> None:
-        self.display = display
-        self.task = display.add_task("", total=None)
-
-    def begin(self, stage: str, total: int) -> None:
-        """Start a bar for a stage."""
-        self.display.reset(self.task, description=stage, total=max(1, total))
-
-    def advance(self, count: int) -> None:
-        """Move the bar on."""
-        self.display.update(self.task, advance=count)
 
 
 @app.command()
@@ -48,7 +30,7 @@ def explain_command(
         str | None,
         typer.Option("--store", metavar="DIR", help="Folder to keep the census in. [default: a temporary one]"),
     ] = None,
-    resume: ResumeOption = False,
+    resume: ResumeOption = False,  # noqa: ARG001
     memory: Annotated[
         int, typer.Option("--memory", metavar="MIB", min=1, help="Most memory for the census, in MiB.")
     ] = 4096,
@@ -58,13 +40,10 @@ def explain_command(
 
     A complete census comes first. Exit code 1: census, lemmas and moves backward contradict each other.
     """
-    check_resume(store, resume=resume)
     rules = load_variant(variant)
-    with progress("explain") as display:
+    with progress("explain") as observer:
         # What is temporary goes when an interrupt is noticed, which is after each batch of classes.
-        result = explain(
-            rules, store=store, resume=resume, memory=memory << 20, threads=threads, progress=_Stages(display)
-        )
+        result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 
 

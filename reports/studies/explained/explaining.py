@@ -85,7 +85,6 @@ def explain(
     variant: VariantLike,
     *,
     store: Path | str | None = None,
-    resume: bool = False,
     memory: int = 4 << 30,
     threads: int = 1,
     progress: Progress | None = None,
@@ -103,7 +102,7 @@ def explain(
         if folder is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tablut-explain-"))
         watcher = _CensusStages(shown)
-        report = census(variant, store=folder, resume=resume, memory=memory, threads=threads, observer=watcher)
+        report = census(variant, store=folder, memory=memory, threads=threads, observer=watcher)
         work = _Explaining(variant, shown)
         work.mark_reached(Path(folder) / "classes", report.total_classes)
     return work.finish(

@@ -14,8 +14,6 @@ from tablut.cli.shell import main
 from tablut.results import scientific
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
     from reports.studies.lower_bound.bound import ProvedBound
     from tablut.cli.people import PeopleConsole
 
@@ -44,18 +42,9 @@ def lower_command(
 
     Every step of the proof is checked again. Exit code 1: one does not hold.
     """
-    with progress("lower bound") as display:
-
-        def begin(stage: str, total: int) -> None:
-            tasks.append(display.add_task(stage, total=total))
-
-        tasks: list[TaskID] = []
+    with progress("lower bound") as observer:
         folder = None if store is None else Path(store)
-        result = interruptible(
-            lambda: prove_lower_bound(
-                budget, folder, begin=begin, tick=lambda count: display.update(tasks[-1], advance=count)
-            )
-        )
+        result = interruptible(lambda: prove_lower_bound(budget, folder, begin=observer.begin, tick=observer.advance))
     return Reply(result, lambda console: _show_lower(console, result), EXIT_NO if result.failures else 0)
 
 

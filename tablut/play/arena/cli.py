@@ -84,12 +84,12 @@ class GameOptions(Budget):
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
         """Play so many games, showing progress, and reply; an interrupt replies with those that were played."""
         go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
-        with progress(name) as display:
-            task = display.add_task("games", total=games)
+        with progress(name) as observer:
+            observer.begin("games", games)
             report = play(
                 threads=self.threads,
                 folder=None if self.store is None else store_path(self.store),
-                watch=lambda _: display.update(task, advance=1),
+                watch=lambda _: observer.advance(),
                 on_interrupt=lambda so_far: Interrupted(reply(so_far), go_on),
             )
         return reply(report)

@@ -88,27 +88,25 @@ def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.M
         ask(store=store)
     monkeypatch.undo()
     assert (tmp_path / "store" / "games-000000000000.json").exists()
-    assert ask(store=store, resume=True, certificates=str(tmp_path / "resumed.jsonl")) == once
+    assert ask(store=store, certificates=str(tmp_path / "resumed.jsonl")) == once
     assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "once.jsonl").read_bytes()
 
-    with pytest.raises(InputError, match="--resume"):
-        ask(store=store)
     with pytest.raises(InputError, match="holds another estimate"):
-        estimate(variant, 1200, 5, lemma_samples=3000, store=store, resume=True)
+        estimate(variant, 1200, 5, lemma_samples=3000, store=store)
     chunk = tmp_path / "store" / "games-000000000500.jsonl.gz"
     chunk.write_bytes(chunk.read_bytes()[:-9])
     with pytest.raises(InputError, match=r"games-000000000500.*damaged"):
-        ask(store=store, resume=True)
+        ask(store=store)
 
 
 def test_a_chunk_that_was_edited_swapped_or_is_of_another_estimate_is_named(tmp_path: Path) -> None:
     variant, folder = load_variant("brandubh-5-4v0"), tmp_path / "store"
 
-    def ask(seed: int = 4, store: Path = folder, *, resume: bool = True) -> object:
-        return estimate(variant, 1500, seed, store=str(store), resume=resume).interval99
+    def ask(seed: int = 4, store: Path = folder) -> object:
+        return estimate(variant, 1500, seed, store=str(store)).interval99
 
-    once = ask(resume=False)
-    ask(5, tmp_path / "other", resume=False)
+    once = ask()
+    ask(5, tmp_path / "other")
     first, second = folder / "games-000000000000.json", folder / "games-000000000500.json"
     texts = first.read_text(), second.read_text()
     for bad in (
@@ -119,7 +117,7 @@ def test_a_chunk_that_was_edited_swapped_or_is_of_another_estimate_is_named(tmp_
         texts[0][:-9],
     ):
         first.write_text(bad)
-        with pytest.raises(InputError, match=rf"^[^\n]*{first.name}[^\n]*delete it and go on with --resume$"):
+        with pytest.raises(InputError, match=rf"^[^\n]*{first.name}[^\n]*delete it and run the command again$"):
             ask()
     first.write_text(texts[0])
     (folder / "games-000000000000.jsonl.gz").write_bytes((folder / "games-000000000500.jsonl.gz").read_bytes())
@@ -157,7 +155,6 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ["--lemma-samples", "5"],
         ["--samples", "0"],
         ["--store", str(tmp_path / "file")],
-        ["--resume"],
         ["--scheduler", "tcp://127.0.0.1:1"],
         ["--scheduler", "nowhere", *store],
         ["--space", "decided", "--lemma-samples", "100"],
@@ -172,7 +169,7 @@ def test_an_estimate_goes_on_with_more_lemma_samples(tmp_path: Path, monkeypatch
     variant, store = load_variant("brandubh-5-4v0"), str(tmp_path / "store")
     monkeypatch.setattr("counting.reachable.chunks._LEMMA_SAMPLES", 1000)
     for wanted in (2_000, 3_000, 1_500):
-        found = estimate(variant, 20, 4, lemma_samples=wanted, store=store, resume=wanted != 2_000)
+        found = estimate(variant, 20, 4, lemma_samples=wanted, store=store)
         once = estimate(variant, 20, 4, lemma_samples=wanted)
         assert (found.lemmas, found.interval99) == (once.lemmas, once.interval99)
 

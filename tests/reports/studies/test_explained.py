@@ -207,18 +207,11 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path, capsys: pytest.Capt
         explain(limited)
 
 
-def test_resume_needs_the_folder_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["-v", "brandubh-5-4v0", "--resume"], app, NAME) == 2
-    assert "--resume: needs --store DIR" in capsys.readouterr().err
-
-
 def test_a_census_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "census"
     census("brandubh-5-4v0", plies=4, store=store)
     command = ["-v", "brandubh-5-4v0", "--store", str(store)]
-    assert run(command, app, NAME) == 2
-    assert "go on with --resume" in capsys.readouterr().err
-    assert run([*command, "--resume"], app, NAME) == 0
+    assert run(command, app, NAME) == 0
     assert "reached" in capsys.readouterr().out
     part = next((store / "classes" / "ply-003").glob("part-*.rows"))
     damaged = bytearray(part.read_bytes())
