@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
-from retrograde.tablebase.store import SIDES, tier_name
+from retrograde.tablebase.store import tier_name
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
-from tablut.position import Position
+from tablut.position import SIDES, Position
 from tablut.results import Result, SparseResult
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
-    from retrograde.tablebase.store import SideName
-    from tablut.position import Move
+    from tablut.position import Move, SideName
     from tablut.variants import Variant
 
 # -- tablebases ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from math import isqrt
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 Side = Literal["w", "b"]
+SideName = Literal["white", "black"]
+SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 
 _LETTERS = "bwK"
 _TEXT = 240

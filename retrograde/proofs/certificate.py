@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError
+from tablut.position import SideName
 from tablut.store.files import excerpt, write_text
 from tablut.variants import load_variant, shipped_name, variant_names
 
@@ -68,7 +69,7 @@ class _Claim(BaseModel):
     variant: _Text | None
     game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     position: _Text
-    winner: Literal["white", "black"]
+    winner: SideName
     plies: _Plies
     plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
 

@@ -14,7 +14,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, a_ply_earlier, unforced, value_of, verdict_of
-from tablut.position import Move
+from tablut.position import Move, SideName
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
@@ -107,14 +107,14 @@ class Solution:
     winning_moves: tuple[Move, ...]
     other_winning_moves: tuple[Move, ...] | None
     open_moves: tuple[Move, ...]
-    bounds: dict[Literal["white", "black"], Bounds]
+    bounds: dict[SideName, Bounds]
     nodes: int
     seconds: float
     source: Source
     reason: str = ""
 
     @property
-    def winner(self) -> Literal["white", "black"] | None:
+    def winner(self) -> SideName | None:
         """Who wins, if that is proved."""
         if self.wdl not in ("win", "loss"):
             return None

@@ -43,7 +43,7 @@ from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing.values import Verdict, unforced
-from tablut.position import Move
+from tablut.position import Move, SideName
 from tablut.prober import Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
@@ -407,8 +407,8 @@ class _Question:
     ) -> Solution:
         wdl = None if verdict is None else verdict.wdl
         dtm = None if verdict is None else verdict.dtm
-        bounds: dict[Literal["white", "black"], Bounds] = {}
-        names: tuple[Literal["white", "black"], ...] = ("white", "black")
+        bounds: dict[SideName, Bounds] = {}
+        names: tuple[SideName, ...] = ("white", "black")
         for number, name in enumerate(names):
             side = self.sides.get(number)
             wins = wdl == ("win" if number == self.mover else "loss")

@@ -7,7 +7,7 @@ were. All of it is proved; what the limits leave open is None.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.solution import Solution
     from retrograde.puzzles.puzzle_file import Puzzle
-    from tablut.position import Move, Position
+    from tablut.position import Move, Position, SideName
     from tablut.prober import Prober
     from tablut.variants import Variant
 
@@ -47,14 +47,14 @@ class PuzzleGame:
         self,
         variant: Variant,
         position: Position,
-        winner: Literal["white", "black"],
+        winner: SideName,
         plies: int,
         limits: ProofLimits | None = None,
         prober: Prober | None = None,
     ) -> None:
         limits = limits or ProofLimits()
         self.board = Board(variant, position)
-        self.winner: Literal["white", "black"] = winner
+        self.winner: SideName = winner
         self.plies = plies
         self._engine = engine_for(variant)
         side = int(winner == "black")

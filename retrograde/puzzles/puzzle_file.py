@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.position import Move, Position
+from tablut.position import Move, Position, SideName
 from tablut.results import Result
 from tablut.store.files import excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
@@ -53,7 +53,7 @@ _USERS = "x-"
 class Stipulation(NamedTuple):
     """What is to be shown of a position."""
 
-    winner: Literal["white", "black"] | None
+    winner: SideName | None
     plies: int | None = None
 
     @classmethod
@@ -324,8 +324,6 @@ def _exists(name: str) -> bool:
 
 _FEW_MEN: Final = 5
 
-Colour = Literal["white", "black"]
-
 
 class PuzzleFacts(Result):
     """What a list says of a puzzle: nothing of its solution."""
@@ -333,8 +331,8 @@ class PuzzleFacts(Result):
     id: str
     variant: str
     position: str
-    side: Colour
-    winner: Colour | None
+    side: SideName
+    winner: SideName | None
     claim: str
     plies: int | None
     grade: int | None
@@ -363,8 +361,8 @@ class Filter(NamedTuple):
     """Which puzzles are asked for; None leaves a point open."""
 
     variant: str | None = None
-    side: Colour | None = None
-    winner: Colour | None = None
+    side: SideName | None = None
+    winner: SideName | None = None
     shortest: int | None = None
     longest: int | None = None
     grades: tuple[int, ...] = ()

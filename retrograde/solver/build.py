@@ -21,11 +21,12 @@ from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
 from retrograde.solver.trace import STORE, WHOLE, Meter
 from retrograde.tablebase.records import DamagedTableError, TooOldError
-from retrograde.tablebase.store import SIDES, open_store, tier_name
+from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED
+from tablut.position import SIDES
 from tablut.running.clocks import cpu_clock, wall_clock
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler, open_scheduler

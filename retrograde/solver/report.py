@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograde.solver.solution import SIDES, SolvedGame, ValueCounts, solve_game
+from retrograde.solver.solution import SolvedGame, ValueCounts, solve_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import is_loss, plies_of
-from tablut.position import Position
+from tablut.position import SIDES, Position
 from tablut.results import Result
 from tablut.variants import as_variant
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rich.filesize import decimal
@@ -49,7 +49,7 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
-from tablut.position import Position
+from tablut.position import SIDES, Position
 from tablut.running.progress import Observer, duration
 from tablut.variants import as_variant
 
@@ -65,11 +65,9 @@ if TYPE_CHECKING:
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_tables import TierTables
     from tablut.indexing.values import Wdl
-    from tablut.position import Move
+    from tablut.position import Move, SideName
     from tablut.variants import VariantLike
 
-Side = Literal["white", "black"]
-SIDES: tuple[Side, Side] = ("white", "black")
 Sides: TypeAlias = "tuple[NDArray[np.uint16], NDArray[np.uint16]]"
 """The items of a tier with white and with black to move."""
 _STEP = 1 << 20
@@ -129,7 +127,7 @@ class SolvedGame:
         # Its arrays are kept to the end of the loop.
         desk = solver.new_desk(solver.variant.defenders)
         places = directory(desk)
-        self.counts: dict[tuple[int, int, Side], ValueCounts] = {}
+        self.counts: dict[tuple[int, int, SideName], ValueCounts] = {}
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
@@ -159,7 +157,7 @@ class SolvedGame:
         """What a position is that neither side can force: a draw, or unresolved."""
         return unforced(self.variant)
 
-    def total(self, side: Side | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
+    def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
         """Return the counts of a side to move, of a material, or of both; of everything by default.
 
         Parameters

@@ -10,13 +10,13 @@ import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import SIDES
 from tablut.engine.packing import cells_of, soldier_counts
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError, output_failure
 from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
+from tablut.position import SIDES
 from tablut.store.files import reserve
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from retrograde.tablebase.store import SideName, Store
+    from retrograde.tablebase.store import Store
+    from tablut.position import SideName
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14

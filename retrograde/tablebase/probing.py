@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
-    from retrograde.tablebase.store import SideName, StoredTier
+    from retrograde.tablebase.store import StoredTier
     from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_tables import TierValues
-    from tablut.position import Move
+    from tablut.position import Move, SideName
     from tablut.variants import Variant, VariantLike
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]

@@ -13,12 +13,12 @@ import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import SIDES
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.values import ALIAS_CODE, Verdict, Wdl, unforced, verdict_of
+from tablut.position import SIDES, SideName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ class TableQuery(NamedTuple):
     """What is asked for; None leaves a point open."""
 
     wdl: Wdl | None = None
-    side: Literal["white", "black"] | None = None
+    side: SideName | None = None
     shortest: int | None = None
     longest: int | None = None
     materials: tuple[tuple[int, int], ...] = ()

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.records import Part
+    from tablut.position import SideName
     from tablut.variants import Variant
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
@@ -158,10 +159,6 @@ def is_store(place: Path) -> bool:
 
 
 # -- one tier ----------------------------------------------------------------------------
-
-
-SideName = Literal["white", "black"]
-SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 
 
 class StoredTier:

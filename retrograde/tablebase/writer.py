@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.records import Part
-    from retrograde.tablebase.store import SideName
     from tablut.indexing.tiers import TierIndex
+    from tablut.position import SideName
     from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20

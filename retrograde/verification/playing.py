@@ -9,15 +9,14 @@ short win and a short loss, of which there must be none, and followed along move
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
-from retrograde.tablebase.store import SIDES, SideName
 from retrograde.verification.findings import describe
 from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code
-from tablut.position import Position
+from tablut.position import SIDES, Position, SideName
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 
 if TYPE_CHECKING:
@@ -158,11 +157,11 @@ def _merit(tablebase: Tablebase, position: Position) -> int:
     return _FAR + value if value < 0 else value - _FAR + 1
 
 
-def _side(position: NaivePosition) -> Literal["white", "black"]:
+def _side(position: NaivePosition) -> SideName:
     return "white" if position.side == "w" else "black"
 
 
-def _other(position: NaivePosition) -> Literal["white", "black"]:
+def _other(position: NaivePosition) -> SideName:
     return "black" if position.side == "w" else "white"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import interruptible
@@ -14,7 +14,7 @@ from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
-from tablut.position import MoveText
+from tablut.position import MoveText, SideName
 from tablut.records import write_record
 from tablut.records.native import record_of
 from tablut.store.files import excerpt, write_text
@@ -68,8 +68,6 @@ class LineReader:
 # reads. What is neither, or not legal, is answered in one line that says what would be.
 
 
-Colour = Literal["white", "black"]
-
 COMMANDS: Final = {
     "moves": "list the legal moves",
     "undo": "take your last move back",
@@ -106,7 +104,7 @@ class TerminalSettings(NamedTuple):
         Finds the tablebase, when it is asked for.
     """
 
-    players: dict[Colour, Player | None]
+    players: dict[SideName, Player | None]
     name: str
     limits: SearchLimits
     advice: SearchLimits
@@ -157,7 +155,7 @@ class TerminalGame:
         self._settings = settings
         self._live = live
         self._ask = ask
-        self._resigned: Colour | None = None
+        self._resigned: SideName | None = None
         self._left = False
         self._adviser: Player | None = None
 
@@ -333,7 +331,7 @@ class TerminalGame:
         players = self._settings.players
         # Back to a turn of a person: a player's reply goes, too.
         back = 1
-        turn: Colour = "black" if board.turn == "white" else "white"
+        turn: SideName = "black" if board.turn == "white" else "white"
         while back < board.ply and players[turn] is not None:
             back += 1
             turn = "black" if turn == "white" else "white"

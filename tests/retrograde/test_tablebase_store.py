@@ -15,12 +15,12 @@ from retrograde.tablebase import (
 )
 from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
 from retrograde.tablebase.records import TierRecord, read_record
-from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification.verifying import verify
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE
-from tablut.position import Position
+from tablut.position import SIDES, Position
 from tablut.variants import load_variant
 
 

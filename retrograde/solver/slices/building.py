@@ -37,9 +37,10 @@ from retrograde.solver.slices.plan import SlicedTier, cut_tier
 from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
 from retrograde.solver.trace import PASS, PLAN, Meter
 from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import SIDES, open_store, tier_name
+from retrograde.tablebase.store import open_store, tier_name
 from tablut.errors import InputError, output_failure
 from tablut.indexing.values import ALIAS, code_of
+from tablut.position import SIDES
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import remove_temporaries
 from tablut.store.records import Digest, Record, StoreError, digest_of, read_record, write_record

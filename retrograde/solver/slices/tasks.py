@@ -31,8 +31,9 @@ from retrograde.solver.slices.files import (
 )
 from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
 from retrograde.solver.trace import Meter
-from retrograde.tablebase.store import SIDES, open_store
+from retrograde.tablebase.store import open_store
 from tablut.indexing.values import DECIDED, code_of, is_loss
+from tablut.position import SIDES
 from tablut.running.machine import return_memory
 
 if TYPE_CHECKING:
