@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from counting.complexity import BoundsReport, SpaceCounts, bounds, bounds_csv, corrected_counts, placements_by_men
+from counting.complexity import (
+    BoundNumber,
+    BoundsReport,
+    SpaceCounts,
+    bound_numbers,
+    bounds,
+    corrected_counts,
+    placements_by_men,
+)
 from counting.exclusions.record import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
@@ -22,7 +30,7 @@ from counting.paper import PaperEquations
 from counting.spaces import spaces
 from tablut.cli.options import VariantOption, variant_option
 from tablut.cli.people import Table, label, number, prose
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
@@ -49,13 +57,12 @@ class _Boards(Result):
     boards: list[_Board]
 
 
-@command
+@tabular
 def bounds_command(
     variant: Annotated[
         str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; of --bfile: each that ships]")
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print the equations as LaTeX instead.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print every number as CSV instead.")] = False,
     as_bfile: Annotated[
         bool,
         typer.Option(
@@ -69,8 +76,8 @@ def bounds_command(
     tightened bounds, and the same up to symmetry. Any variant is counted the same way; of rules that do
     not ship, locked sets of at most three pieces are left out, as far as a limit of their number allows.
     """
-    if latex + as_csv + as_bfile > 1:
-        raise InputError("--latex, --csv and --bfile: choose one of them")
+    if latex and as_bfile:
+        raise InputError("--latex and --bfile: choose one of them")
     if as_bfile and variant is None:
         return _by_board()
     rules = load_variant(variant or "ashton")
@@ -80,10 +87,11 @@ def bounds_command(
         listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
-    if as_csv or as_bfile:
-        text = bounds_csv(report) if as_csv else _by_men(report)
-        return Reply(report, lambda console: console.out(text, end=""))
-    return Reply(report, lambda console: _show(console, report))
+    if as_bfile:
+        return Reply(report, lambda console: console.out(_by_men(report), end=""))
+    table = BoundNumber, bound_numbers(report)
+    # Others read this table, which has had no comment from the first.
+    return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 
 def _by_board() -> Reply:
@@ -255,7 +263,7 @@ class _Exclusions(Result):
     published: bool | None
 
 
-@command
+@tabular
 def exclusions_command(
     variant: VariantOption = "ashton",
     pieces: Annotated[
@@ -298,7 +306,8 @@ def exclusions_command(
         spaces=_spaces(rules, record),
         published=same,
     )
-    return Reply(result, lambda console: _show_exclusions(console, result), EXIT_NO if same is False else 0)
+    code, table = EXIT_NO if same is False else 0, (_SpaceExclusion, result.spaces)
+    return Reply(result, lambda console: _show_exclusions(console, result), code, table=table)
 
 
 def _without_name(record: ExclusionRecord) -> ExclusionRecord:

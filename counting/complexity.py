@@ -6,8 +6,6 @@ what the command prints, what ``--json`` dumps and what the report page renders.
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from counting.exclusions.record import counted_spaces, published_exclusions
@@ -374,10 +372,6 @@ def _percent(part: int, whole: int) -> str:
 # -- numbers for other programs: comma-separated tables, and b-files as the OEIS takes them
 
 
-_HEADER = ("group", "id", "description", "exact", "published", "agrees")
-_GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
-
-
 def placements_by_men(report: BoundsReport) -> list[int]:
     """Return the labelled states by the number of men, from the king alone on."""
     found = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
@@ -386,23 +380,30 @@ def placements_by_men(report: BoundsReport) -> list[int]:
     return found
 
 
-def bounds_csv(report: BoundsReport) -> str:
-    """Return every number of a report as comma-separated lines: group, id, description, exact, published, agrees."""
+class BoundNumber(Result):
+    """One number of a report, as ``--csv`` lists it."""
+
+    group: str
+    id: str
+    description: str
+    exact: ExactInt
+    published: str | int | None = None
+    agrees: bool | None = None
+
+
+_GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
+
+
+def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
+    """Return every number of a report."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]
-    rows += [("geometry", "", fact.description, fact.derived, fact.stated, None) for fact in report.geometry]
-    for group in _GROUPS:
-        rows += [(group, name, "", value, None, None) for name, value in getattr(report, group)]
-    rows += [("excluded", space.id, space.description, space.exact, None, None) for space in report.excluded]
-    rows += [("with_side_to_move", name, "", value, None, None) for name, value in report.with_side_to_move.items()]
+    rows += [("geometry", "", fact.description, fact.derived, fact.stated) for fact in report.geometry]
+    rows += [(group, name, "", value) for group in _GROUPS for name, value in getattr(report, group)]
+    rows += [("excluded", space.id, space.description, space.exact) for space in report.excluded]
+    rows += [("with_side_to_move", name, "", value) for name, value in report.with_side_to_move.items()]
     for pair in report.material:
         name = f"{pair.attackers}v{pair.defenders}"
-        rows.append(("material", name, "attackers v defenders, labelled states", pair.total, None, None))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADER)
-    words = {None: "", True: "yes", False: "no"}
-    for *cells, agrees in rows:
-        writer.writerow([*("" if cell is None else cell for cell in cells), words[agrees]])
-    return text.getvalue()
+        rows.append(("material", name, "attackers v defenders, labelled states", pair.total))
+    return [BoundNumber(**dict(zip(BoundNumber.model_fields, row, strict=False))) for row in rows]

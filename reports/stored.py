@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 from pydantic import Field, ValidationError, create_model
 
 from tablut.board import Board
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import read_bytes
@@ -85,9 +85,7 @@ def read_stored(
             raise ValueError("provenance.command: is none of ours")
         check(stored, name)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{where}: {place}: {first['msg']}{hint}") from error
+        raise InputError(f"{where}: {fault_of(error.errors())}{hint}") from error
     except TablutError as error:
         if where in str(error):
             raise

@@ -1,4 +1,4 @@
-"""The errors of the toolkit: a shallow tree, each message naming the input and the way out.
+"""The errors of the toolkit: a shallow tree, each message naming the input and the way out; and words of messages.
 
 On the command line every `TablutError` becomes one line on standard error; its class
 gives the exit code.
@@ -7,6 +7,12 @@ gives the exit code.
 from __future__ import annotations
 
 import errno
+import re
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 _WRONG_NAME = frozenset(
     {
@@ -72,3 +78,67 @@ def input_failure(message: str, error: OSError) -> TablutError:
 def output_failure(message: str, error: OSError) -> OutputError:
     """Return the error to raise where the system cannot write: a `MachineError` unless another name would help."""
     return OutputError(message) if error.errno in _WRONG_NAME else MachineError(message)
+
+
+# -- words of messages: the nearest known name, and what a model of pydantic found wrong ---
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a question that names the known word nearest to an unknown one; ``otherwise`` if none is near."""
+    from difflib import get_close_matches
+
+    names = {name.lower(): name for name in known}
+    found = get_close_matches(word[:80].lower(), names, n=1)
+    return f"did you mean {names[found[0]]!r}?" if found else otherwise
+
+
+_SAID = {"missing": "is missing", "extra_forbidden": "is no field here", "json_invalid": "is no JSON"}
+_KINDS = {
+    "bool": "true or false",
+    "dict": "an object",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "model": "an object",
+    "string": "text",
+    "tuple": "a list",
+}
+_LIMITS = {
+    "greater_than_equal": "{ge:,} or more",
+    "greater_than": "more than {gt:,}",
+    "less_than_equal": "{le:,} at most",
+    "string_pattern_mismatch": "text of the form {pattern}",
+}
+_VALUE = Repr()
+_VALUE.maxstring = _VALUE.maxother = 80
+
+
+def shown_value(value: Any) -> str:
+    """Return a value from outside for an error message, however long or deep it is."""
+    words = {"None": "null", "True": "true", "False": "false"}
+    return words.get(text := _VALUE.repr(value), text)
+
+
+def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
+    """Return in our words what pydantic found wrong with a value; ``kinds`` names what it may have expected."""
+    kind = detail["type"]
+    if kind in _SAID:
+        return kinds.get(kind, _SAID[kind])
+    said = detail["msg"].removeprefix("Value error, ")
+    if kind == "value_error" and not said.startswith("expected "):
+        return str(said)
+    if kind in _LIMITS:
+        expected = _LIMITS[kind].format(**detail["ctx"])
+    elif re.search("_(type|parsing|from_float)", kind) and (plain := kind.partition("_")[0]) in kinds:
+        expected = kinds[plain]
+    else:
+        expected = re.sub("^(expected |.*? should (be|have) )| after validation.*", "", said)
+    return f"expected {expected}, not {shown_value(detail['input'])}"
+
+
+def fault_of(details: Sequence[Mapping[str, Any]], kinds: Mapping[str, str] = _KINDS) -> str:
+    """Return in our words the first fault that pydantic found, with its field, and how many more there are."""
+    first, more = details[0], len(details) - 1
+    field = ".".join(str(part) for part in first["loc"])
+    named, others = f"field {shown_value(field)}: " if field else "", f" (and {more} more error{'s' * (more > 1)})"
+    return named + problem_of(first, kinds) + (others if more else "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from decimal import ROUND_HALF_UP, Context
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,16 +26,6 @@ class SparseResult(Result):
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in whole(self).items() if value not in (None, (), [])}
-
-
-def csv_of(kind: type[Result], rows: Iterable[Result]) -> str:
-    """Return results of a kind as CSV, one a row below the names of their fields; what is None is left empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(kind.model_fields)
-    for row in rows:
-        writer.writerow(["" if value is None else value for value in row.model_dump().values()])
-    return text.getvalue()
 
 
 def grouped(value: int) -> str:

@@ -3,7 +3,9 @@
 A new command needs one line in `tests.support.commands.EXAMPLES`; everything here is then tried on it.
 """
 
+import csv
 import io
+import json
 import re
 import shlex
 import signal
@@ -125,6 +127,18 @@ def test_no_number_and_no_label_is_cut_at_any_width(
         assert all(re.search(pattern, text) for text in texts.values()), number
 
 
+@pytest.mark.parametrize(
+    "name", [name for name, command in command_tree().items() if "as_csv" in {item.name for item in command.params}]
+)
+def test_every_table_is_csv(name: str, answer_of: Callable[[str, str], Answer]) -> None:
+    reply = answer_of(name, SMALL).reply
+    lines = runtime.csv_of(reply, whole=True).splitlines()
+    assert lines[0].startswith("# ") == reply.commented
+    kind, rows = reply.table
+    read = list(csv.reader(lines[reply.commented :], strict=True))
+    assert [len(row) for row in read] == [len(kind.model_fields)] * (1 + len(rows))
+
+
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SAYS_ITSELF | SLOW])
 def test_a_hostile_name_is_neither_markup_nor_obeyed(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -199,6 +213,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert texts[0] == texts[1] == texts[2]
     assert f"Usage: tablut {name} " in texts[0]
     assert "--json" in texts[0]
+    assert not re.search("<[a-z]+>", texts[0])
 
 
 def test_every_command_shows_examples_that_the_documentation_has(capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,6 +244,7 @@ def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.Capt
             assert captured.out == ""
             assert captured.err.count("\n") == 1
             assert len(captured.err) < 2000
+            assert "Input" not in captured.err
 
 
 # -- interrupts ----------------------------------------------------------------------------
@@ -258,7 +274,7 @@ def interrupted(arguments: list[str]) -> tuple[int, str, str]:
     [
         ["perft", "-d", "12"],
         pytest.param(["symmetry", "verify", "--most", "3000000"], marks=pytest.mark.slow),
-        ["referee", "--port-white", "0", "--port-black", "0"],
+        ["referee", "--port-white", "0", "--port-black", "0", "--json"],
         pytest.param(["bestmove", "--movetime", "3600"], marks=pytest.mark.slow),
         pytest.param(["play", "--side", "none", "--movetime", "3600"], marks=pytest.mark.slow),
         pytest.param(["solve", "-v", "ashton-5-4v4"], marks=pytest.mark.slow),
@@ -277,4 +293,5 @@ def test_an_interrupt_ends_any_command(arguments: list[str], tmp_path: Path) -> 
     assert code == 130, err
     assert err.count("\n") == 1
     assert err.startswith("tablut: interrupted")
-    assert out == "" or "above is what was done" in err
+    assert "--json" in arguments or out == "" or "above is what was done" in err
+    assert "--json" not in arguments or json.loads(out) == {"error": "interrupted", "status": 130, "input": None}

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
 from tablut.variants import load_variant
@@ -47,7 +47,7 @@ def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
 
 @app.callback(invoke_without_command=True)
 @_with_sub_commands
-@command
+@tabular
 def census_command(
     variant: VariantOption = "ashton",
     plies: Annotated[
@@ -103,7 +103,7 @@ def census_command(
     symmetries that keep the start. Decided positions are counted and not expanded.
     """
     from counting.census.counted import CountWish
-    from counting.census.report import census
+    from counting.census.report import Ply, census
     from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
@@ -144,7 +144,7 @@ def census_command(
     show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
     if as_bfile:
         show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
-    reply = Reply(report, show, 0 if report.holds else EXIT_NO)
+    reply = Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
     if failure is not None:
         go_on = "the same command" if store is not None else "--store DIR keeps what is done"
         raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tablut.errors import InputError
+from tablut.errors import InputError, fault_of
 from tablut.store.files import excerpt, read_bytes, write_bytes
 
 if TYPE_CHECKING:
@@ -163,6 +163,4 @@ def _validated(model: type[Model], line: bytes, number: int, shown: str) -> Mode
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"certificate file {shown}: line {number}: {excerpt(where)}: {first['msg']}") from error
+        raise InputError(f"certificate file {shown}: line {number}: {fault_of(error.errors())}") from error

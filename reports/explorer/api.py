@@ -49,7 +49,7 @@ from tablut.answers import (
 from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
 from tablut.notation import square_name
-from tablut.play.players.registry import BestMoveResult
+from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.records.native import replay, write_record
 from tablut.results import Result
@@ -169,8 +169,7 @@ class _Calls:
 
     async def bestmove(self, request: Request, asked: BestMoveAsked) -> Result:
         asked.board()  # what cannot be read is refused before anybody waits
-        if asked.player not in known_players():
-            raise InputError(f"player {asked.player!r}: unknown; the players are {', '.join(known_players())}")
+        spec_of(asked.player)
         limits = self._limits(asked)
         assert limits.movetime is not None
         seconds = limits.movetime + self._settings.margin

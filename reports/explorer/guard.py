@@ -19,9 +19,8 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from tablut.errors import MachineError, TablutError
+from tablut.errors import MachineError, TablutError, fault_of
 from tablut.prober import MissingTableError
-from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,14 +137,11 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    first: dict[str, Any] = error.errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
-    if first["type"] == "json_invalid" or (first["type"] == "missing" and not place):
+    # Each place begins with the part of the request that it is in: body, query or path.
+    details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
+    if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_SAID[400], 400)
-    more = f" (and {len(error.errors()) - 1} more)" if len(error.errors()) > 1 else ""
-    message = first["msg"][:1].lower() + first["msg"][1:]
-    named = f"field {excerpt('.'.join(place))}: " if place else ""
-    return failure(f"{named}{message}{more}", 422 if place else 400)
+    return failure(fault_of(details), 422)
 
 
 def http_refused(_: Request, error: Exception) -> Response:

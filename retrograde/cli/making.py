@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import Reply, command, interruptible, progress, typed
+from tablut.cli.runtime import Reply, command, interruptible, progress, tabular, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
 from tablut.running.machine import physical_memory
@@ -28,7 +28,7 @@ _LONG = 10
 """A build that takes more seconds is announced with its cost."""
 
 
-@command
+@tabular
 def build_command(
     men: Annotated[int | None, typer.Option("--men", min=2, help="Most men, the king counted.")] = None,
     material: Annotated[
@@ -62,7 +62,7 @@ def build_command(
     to what is there. A long build prints its cost first, and which tiers it builds in slices.
     The workers of --scheduler run what this program sends them: name only a cluster of your own.
     """
-    from retrograde.answers import info_of
+    from retrograde.answers import TierResult, info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.tiers import check_build
     from retrograde.solver.trace import Tracer, write_trace
@@ -107,7 +107,7 @@ def build_command(
         show_info(console, info)
         console.print(f"stored in {root}", soft_wrap=True)
 
-    return Reply(info, show)
+    return Reply(info, show, table=(TierResult, info.tiers))
 
 
 def _say_what_is_kept(store: Path | str | None) -> None:

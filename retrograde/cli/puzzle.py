@@ -27,14 +27,14 @@ from retrograde.puzzles.puzzle_file import (
 )
 from tablut.cli.options import read_text, variant_option, warn_if_impossible
 from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
-from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible
-from tablut.cli.streams import EXIT_INTERRUPTED, did_you_mean
-from tablut.errors import IllegalMoveError, InputError, UnknownError
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, tabular
+from tablut.cli.streams import EXIT_INTERRUPTED
+from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import MoveText
-from tablut.results import Result, csv_of
+from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
@@ -155,10 +155,10 @@ class _Shown(PuzzleFacts):
     solution: list[str] | None = None
 
 
-@command
+@tabular
 def list_command(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="A puzzle file, or one that ships (ashton, endings, mcgill …).")
+        str, typer.Argument(metavar="FILE", help="A puzzle file, or one that ships (ashton, endings, mcgill …).")
     ] = "collection",
     variant: Annotated[str | None, variant_option("Only puzzles of a rule set, shipped or a TOML file.")] = None,
     side: Annotated[Literal["white", "black"] | None, typer.Option("--side", help="Who is to move.")] = None,
@@ -171,7 +171,6 @@ def list_command(
     theme: Annotated[
         str | None, typer.Option("--theme", help="Part of a theme: ending, middle game, or a pattern.")
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
     if shortest is not None and longest is not None and shortest > longest:
@@ -181,10 +180,7 @@ def list_command(
     puzzles = read_puzzles(file, None if shipped else variant)
     wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
     found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, wanted)])
-    if as_csv:
-        table = csv_of(PuzzleFacts, found.puzzles)
-        return Reply(found, lambda console: console.out(table, end=""))
-    return Reply(found, lambda console: _show_list(console, found, len(puzzles)))
+    return Reply(found, lambda console: _show_list(console, found, len(puzzles)), table=(PuzzleFacts, found.puzzles))
 
 
 def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
@@ -373,8 +369,8 @@ class _Table:
         try:
             move = read_move(text, board.size).said.move
         except InputError:
-            hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)])
-            self._live.print(f"{excerpt(text, 40)}: no move and no command{hint or '; help lists the commands'}")
+            hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
+            self._live.print(f"{excerpt(text, 40)}: no move and no command; {hint}")
             return
         try:
             board.push(move)

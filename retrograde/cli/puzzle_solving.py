@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -34,7 +33,7 @@ from tablut.cli.options import (
 from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
-from tablut.errors import InputError
+from tablut.errors import InputError, did_you_mean
 from tablut.position import Position
 from tablut.prober import find_prober
 from tablut.results import Result
@@ -90,8 +89,7 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
-    close = get_close_matches(name[:40].lower(), puzzles, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "`tablut puzzle list` lists them; --file names another file"
+    hint = did_you_mean(name, puzzles, "`tablut puzzle list` lists them; --file names another file")
     raise InputError(f"puzzle {excerpt(name)}: is not in {excerpt(file)}; {hint}")
 
 
@@ -109,7 +107,7 @@ def solve_command(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="A puzzle file, or one that ships (collection, ashton, mcgill …), or a puzzle's id.",
             autocompletion=_sources_from,
         ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from retrograde.answers import ProbeResult, info_of, probe_result
+from retrograde.answers import ProbeResult, RatedMoveResult, TierResult, info_of, probe_result
 from retrograde.cli.making import build_command, show_info
 from tablut.board import Board
 from tablut.cli.options import (
@@ -23,11 +23,11 @@ from tablut.cli.options import (
     variant_option,
 )
 from tablut.cli.people import Table, draw_board, label, number
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress, typed
+from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress, tabular, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError
 from tablut.prober import MissingTableError
-from tablut.results import Result, csv_of
+from tablut.results import Result
 from tablut.running.machine import physical_memory
 from tablut.variants import load_variant
 
@@ -47,13 +47,13 @@ app.command("build")(build_command)
 
 
 @app.command("info")
-@command
+@tabular
 def info_command(store: StoreArgument) -> Reply:
     """Say what a tablebase holds: its game, its tiers, their values and sizes."""
     from retrograde.tablebase.probing import open_tablebase
 
     info = info_of(open_tablebase(store))
-    return Reply(info, lambda console: show_info(console, info))
+    return Reply(info, lambda console: show_info(console, info), table=(TierResult, info.tiers))
 
 
 # -- verify --------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 # -- probe ---------------------------------------------------------------------------------
 
 
-@command
+@tabular
 def probe_command(
     store: Annotated[
         str | None,
-        typer.Argument(metavar="[STORE]", help="A folder. [default: what ships]", show_default=False),
+        typer.Argument(metavar="STORE", help="A folder. [default: what ships]", show_default=False),
     ] = None,
     position: PositionOption = None,
     variant: Annotated[
@@ -171,7 +171,7 @@ def probe_command(
         probed = probe_result(tablebase, board, str(tablebase.store.root))
     except MissingTableError as error:
         raise _missing(error, board, tablebase, store, variant) from None
-    return Reply(probed, lambda console: _show_probed(console, board, probed))
+    return Reply(probed, lambda console: _show_probed(console, board, probed), table=(RatedMoveResult, probed.moves))
 
 
 def _missing(
@@ -247,7 +247,7 @@ class _Found(Result):
 
 
 @app.command("query")
-@command
+@tabular
 def query_command(
     store: StoreArgument,
     wdl: Annotated[
@@ -267,7 +267,6 @@ def query_command(
         "index"
     ),
     most: Annotated[int, typer.Option("--most", "-n", min=0, max=10**6, help="Positions to be listed.")] = 20,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the list as CSV.")] = False,
 ) -> Reply:
     """List positions of a tablebase: the longest wins, the draws of some material, mutual zugzwangs.
 
@@ -281,10 +280,7 @@ def query_command(
     materials = read_materials(material)
     files = open_store(store)
     found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
-    if as_csv:
-        table = csv_of(_Position, found.positions)
-        return Reply(found, lambda console: console.out(table, end=""))
-    return Reply(found, lambda console: _show_found(console, found))
+    return Reply(found, lambda console: _show_found(console, found), table=(_Position, found.positions))
 
 
 def _ask(files: Store, query: TableQuery, most: int) -> _Found:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import SideName
 from tablut.store.files import excerpt, write_text
 from tablut.variants import load_variant, shipped_name, variant_names
@@ -269,16 +269,4 @@ def _bounded(line: str) -> str:
 
 def _problem(error: ValueError) -> str:
     """Return the first thing that is wrong, in a few words."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    match first["type"]:
-        case "missing":
-            return f"lacks {field!r}"
-        case "extra_forbidden":
-            return f"{excerpt(field)} is no field of a proof"
-        case "json_invalid":
-            return "is damaged, not JSON"
-    message = first["msg"][:1].lower() + first["msg"][1:]
-    return f"{field!r}: {message}" if field else message
+    return fault_of(error.errors()) if isinstance(error, ValidationError) else str(error)

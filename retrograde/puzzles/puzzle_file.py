@@ -18,7 +18,6 @@ Stipulations: ``white wins in N``, ``black wins in N`` (N plies, the shortest),
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,7 +25,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from tablut.errors import InputError
+from tablut.errors import InputError, did_you_mean
 from tablut.position import Move, Position, SideName
 from tablut.results import Result
 from tablut.store.files import excerpt, read_text
@@ -152,11 +151,8 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
         if tag[1] in tags:
             raise InputError(f"tag {excerpt(tag[1])}: occurs twice")
         if tag[1] not in _KNOWN and not tag[1].startswith(_USERS):
-            close = difflib.get_close_matches(tag[1], _KNOWN, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise InputError(
-                f"tag {excerpt(tag[1])}: is none of puzzle files; {hint}(tags of your own begin with {_USERS!r})"
-            )
+            hint = did_you_mean(tag[1], _KNOWN, f"tags of your own begin with {_USERS!r}")
+            raise InputError(f"tag {excerpt(tag[1])}: is none of puzzle files; {hint}")
         tags[tag[1]] = tag[2].strip()
     if len(text) > _POSITION:
         raise InputError(f"position {excerpt(text)}: has more than {_POSITION} characters")
@@ -194,8 +190,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         return variant, given
     name = tags.get("variant", _DEFAULT).lower()
     if name not in variant_names():
-        close = difflib.get_close_matches(name, variant_names(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "`tablut variants` lists them"
+        hint = did_you_mean(name, variant_names(), "`tablut variants` lists them")
         raise InputError(f"tag 'variant': {excerpt(tags['variant'])} is no rule set that ships; {hint}")
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
@@ -297,8 +292,7 @@ def read_puzzle_text(source: str) -> str:
         return lines[name]
     if _exists(source):  # a folder, a device: the reader says what is wrong with it
         return read_text(Path(source), "puzzle file", MOST_BYTES)
-    close = difflib.get_close_matches(name, [*names, *lines], n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"these ship: {', '.join(names)}, and each puzzle by its id"
+    hint = did_you_mean(name, [*names, *lines], f"these ship: {', '.join(names)}, and each puzzle by its id")
     raise InputError(f"puzzle file {excerpt(source)}: no such file; {hint}")
 
 

@@ -40,10 +40,10 @@ from retrograde.tablebase.records import (
     digest_of,
     read_record,
 )
-from tablut.errors import TablutError
+from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
 from tablut.prober import MissingTableError
-from tablut.store.files import excerpt, store_path
+from tablut.store.files import beside, excerpt, store_path
 from tablut.store.records import check_data
 
 if TYPE_CHECKING:
@@ -124,19 +124,21 @@ class Store:
         return self.root / tier_name(material)
 
 
-def _where_it_ships(named: Path) -> str:
-    """Return the way out for who gives the name of a tablebase that ships in place of its folder."""
+def _way_out(named: Path) -> str:
+    """Return what to name in place of a folder that is not there: one that ships, or one of a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
-    if named.parent != Path() or not shipped.is_dir():
-        return ""
-    return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
+    if named.parent == Path() and shipped.is_dir():
+        return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
+    stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
+    hint = did_you_mean(named.name, stores)
+    return hint and f"; {hint}"
 
 
 def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
     place = store_path(root)
     if not place.is_dir():
-        raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_where_it_ships(place)}")
+        raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_way_out(place)}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
     # What is written from now on is not what was read.

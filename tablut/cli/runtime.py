@@ -7,10 +7,10 @@ raises `Interrupted` with a reply that holds what was done until then.
 
 from __future__ import annotations
 
+import csv
 import inspect
-import json
+import io
 import math
-import re
 import shlex
 import subprocess
 import sys
@@ -19,20 +19,32 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
-from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, is_utf8, write_output
+from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError
 from tablut.running.clocks import announced, compile_seconds
 from tablut.running.machine import peak_memory
 from tablut.running.progress import Observer, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.progress import Progress
 
@@ -66,6 +78,10 @@ class Reply:
     show: Callable[[PeopleConsole], None]
     exit_code: int = 0
     seed: int | None = None
+    table: tuple[type[Result], Sequence[Result]] | None = None
+    """What ``--csv`` prints: rows, and their kind."""
+    commented: bool = True
+    """Whether ``--csv`` says first where the table comes from."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -88,7 +104,12 @@ def option_group(group: type[Answer]) -> type[Answer]:
     return dataclass(frozen=True)(group)
 
 
-def command(function: Callable[..., Reply]) -> Callable[..., None]:
+def tabular(function: Callable[..., Reply]) -> Callable[..., None]:
+    """Make a sub-command, as `command` does, of a function whose `Reply` has a table: it has the option ``--csv``."""
+    return command(function, table=True)
+
+
+def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[..., None]:
     """Make a sub-command of a function that returns a `Reply`.
 
     A parameter whose type is an `option_group` stands for the options that the group declares.
@@ -112,9 +133,10 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
     def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
         started, told = time.perf_counter(), announced()
         _check_numbers(ctx, parameters)
+        as_csv = _is_csv(parameters, as_json=as_json)
         _TYPED.set(shlex.join(ctx.obj))
         stopped, token = None, AS_JSON.set(as_json)
-        asked = dict(parameters)
+        asked = {name: value for name, value in parameters.items() if name != "as_csv"}
         for name, group in groups.items():
             asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:
@@ -123,36 +145,64 @@ def command(function: Callable[..., Reply]) -> Callable[..., None]:
             stopped, reply = interrupted, interrupted.reply
         finally:
             AS_JSON.reset(token)
+        code, line = reply.exit_code if stopped is None else EXIT_INTERRUPTED, ""
+        if stopped is not None and stopped.cause is not None:
+            code, line = stopped.cause.exit_code, str(stopped.cause)
+        elif code == EXIT_INTERRUPTED:
+            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+            line = f"interrupted; above is what was done{go_on}"
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             if stopped is not None:
                 body["interrupted"] = True
+            if line:
+                body["error"] = one_line(line)
             body["provenance"] = provenance(ctx, parameters, reply.seed, time.perf_counter() - started)
-            text = _json_text(body)
+            text = json_text(body)
         else:
-            text = text_of(reply)
+            text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
         write_output(text)
         if announced() and not told:
             complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
-        if stopped is not None and stopped.cause is not None:
-            raise stopped.cause
-        code = reply.exit_code if stopped is None else EXIT_INTERRUPTED
-        if code == EXIT_INTERRUPTED:
-            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
-            complain(f"interrupted; above is what was done{go_on}")
+        if line:
+            complain(line)
         raise typer.Exit(code)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    as_json = inspect.Parameter(
-        "as_json",
-        keyword,
-        default=typer.Option(False, "--json", help="Print one JSON object and nothing else."),
-        annotation=bool,
-    )
-    parameters = [context, *own, as_json]
+    forms = {"as_json": typer.Option("--json", help="Print one JSON object and nothing else.")}
+    if table:
+        forms = {"as_csv": typer.Option("--csv", help="Print the table as CSV."), **forms}
+    for name, option in forms.items():
+        own.append(inspect.Parameter(name, keyword, default=False, annotation=Annotated[bool, option]))
+    for parameter in own:
+        kind, option = get_args(parameter.annotation)
+        option.metavar = option.metavar or _metavar(kind)
+    parameters = [context, *own]
     _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return _wrapper
+
+
+_METAVARS = {int: "N", float: "SECONDS", str: "TEXT", Path: "FILE"}
+
+
+def _metavar(kind: Any) -> str | None:
+    """Return what stands in the help for a value of a kind: its choices, or a word; None for a flag."""
+    inner = [one for one in get_args(kind) if one is not NoneType]
+    if get_origin(kind) is Literal:
+        return "|".join(inner)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(one.value) for one in kind)
+    return _metavar(inner[0]) if inner else _METAVARS.get(kind)
+
+
+def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
+    """Return whether the answer is to be CSV; refuse a second form beside it."""
+    forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex"}
+    asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
+    if "--csv" in asked and len(asked) > 1:
+        raise InputError(f"{' and '.join(asked)}: choose one of them")
+    return "--csv" in asked
 
 
 def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
@@ -174,14 +224,33 @@ def _typed(ctx: typer.Context, name: str) -> str:
     return max(found.opts, key=len) if found is not None else name
 
 
-def _json_text(body: dict[str, Any]) -> str:
-    text = json.dumps(body, ensure_ascii=not is_utf8(sys.stdout), indent=2)
+def csv_of(reply: Reply, *, whole: bool) -> str:
+    """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
+    from tablut import __version__
 
-    def escaped(sign: re.Match[str]) -> str:
-        return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
+    assert reply.table is not None, "a tabular command replies with a table"
+    kind, rows = reply.table
+    game = getattr(reply.result, "variant", None)
+    facts = [f"variant {game}"] * (game is not None) + [f"version {__version__}", f"command {typed()}"]
+    text = io.StringIO()
+    if reply.commented:
+        text.write(one_line("# " + "; ".join(facts + ["interrupted"] * (not whole))) + "\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(kind.model_fields)
+    writer.writerows([_cell(value) for value in row.model_dump().values()] for row in rows)
+    return printable(text.getvalue())
 
-    # Outside its strings a JSON text is ASCII, so these characters stand within strings.
-    return re.sub(r"[^\n -~]", escaped, text) + "\n"
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell of CSV: nothing for None, the parts of a list or an object with spaces between."""
+    match value:
+        case None | bool():
+            return {None: "", True: "yes", False: "no"}[value]
+        case list() | tuple():
+            return " ".join(str(_cell(part)) for part in value)
+        case dict():
+            return " ".join(f"{name}={_cell(part)}" for name, part in value.items())
+    return value
 
 
 def text_of(reply: Reply) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from functools import cached_property, partial
 from importlib import import_module
@@ -17,15 +18,16 @@ from typer.main import get_command
 
 from tablut.cli.spec import GROUPS
 from tablut.cli.streams import (
+    EXIT_DEFECT,
     EXIT_INTERRUPTED,
     complain,
-    did_you_mean,
+    fail,
     finish_output,
     leave,
     prepare_streams,
     watch_interrupts,
 )
-from tablut.errors import InputError, MachineError, TablutError, output_failure
+from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["command_specs", "main", "run"]
 
 EXIT_BAD_INPUT = 2
-EXIT_DEFECT = 70
 
 _TRACE = "TABLUT_TRACE"
 _COMPLETE = "_TABLUT_COMPLETE"
@@ -81,7 +82,7 @@ class _LazyGroup(TyperGroup):
             target = app
         loaded = get_command(target)
         loaded.name = cmd_name
-        _show_examples(loaded, cmd_name, spec.examples)
+        _complete_help(loaded, cmd_name, spec.examples)
         return loaded
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -97,8 +98,8 @@ class _LazyGroup(TyperGroup):
         if args[:1] == ["help"] and ctx.resilient_parsing:
             return None, None, []
         if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
-            hint = did_you_mean(args[0], [*self.specs, "help"])
-            raise TablutError(f"command {excerpt(args[0])}: no such command{hint}; `tablut --help` lists them")
+            hint = did_you_mean(args[0], [*self.specs, "help"], "`tablut --help` lists them")
+            raise TablutError(f"command {excerpt(args[0])}: no such command; {hint}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
@@ -119,12 +120,15 @@ class _LazyGroup(TyperGroup):
                 formatter.write_dl([(spec.name, spec.help) for spec in specs] + [("help", _HELP)] * (group == "check"))
 
 
-def _show_examples(command: Any, name: str, examples: Sequence[str]) -> None:
-    """Put examples at the end of a command's help, and of each sub-command's help its own."""
+def _complete_help(command: Any, name: str, examples: Sequence[str]) -> None:
+    """Put examples at the end of a command's help, and of each sub-command's help its own; name no type of Python."""
+    for argument in command.params:
+        if argument.param_type_name == "argument":
+            argument.display_type_rich = lambda **_: None
     start = ["tablut", *name.split()]
     command.format_epilog = partial(_write_examples, [line for line in examples if line.split()[: len(start)] == start])
     for inner, of_group in getattr(command, "commands", {}).items():
-        _show_examples(of_group, f"{name} {inner}", examples)
+        _complete_help(of_group, f"{name} {inner}", examples)
 
 
 def _write_examples(lines: Sequence[str], _: Any, formatter: Any, title: str = "Examples") -> None:
@@ -151,10 +155,10 @@ def _tablut(
     ctx: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
     install_completion: str = typer.Option(
-        None, "--install-completion", metavar="[SHELL]", help="Install completion for bash, zsh, fish or powershell."
+        None, "--install-completion", metavar="SHELL", help="Install completion for bash, zsh, fish or powershell."
     ),
     show_completion: str = typer.Option(
-        None, "--show-completion", metavar="[SHELL]", help="Print the script that does it."
+        None, "--show-completion", metavar="SHELL", help="Print the script that does it."
     ),
 ) -> None:
     """Exact answers about Tablut and its tafl relatives.
@@ -187,17 +191,14 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted")
-        return EXIT_INTERRUPTED
+        return fail("interrupted", EXIT_INTERRUPTED, args)
     except BrokenPipeError:
         # Nobody reads any more (`tablut help bounds | head -1`).
         return 0
     except Exception as error:
-        message, code = _told(error, args, name)
         if os.environ.get(_TRACE):
             sys.excepthook(type(error), error, error.__traceback__)
-        complain(message)
-        return code
+        return fail(*_told(error, args, name), args)
     return 0
 
 
@@ -238,10 +239,28 @@ def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
     # Some errors know how deep among the sub-commands they arose.
     if (context := getattr(error, "ctx", None)) is not None:
         command = context.command_path
-    message = error.format_message().rstrip(".?").replace(": Value error, ", ": ")
-    if (near := getattr(error, "possibilities", None)) is not None:
-        message = error.message + (f", did you mean {near[0]!r}?" if near else "")
-    return f"{message}; see `{command} --help`"
+    message, known = error.message or error.format_message(), getattr(error, "possibilities", None) or ()
+    if (details := getattr(error.__cause__, "errors", None)) is not None:  # typer reads values with pydantic
+        detail, param = details()[0], error.param  # type: ignore[attr-defined]
+        named = " / ".join(param.opts) if param.param_type_name == "option" else param.metavar
+        message, word = f"{named}: {problem_of(detail)}", str(detail["input"])
+        known = param.metavar.split("|") if detail["type"] == "value_error" else ()
+    else:
+        for theirs, ours in _USAGE:
+            message = re.sub(theirs, ours, message)
+        word = message.partition(":")[0]
+    return f"{message.rstrip('.?')}; {did_you_mean(word, known, f'see `{command} --help`')}"
+
+
+_USAGE = (
+    ("^No such option: (.*)", r"\1: no such option"),
+    ("^Option '(.*?)' (requires|does)", r"\1: \2"),
+    ("^Missing (argument|option) '(.*?)'", r"\1 \2: is missing"),
+    ("^No such command '(.*?)'", r"command '\1': no such command"),
+    (r"\. Did you mean", "; did you mean"),
+    (r"^Got unexpected extra argument.*? \((.*)\)", r"argument '\1': is one too many"),
+)
+"""What typer says of a command line, and how we do: first what it is about."""
 
 
 # -- completion on the tab key ------------------------------------------------------------

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
+import re
 import signal
 import sys
 import threading
+from contextlib import suppress
 from contextvars import ContextVar
+from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 from tablut.errors import InputError, MachineError, input_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from types import FrameType
 
 ENCODING_ERRORS: Final = "tablut.signs"
 """Name of the handler of encoding errors that `plain_signs` registers."""
+
+EXIT_DEFECT: Final = 70
+EXIT_INTERRUPTED: Final = 130
 
 _LINE: Final = 1500
 
@@ -49,14 +56,6 @@ def one_line(text: str, most: int = _LINE) -> str:
         return line
     half = (most - 5) // 2
     return f"{line[: most - 5 - half]} ... {line[len(line) - half :]}"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question about the nearest known word, empty if none is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word[:40].lower(), list(known), n=1)
-    return f", did you mean {found[0]!r}?" if found else ""
 
 
 def plain_signs() -> str:
@@ -170,6 +169,37 @@ def complain(message: str) -> None:
         _abandon(sys.stderr)
 
 
+# A message begins with what it is about: `position '9/9': has 2 rows`.
+_NAMED = re.compile(r"""((?:'(?:\\.|[^'\\])*+'|"(?:\\.|[^"\\])*+"|[^:]|:(?! ))*+): """)
+
+
+def failure(message: str, status: int) -> dict[str, Any]:
+    """Return what ``--json`` says of a failure: the line, the exit code, and what the line is about."""
+    line = one_line(message)
+    named = _NAMED.match(line)
+    return {"error": line, "status": status, "input": named[1] if named and status != EXIT_DEFECT else None}
+
+
+def fail(message: str, status: int, args: Sequence[str]) -> int:
+    """Say why a command ends, on standard error and, given ``--json``, on standard output; return the exit code."""
+    complain(message)
+    if "--json" in takewhile(lambda word: word != "--", args):
+        with suppress(MachineError):  # where nothing can be written, the line above has said it
+            write_output(json_text(failure(message, status)))
+    return status
+
+
+def json_text(body: dict[str, Any]) -> str:
+    """Return an object as the JSON text that standard output can take."""
+    text = json.dumps(body, ensure_ascii=not is_utf8(sys.stdout), indent=2)
+
+    def escaped(sign: re.Match[str]) -> str:
+        return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
+
+    # Outside its strings a JSON text is ASCII, so these characters stand within strings.
+    return re.sub(r"[^\n -~]", escaped, text) + "\n"
+
+
 def _abandon(stream: Any) -> None:
     """Discard what remains in a buffer: the interpreter would try to write it at exit, and complain."""
     try:
@@ -190,7 +220,6 @@ def _abandon(stream: Any) -> None:
 # print an exception and go on: in a function that a compiler calls, or in a finaliser.
 
 
-EXIT_INTERRUPTED: Final = 130
 _PATIENCE: Final = 0.7
 """Seconds for Python to handle an interrupt itself, so that it can clean up."""
 
@@ -233,9 +262,9 @@ def watch_interrupts() -> None:
 
 def leave(message: str = "") -> NoReturn:
     """End the process at once with exit code 130; Python would wait for a kernel that still runs in a thread."""
-    if message:
-        complain(message)
     try:
+        if message:
+            fail(message, EXIT_INTERRUPTED, sys.argv[1:])
         sys.stdout.flush()
     except (OSError, ValueError):
         pass

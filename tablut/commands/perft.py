@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tablut.answers import PerftCount, PerftResult, named_moves
 from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
@@ -35,6 +35,12 @@ class _Mismatch(Result):
     divide: dict[str, int]
 
 
+class _Count(Result):
+    ply: int
+    move: str | None
+    nodes: int
+
+
 class _Corpus(Result):
     variant: str
     file: str
@@ -42,7 +48,7 @@ class _Corpus(Result):
     mismatches: list[_Mismatch]
 
 
-@command
+@tabular
 def perft_command(
     depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=20, help="Number of plies.")] = 3,
     variant: Annotated[
@@ -102,7 +108,9 @@ def perft_command(
 
 def _reply(found: PerftCount) -> Reply:
     result = found.result()
-    return Reply(result, lambda console: _show(console, result))
+    rows = [_Count(ply=ply, move=None, nodes=nodes) for ply, nodes in enumerate(result.perft, 1)]
+    rows += [_Count(ply=len(result.perft), move=move, nodes=nodes) for move, nodes in (result.divide or {}).items()]
+    return Reply(result, lambda console: _show(console, result), table=(_Count, rows))
 
 
 def _show(console: PeopleConsole, result: PerftResult) -> None:
@@ -145,7 +153,8 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
     def reply() -> Reply:
         result = _Corpus(variant=rules.name, file=str(Path(file)), checked=checked, mismatches=mismatches)
-        return Reply(result, lambda console: _show_corpus(console, result), EXIT_NO if mismatches else 0)
+        code = EXIT_NO if mismatches else 0
+        return Reply(result, lambda console: _show_corpus(console, result), code, table=(_Mismatch, mismatches))
 
     try:
         for entry in entries:

@@ -11,6 +11,7 @@ from rich.text import Text
 from tablut.answers import (
     DescribedVariant,
     ListedVariant,
+    MoveResult,
     MovesResult,
     OutcomeResult,
     described_variant,
@@ -23,7 +24,7 @@ from tablut.answers import (
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position, variant_names_from
 from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
-from tablut.cli.runtime import Reply, command
+from tablut.cli.runtime import Reply, command, tabular
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.results import ExactInt, Result
@@ -101,11 +102,11 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
         console.print(f"drawn to {shown.svg}", style="dim", soft_wrap=True)
 
 
-@command
+@tabular
 def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
     """List the legal moves with what they capture and how they end the game."""
     result = moves_result(_board(variant, position))
-    return Reply(result, lambda console: _show_moves(console, result))
+    return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 
 
 def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
@@ -125,7 +126,7 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
 def apply_command(
     moves: Annotated[
         list[str],
-        typer.Argument(metavar="MOVES...", help="Such as e4-e7, e4e7 or e4-e7xe8, or as another program writes them."),
+        typer.Argument(metavar="MOVES", help="Such as e4-e7, e4e7 or e4-e7xe8, or as another program writes them."),
     ],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
@@ -254,22 +255,28 @@ class _Listing(Result):
     variants: list[ListedVariant]
 
 
-@command
+class _Field(Result):
+    field: str
+    value: str
+
+
+@tabular
 def variants_command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME|FILE]", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
+            metavar="NAME|FILE", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
         ),
     ] = None,
 ) -> Reply:
     """List the rule sets that ship, or draw one with all its rule fields."""
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
-        return Reply(listing, lambda console: _show_listing(console, listing))
+        return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
     variant = load_variant(name)
     described = described_variant(variant)
-    return Reply(described, lambda console: _show_variant(console, variant, described))
+    rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
+    return Reply(described, lambda console: _show_variant(console, variant, described), table=(_Field, rows))
 
 
 def _show_listing(console: PeopleConsole, listing: _Listing) -> None:

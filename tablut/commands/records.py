@@ -63,7 +63,7 @@ def convert_command(
         Format, typer.Option("--to", help="tablut and grid are ours; berkeley and mcgill are notations of moves.")
     ],
     moves: Annotated[
-        list[str] | None, typer.Argument(metavar="[MOVES...]", help="Legal moves from the position, in any notation.")
+        list[str] | None, typer.Argument(metavar="MOVES", help="Legal moves from the position, in any notation.")
     ] = None,
     variant: VariantOption = "ashton",
     position: PositionOption = None,

@@ -11,7 +11,7 @@ from tablut import svg
 from tablut.board import Board
 from tablut.cli.options import read_bytes, variant_option, warn
 from tablut.cli.people import Table, label, number, prose
-from tablut.cli.runtime import Reply, command, interruptible, progress
+from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption
@@ -479,7 +479,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 # -- ``tablut analyse``: a game record, every ply searched, probed and, where possible, proved ---
 
 
-@command
+@tabular
 def analyse_command(
     record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
     variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
@@ -537,7 +537,7 @@ def analyse_command(
             warn(f"--svg {picture}: no move was an error, so nothing was drawn")
         else:
             write_text(Path(picture), drawing)
-    return Reply(found, lambda console: _show(console, found))
+    return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:

@@ -23,7 +23,7 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.options import PlayerOption, PlayerSettings
 from tablut.play.players import PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import ready_player
+from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
 from tablut.results import Result
 from tablut.running.machine import MOST_THREADS, check_memory
@@ -284,8 +284,7 @@ class Engine:
     def _check(self, options: EngineOptions) -> None:
         """Refuse options that make no sense, without loading what they name."""
         load_variant(options.variant)
-        if options.player not in player_names():
-            raise InputError(f"player {excerpt(options.player, 40)}: unknown; there are {' '.join(player_names())}")
+        spec_of(options.player)
         check_memory("hash", options.hash)
         parse_settings(options.settings.split())
         if options.tables and not Path(options.tables).exists():

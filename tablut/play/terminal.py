@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import interruptible
-from tablut.cli.streams import did_you_mean, read_line
-from tablut.errors import IllegalMoveError, InputError, TablutError
+from tablut.cli.streams import read_line
+from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
@@ -245,8 +245,8 @@ class TerminalGame:
         try:
             said = read_move(text, board.size).said.move
         except InputError:
-            hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)])
-            self._live.print(f"{excerpt(text, 40)}: no move and no command{hint or '; help lists the commands'}")
+            hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)], "help lists the commands")
+            self._live.print(f"{excerpt(text, 40)}: no move and no command; {hint}")
             return
         if said not in board.legal_moves:
             self._live.print(f"{said}: not legal: {self._why_not(said.start)}")

@@ -11,6 +11,7 @@ import re
 import stat
 import tempfile
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -66,6 +67,15 @@ def excerpt(text: str, most: int = 80) -> str:
         return repr(text)
     half = most // 2
     return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
+
+
+def beside(path: Path) -> list[Path]:
+    """Return what stands where a file or folder was looked for; a thousand entries at most."""
+    try:
+        return list(islice(path.parent.iterdir(), 1000))
+    except OSError:
+        # The folder is missing too, or cannot be read: nothing else can be named.
+        return []
 
 
 def store_path(named: Path | str) -> Path:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tablut.errors import InputError
+from tablut.errors import InputError, fault_of
 from tablut.store.files import excerpt, read_bytes, write_text
 
 if TYPE_CHECKING:
@@ -133,11 +133,9 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         record = model.model_validate_json(json.dumps(body["content"]))
         fault = record.fault()
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))[:80]
-        fault = f"{where}: {first['msg']}" if where else str(first["msg"])
+        fault = fault_of(error.errors())
     if fault is not None:
-        raise DamagedError(f"{shown}: is damaged: {fault.removeprefix('Value error, ')}; {way_out}")
+        raise DamagedError(f"{shown}: is damaged: {fault}; {way_out}")
     return record
 
 

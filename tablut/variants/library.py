@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from tablut.errors import InputError, VariantError
-from tablut.store.files import excerpt, read_text
+from tablut.errors import InputError, VariantError, did_you_mean
+from tablut.store.files import beside, excerpt, read_text
 from tablut.variants.model import Variant
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
@@ -110,7 +108,8 @@ def shipped_variant(name: str) -> Variant:
     """
     if (known := name.lower()) in variant_names():
         return _shipped(known)
-    raise VariantError(f"variant {excerpt(name)}: no such rule set; {_hint(name)}")
+    hint = did_you_mean(name, variant_names(), "`tablut variants` lists them")
+    raise VariantError(f"variant {excerpt(name)}: no such rule set; {hint}")
 
 
 def load_variant(name: str) -> Variant:
@@ -141,7 +140,7 @@ def load_variant(name: str) -> Variant:
     >>> load_variant("asthon")
     Traceback (most recent call last):
         ...
-    tablut.errors.VariantError: variant 'asthon': no such rule set; did you mean 'ashton'? ...
+    tablut.errors.VariantError: variant 'asthon': no such rule set; did you mean 'ashton'?
     """
     path = Path(name)
     if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
@@ -199,11 +198,6 @@ def is_own_name(variant: Variant) -> bool:
     return name not in variant_names() or variant.same_game(_shipped(name))
 
 
-def _hint(name: str) -> str:
-    close = difflib.get_close_matches(name[:80].lower(), variant_names(), n=1)
-    return f"did you mean {close[0]!r}? (`tablut variants` lists them)" if close else "`tablut variants` lists them"
-
-
 def _from_file(path: Path) -> Variant:
     try:
         text = read_text(path, "variant file", FILE_BYTES)
@@ -226,13 +220,6 @@ def _file_name(path: Path) -> str:
 
 def _other_file(path: Path) -> str:
     """Return a hint for a missing file: a similar file beside it, or a variant that ships."""
-    try:
-        beside = [entry.name for entry in islice(path.parent.iterdir(), 1000) if entry.suffix.lower() == ".toml"]
-    except OSError:
-        # The folder is missing too, or cannot be read: no other file can be named.
-        beside = []
-    if close := difflib.get_close_matches(path.name, beside, n=1):
-        return f"; did you mean {excerpt(str(path.parent / close[0]))}?"
-    if close := difflib.get_close_matches(path.stem[:80].lower(), variant_names(), n=1):
-        return f"; did you mean {close[0]!r}, which ships?"
-    return ""
+    files = [entry.name for entry in beside(path) if entry.suffix.lower() == ".toml"]
+    hint = did_you_mean(path.name, files) or did_you_mean(path.stem, variant_names())
+    return hint and f"; {hint}"

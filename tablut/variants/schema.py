@@ -6,15 +6,13 @@ The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import tomllib
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
 
-from tablut.errors import InputError, VariantError
+from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
@@ -117,21 +115,12 @@ def _told(text: str) -> str:
     return text if len(text) <= 160 and text.isprintable() else excerpt(text, 160)
 
 
-def _value(value: Any) -> str:
-    """Return a value of the file for an error message, however long or deep it is."""
-    try:
-        shown = "true" if value is True else "false" if value is False else repr(value)
-    except RecursionError:
-        return "values in one another"
-    return shown if len(shown) <= NAME_LENGTH else excerpt(shown)
-
-
-_WANTED = {
-    "string_type": "text in quotes",
-    "int_type": "a whole number",
-    "tuple_type": "a list of texts",
-    "model_type": "a table, such as [castle]",
-    "model_attributes_type": "a table, such as [castle]",
+_KINDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "model": "a table, such as [castle]",
+    "string": "text in quotes",
+    "tuple": "a list of texts",
 }
 
 
@@ -139,21 +128,12 @@ def _first_error(error: ValidationError) -> str:
     """Return the first error to report: an unknown field comes first, because it may be a missing one misspelt."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     first = details[0]
-    field = ".".join(str(part) for part in first["loc"])
-    match first["type"]:
-        case "missing":
-            problem = "is missing"
-        case "extra_forbidden":
-            problem = f"is not a field of variant files{_meant(first, details)}"
-        case kind if kind in _WANTED:
-            wanted = "rows of text" if field in ("terrain", "start") else _WANTED[kind]
-            problem = f"expected {wanted}, not {_value(first['input'])}"
-        case _:
-            said = re.sub("^(Value error, |(Input|String) should (be|have) )", "", first["msg"])
-            problem = f"expected {said.removeprefix('expected ')}, not {_value(first['input'])}"
-    more = len(details) - 1
-    shown = f"'{field}'" if len(field) <= NAME_LENGTH and field.isprintable() else excerpt(field)
-    return f"field {shown}: {problem}" + (f" (and {more} more error{'s' * (more > 1)})" if more else "")
+    kinds = dict(_KINDS)
+    if first["loc"] in (("terrain",), ("start",)):
+        kinds["tuple"] = "rows of text"
+    if first["type"] == "extra_forbidden":
+        kinds["extra_forbidden"] = f"is not a field of variant files{_meant(first, details)}"
+    return fault_of(details, kinds)
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
@@ -163,10 +143,8 @@ def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
     ]
     known = _field_names(_VariantFile, [str(part) for part in path])
-    for names in (missing, known):
-        if close := difflib.get_close_matches(str(name)[:NAME_LENGTH], names, n=1):
-            return f"; did you mean {close[0]!r}?"
-    return ""
+    hint = did_you_mean(str(name), missing) or did_you_mean(str(name), known)
+    return hint and f"; {hint}"
 
 
 def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
@@ -184,11 +162,13 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
         raise _FieldError(field, f"has {size} rows; boards have an odd side from {_SIZES[0]} to {_SIZES[-1]}")
     for number, row in enumerate(rows, 1):
         if len(row) != size:
-            raise _FieldError(field, f"row {number} ({_value(row)}) has {len(row)} cells, not {size} as there are rows")
+            raise _FieldError(
+                field, f"row {number} ({shown_value(row)}) has {len(row)} cells, not {size} as there are rows"
+            )
         for letter in row:
             if letter not in letters:
                 raise _FieldError(
-                    field, f"row {number} ({_value(row)}) has the unknown letter {letter!r}; known: {letters}"
+                    field, f"row {number} ({shown_value(row)}) has the unknown letter {letter!r}; known: {letters}"
                 )
 
 

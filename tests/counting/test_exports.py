@@ -74,8 +74,13 @@ def test_the_census_as_a_sequence(capsys: Captured) -> None:
     assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--json"]) == 0
     plies = json.loads(capsys.readouterr().out)["plies"]
     assert found == {ply["ply"]: ply["new"] for ply in plies}
+    assert run(["census", "-v", "ashton-5-4v0", "--plies", "4", "--csv"]) == 0
+    comment, *lines = capsys.readouterr().out.splitlines()
+    assert comment.startswith("# variant ashton-5-4v0; ")
+    assert found == {int(row["ply"]): int(row["new"]) for row in csv.DictReader(lines)}
 
 
 def test_one_form_at_a_time(capsys: Captured) -> None:
-    assert run(["bounds", "--csv", "--bfile"]) == 2
-    assert "choose one" in capsys.readouterr().err
+    for other in ("--bfile", "--json"):
+        assert run(["bounds", "--csv", other]) == 2
+        assert f"{other}: choose one" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import json
 import shutil
@@ -112,7 +111,10 @@ def test_the_command_answers_in_json_and_csv(capsys: pytest.CaptureFixture[str])
     answer = json.loads(capsys.readouterr().out)
     assert [set(one) for one in answer["positions"]] == [{"position", "wdl", "dtm"}] * 5
     assert run([*arguments, "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    comment, *lines = capsys.readouterr().out.splitlines()
+    assert comment.startswith(f"# variant {answer['variant']}; version ")
+    assert comment.endswith("-n 5 --csv")
+    rows = list(csv.DictReader(lines))
     assert [(row["position"], row["wdl"], int(row["dtm"])) for row in rows] == [
         (one["position"], one["wdl"], one["dtm"]) for one in answer["positions"]
     ]

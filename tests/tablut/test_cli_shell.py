@@ -65,8 +65,13 @@ def test_whatever_is_raised_has_its_exit_code_and_one_line(
 
     monkeypatch.delenv("TABLUT_TRACE", raising=False)
     monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
-    assert run(["variants"]) == code
-    captured = capsys.readouterr()
+    for arguments in (["variants", "--json"], ["variants"]):
+        assert run(arguments) == code
+        captured = capsys.readouterr()
+        told = json.loads(captured.out) if "--json" in arguments and words else None
+        assert told is None or captured.err == f"tablut: {told['error']}\n"
+        about_nothing = isinstance(error, MemoryError) or code in (70, 130)
+        assert told is None or (told["status"], told["input"] is None) == (code, about_nothing)
     assert captured.out == ""
     assert captured.err.count("\n") == (1 if words else 0)
     assert len(captured.err) < 2000
@@ -260,18 +265,19 @@ CALLED_BACK = (
 def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None:
     """A call that keeps Python from its signals, as a compiler does, is ended."""
     process = subprocess.Popen(
-        [sys.executable, "-c", LISTENING + program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", LISTENING + program, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=PATIENCE)
+        out, error = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130
     assert error == b"tablut: interrupted\n"
+    assert json.loads(out)["status"] == 130
 
 
 def test_long_work_says_how_far_it_is_where_no_terminal_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:

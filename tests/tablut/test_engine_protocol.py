@@ -107,7 +107,7 @@ REFUSED = {
     "setoption name hash value": "expected a whole number",
     "setoption name hash value -5": "expected a whole number",
     "setoption name hash value 1048576": "memory",
-    "setoption name player value nobody": "player 'nobody': unknown; there are alphabeta",
+    "setoption name player value nobody": "player 'nobody': unknown; the players are alphabeta",
     "setoption name settings value depth": "expected NAME=VALUE",
 }
 

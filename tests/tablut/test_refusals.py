@@ -146,13 +146,21 @@ def test_a_refusal_is_one_line_that_names_the_input(
     named = [*re.findall("«(.*?)»", command), *filter(None, [more])]
     words = shlex.split(re.sub("[«»]", "", command).format(**places))
     before = {path: path.stat().st_size for path in tmp_path.rglob("*")}
-    # Every other one is asked for JSON, of which a refusal has none.
+    # Every other one is asked for JSON, in which it is refused as well.
     plain = number % 2 or "--" in words or words[0] in ("help", "--nosuch") or words[-1].startswith("-")
-    code = run(words if plain else [*words, "--json"])
+    asked = words if plain else [*words, "--json"]
+    code = run(asked)
     out, error = capfd.readouterr()
     (line,) = [line for line in error.splitlines() if not line.startswith("tablut: compiling")]
     assert code in (2, 74), line
-    assert out == ""
+    if "--json" in asked:
+        said = line.removeprefix("tablut: ")
+        refused = json.loads(out)
+        assert refused == {"error": said, "status": code, "input": refused["input"]}
+        assert refused["input"]
+        assert said.startswith(refused["input"])
+    else:
+        assert out == ""
     assert all(word in line for word in named), line
     assert {path: path.stat().st_size for path in tmp_path.rglob("*")} == before
 

@@ -11,14 +11,22 @@ import typer
 
 from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position, seed_option, threads_option
 from tablut.cli.people import Table, label, number, prose
-from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress
+from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
 from tablut.errors import InputError
 from tablut.play.arena.match import MatchReport, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
-from tablut.play.arena.tournament import TournamentReport, measure, play_tournament, write_games
+from tablut.play.arena.tournament import (
+    Estimated,
+    TournamentReport,
+    TournamentRow,
+    measure,
+    play_tournament,
+    write_games,
+)
 from tablut.play.options import Budget, HashOption
 from tablut.play.players import PlayerOptions
+from tablut.results import Result
 from tablut.store.files import check_output, store_path
 from tablut.variants import load_variant
 
@@ -171,7 +179,7 @@ def match_command(
     return options.play("match", games, partial(play_match, plan, sprt=test), _reply)
 
 
-@command
+@tabular
 def tournament_command(
     *,
     players: Annotated[list[str], typer.Argument(metavar="NAMES", help=PLAYER_HELP)],
@@ -188,13 +196,14 @@ def tournament_command(
 
     def _reply(report: TournamentReport) -> Reply:
         options.save(report.matches)
-        return Reply(report.summary, lambda console: show_tournament(console, report.summary), seed=options.seed)
+        show, table = partial(show_tournament, summary=report.summary), (TournamentRow, report.summary.table)
+        return Reply(report.summary, show, seed=options.seed, table=table)
 
     matches = len(players) * (len(players) - 1) // 2
     return options.play("tournament", games * matches, partial(play_tournament, everyone, plan), _reply)
 
 
-@command
+@tabular
 def measure_command(
     *,
     player: Annotated[str, typer.Argument(metavar="PLAYER", help=PLAYER_HELP)] = "random",
@@ -217,9 +226,17 @@ def measure_command(
         if len(report.played) < 2:
             raise KeyboardInterrupt
         found = measure(rules, report)
-        return Reply(found, lambda console: show_measures(console, found), seed=options.seed)
+        rows = [_Measure(measure=name, **dict(value)) for name, value in found if isinstance(value, Estimated)]
+        return Reply(found, lambda console: show_measures(console, found), seed=options.seed, table=(_Measure, rows))
 
     return options.play("measure", games, partial(play_match, plan), _reply)
+
+
+class _Measure(Result):
+    measure: str
+    mean: float
+    low: float
+    high: float
 
 
 # -- what ``tablut match``, ``tournament`` and ``measure`` print ---------------------------

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tablut.board import Board
-from tablut.errors import InputError
+from tablut.errors import InputError, did_you_mean
 from tablut.play.search.limits import Choice, SearchLimits
 from tablut.results import Result
 from tablut.store.files import excerpt
@@ -193,7 +193,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     values = {name: setting.default for name, setting in declared.items()}
     for name, text in options.settings:
         if name not in declared:
-            known = f"its options are {', '.join(declared)}" if declared else "it has none"
+            known = did_you_mean(name, declared, f"its options are {', '.join(declared) or 'none'}")
             raise InputError(f"option {excerpt(name)}: unknown to player {player}; {known}")
         values[name] = declared[name].read(name, text)
     return values
@@ -331,7 +331,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, SearchLimits(nodes=1)).move)
     'd2-f2'
     """
-    variant, options, spec = as_variant(variant), options or PlayerOptions(), _spec(name)
+    variant, options, spec = as_variant(variant), options or PlayerOptions(), spec_of(name)
     if options.threads != 1 and not spec.threaded:
         raise InputError(f"threads {options.threads}: player {name} thinks in one; leave it out")
     module, _, attribute = spec.target.partition(":")
@@ -339,9 +339,11 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     return factory(variant, options)
 
 
-def _spec(name: str) -> PlayerSpec:
+def spec_of(name: str) -> PlayerSpec:
+    """Return what is known of a player; refuse a name that no player has."""
     if name not in PLAYERS:
-        raise InputError(f"player {excerpt(name)}: unknown; the players are {', '.join(PLAYERS)}")
+        hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
+        raise InputError(f"player {excerpt(name)}: unknown; {hint}")
     return PLAYERS[name]
 
 
