@@ -25,10 +25,10 @@ from tablut.position import Move, Position
 from tablut.prober import find_prober, find_prover
 from tablut.records import read_record, write_record
 from tablut.records.game import RECORD_BYTES
-from tablut.records.native import replay
+from tablut.replay import replay
 from tablut.results import Result
 from tablut.running.machine import check_memory
-from tablut.store.files import check_output, excerpt, write_text
+from tablut.store.files import brief, check_output, excerpt, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import as_variant
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 Source = Literal["rules", "tablebase", "proof", "search"]
 
 
+@brief
 class Insight(NamedTuple):
     """What is known of a position, for the side to move.
 

@@ -17,7 +17,7 @@ from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.players.registry import check_limits, ready_player
 from tablut.play.search.limits import SearchLimits
-from tablut.store.files import excerpt
+from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -297,6 +297,7 @@ class Pairing(NamedTuple):
     seeds: tuple[int, int]
 
 
+@brief
 class MatchPlan(NamedTuple):
     """A match before it is played.
 
