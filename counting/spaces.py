@@ -27,6 +27,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from symmetry import count_orbits
+from tablut.store.files import brief
 from tablut.variants import as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
 
@@ -148,6 +149,7 @@ class KingPlacement:
             yield chosen, {cell: content for cycle, content in zip(cycles, chosen, strict=True) for cell in cycle}
 
 
+@brief
 @dataclass(frozen=True, slots=True)
 class Space:
     """A set of placements of one variant."""

@@ -6,16 +6,17 @@ It is shown, parsed, compared and judged by its placement; the compiled engine i
 from __future__ import annotations
 
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tablut.errors import IllegalMoveError, InputError
+from tablut.errors import IllegalMoveError, InputError, NoMoveError
 from tablut.formats.reading import as_move, as_position, read_move
-from tablut.notation import diagram_cells, parse_square
+from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
 from tablut.store.files import excerpt
-from tablut.variants import as_variant
+from tablut.variants import as_variant, shipped_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from symmetry import Symmetry
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
+    from tablut.records import GameRecord
+    from tablut.rules.outcome import Result
     from tablut.variants import VariantLike
 
 
@@ -44,7 +47,7 @@ def _moves_by_code(size: int) -> Mapping[int, Move]:
     return {move.code: move for move in moves}
 
 
-def legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
+def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
     """Return the engine's code of a move that is among some, or None."""
     if not isinstance(move, Move):
         return None
@@ -55,7 +58,10 @@ def legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
 
 
 class LegalMoves:
-    """The legal moves of a board, now and after each move on it: iterable, with a length, and asked by ``in``."""
+    """The legal moves of a board, now and after each move on it: iterable, with a length.
+
+    ``in`` takes a move or its text; a text that is no move raises `InputError`.
+    """
 
     def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
         self._codes, self._size = codes, size
@@ -64,7 +70,9 @@ class LegalMoves:
         return map(_moves_by_code(self._size).__getitem__, self._codes())
 
     def __contains__(self, move: object) -> bool:
-        return legal_code(move, self._codes(), self._size) is not None
+        if isinstance(move, str):
+            move = read_move(move, self._size).said.move
+        return _legal_code(move, self._codes(), self._size) is not None
 
     def __len__(self) -> int:
         return len(self._codes())
@@ -77,7 +85,8 @@ class LegalMoves:
         return len(self) > 0
 
     def __repr__(self) -> str:
-        return f"<LegalMoves: {', '.join(map(str, self))}>"
+        shown = ", ".join(map(str, islice(self, 20)))
+        return f"<LegalMoves: {shown}{', ...' if len(self) > 20 else ''}>"
 
 
 # -- `Board`: a position with its history, in the shape that users of python-chess know ----
@@ -123,7 +132,7 @@ class Board:
     --------
     >>> board = Board("ashton-5-4v0")
     >>> board.push_text("c3-b3")
-    Move('c3-b3')
+    Move.parse('c3-b3', 5)
     >>> board.turn, board.outcome()
     ('black', None)
     >>> print(board)
@@ -134,7 +143,7 @@ class Board:
     ..b..
     b
     >>> board.pop()
-    Move('c3-b3')
+    Move.parse('c3-b3', 5)
     >>> board == Board("ashton-5-4v0")
     True
     """
@@ -188,9 +197,34 @@ class Board:
         -------
         {'b', 'w', 'K'} or None
             An attacker, a defender, the king.
+
+        Raises
+        ------
+        InputError
+            If the board has no such square.
+
+        Examples
+        --------
+        >>> Board("ashton").piece_at("e5"), Board("ashton").piece_at(0)
+        ('K', None)
         """
-        piece = self._position.cells[parse_square(square, self.size) if isinstance(square, str) else square]
-        return None if piece == "." else piece  # type: ignore[return-value]
+        name = square if isinstance(square, str) else square_name(square, self.size)
+        return self.piece_map().get(parse_square(name, self.size))
+
+    def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
+        """Return the pieces by the index of their square.
+
+        Returns
+        -------
+        dict of int to {'b', 'w', 'K'}
+            In the order of the squares; empty squares are left out.
+
+        Examples
+        --------
+        >>> Board("ashton-5-4v0").piece_map()
+        {2: 'b', 10: 'b', 12: 'K', 14: 'b', 22: 'b'}
+        """
+        return {square: piece for square, piece in enumerate(self._position.cells) if piece != "."}  # type: ignore[misc]
 
     def king(self) -> int | None:
         """Return the king's square, or None if there is not exactly one."""
@@ -285,11 +319,7 @@ class Board:
         >>> Board("ashton").is_legal("e4-f4"), Board("ashton").is_legal("e5-e9")
         (True, False)
         """
-        return (
-            as_move(move, self.size).said.move in self.legal_moves
-            if isinstance(move, str)
-            else move in self.legal_moves
-        )
+        return move in self.legal_moves
 
     def perft(self, depth: int) -> int:
         """Return the number of move sequences of exactly so many plies from here; the history plays no part.
@@ -340,7 +370,7 @@ class Board:
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
             return
-        code = legal_code(move, self._generated(), self.size)
+        code = _legal_code(move, self._generated(), self.size)
         if code is None:
             reason = "the game is over" if self._decided() else self._why_illegal(move)
             raise IllegalMoveError(f"move {move}: is not legal in '{self._position}' ({self.variant.name}): {reason}")
@@ -390,7 +420,7 @@ class Board:
         Examples
         --------
         >>> Board("ashton").push_text("e4f4")
-        Move('e4-f4')
+        Move.parse('e4-f4', 9)
         """
         return self._push_said(read_move(text, self.size), text)
 
@@ -412,9 +442,9 @@ class Board:
         return said.move
 
     def pop(self) -> Move:
-        """Take the last move back and return it; `IndexError` if none was made."""
+        """Take the last move back and return it; `NoMoveError`, an `InputError` and `IndexError`, if none was made."""
         if not self._plies:
-            raise IndexError("no move to take back")
+            raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
         self._position, self._reached, self._codes = last.position, last.outcome, None
@@ -422,9 +452,9 @@ class Board:
         return last.move
 
     def peek(self) -> Move:
-        """Return the last move made; `IndexError` if none was."""
+        """Return the last move made; `NoMoveError`, as of `pop`, if none was."""
         if not self._plies:
-            raise IndexError("no move was made")
+            raise NoMoveError(f"position '{self._position}': no move was made")
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
@@ -511,6 +541,53 @@ class Board:
     def is_repetition(self) -> bool:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
         return self._earlier.get((self._position.cells, self._position.side), 0) > 0
+
+    def record(self, tags: Mapping[str, str] | None = None, result: Result | None = None) -> GameRecord:
+        """Return the record of the moves made on this board.
+
+        Parameters
+        ----------
+        tags : mapping of str to str, optional
+            Who played, when and where: ``White``, ``Black``, ``Date``.
+        result : {'white', 'black', 'draw'}, optional
+            Who won; by default as `outcome` has it.
+
+        Returns
+        -------
+        GameRecord
+            With captures; `tablut.records.write_record` makes a text of it.
+
+        Raises
+        ------
+        InputError
+            If the position cannot be played on.
+
+        Examples
+        --------
+        >>> from tablut.records import write_record
+        >>> board = Board("ashton")
+        >>> board.push("e4-f4")
+        >>> print(write_record(board.record({"White": "Anna"})), end="")
+        [Variant "ashton"]
+        [White "Anna"]
+        <BLANKLINE>
+        1. e4-f4
+        *
+        """
+        from tablut.records import GameRecord
+
+        walk, moves = self.copy(), []
+        while walk.ply:
+            captures = frozenset(walk.captured())
+            moves.append(MoveText(walk.pop(), captures or None))
+        outcome = self.outcome()
+        return GameRecord(
+            tags=dict(tags or {}),
+            variant=shipped_name(self.variant) or self.variant,
+            start=None if walk.position == Board(self.variant).position else walk.position,
+            moves=tuple(moves[::-1]),
+            result=result if result is not None or outcome is None else outcome.winner or "draw",
+        )
 
     # -- identity ----------------------------------------------------------------------
 

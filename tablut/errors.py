@@ -50,6 +50,10 @@ class IllegalMoveError(InputError):
     """A move that the rules do not allow; the message carries the position."""
 
 
+class NoMoveError(InputError, IndexError):
+    """A move taken back or asked for on a board on which none was made."""
+
+
 class VariantError(InputError):
     """A rule set that is unknown, or a variant file that does not say what it must."""
 

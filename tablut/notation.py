@@ -22,7 +22,7 @@ FILES = "abcdefghijk"
 def square_name(square: int, size: int) -> str:
     """Return the name of a square."""
     if not 0 <= square < size * size:
-        raise ValueError(f"a {size}x{size} board has no square number {square}")
+        raise InputError(f"square {square!r}: a {size}x{size} board has the numbers 0 to {size * size - 1}")
     rank, file = divmod(square, size)
     return f"{FILES[file]}{rank + 1}"
 

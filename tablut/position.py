@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
-from tablut.store.files import excerpt
+from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,7 +166,10 @@ class Move:
         return f"{square_name(self.start, self.size)}-{square_name(self.target, self.size)}"
 
     def __repr__(self) -> str:
-        return f"Move({str(self)!r})"
+        try:
+            return f"Move.parse({str(self)!r}, {self.size})"
+        except InputError:  # a move is any three numbers
+            return f"Move({self.start}, {self.target}, {self.size})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,7 @@ class MoveText:
         return str(self.move) + "".join("x" + square_name(square, self.move.size) for square in names)
 
 
+@brief
 @dataclass(frozen=True, slots=True)
 class Position:
     """A placement with the side to move.

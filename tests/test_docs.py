@@ -20,7 +20,7 @@ import pytest
 
 from tablut.cli.shell import run
 from tablut.records import read_record
-from tablut.records.native import replay
+from tablut.replay import replay
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
 from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_of, read

@@ -130,6 +130,36 @@ def _same(answers: list[Any]) -> None:
     assert all(answer == answers[0] for answer in answers), answers
 
 
+def test_what_doors_return_is_shown_short_and_as_tables() -> None:
+    """Its repr has a few hundred characters; in a notebook every value is escaped, and every row can be had."""
+    board, counted = Board("ashton"), census(NAME, plies=30)
+    board.push(next(iter(board.legal_moves)))
+    shown = [
+        board,
+        board.variant,
+        board.variant.regions,
+        board.position,
+        board.legal_moves,
+        board.record({"White": "A" * 999}),
+    ]
+    results = [bounds("ashton"), counted, estimate(NAME, 1, 1)]
+    for thing in [*shown, *results, *spaces("ashton").values(), solve(NAME, TEXT), count_exclusions(NAME, 2)]:
+        assert len(repr(thing)) < 400, type(thing)
+    assert [row["new"] for row in counted.to_rows()] == [ply.new for ply in counted.plies]
+    assert counted.to_rows("material") == [pair.model_dump() for pair in counted.material]
+    assert counted.plies[0].to_rows() == [counted.plies[0].model_dump()]
+    with pytest.raises(InputError, match="table 'x': a CensusReport has plies, material"):
+        counted.to_rows("x")
+    for found in results:
+        page = found._repr_html_()
+        assert page.count("<table>") == 1 + len(found._tables())
+        assert page.count("<tr>") == page.count("</tr>") > len(found._tables())
+    sly = counted.model_copy(update={"position": "<b>", "plies": counted.plies * 9})._repr_html_()
+    assert "<b>" not in sly
+    assert "&lt;b&gt;" in sly
+    assert f"20 of {9 * len(counted.plies)} rows" in sly
+
+
 @pytest.mark.parametrize("name", VARIANT_DOORS)
 def test_a_rule_set_in_every_form(name: str) -> None:
     door = VARIANT_DOORS[name]

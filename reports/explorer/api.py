@@ -51,7 +51,8 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
-from tablut.records.native import replay, write_record
+from tablut.records import write_record
+from tablut.replay import replay
 from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants

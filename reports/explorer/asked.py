@@ -17,7 +17,6 @@ from tablut.errors import InputError, VariantError
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import read_record
-from tablut.records.native import record_of
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
@@ -120,7 +119,7 @@ class SaveAsked(MovesAsked):
 
     def record(self) -> GameRecord:
         """Return the record of the game."""
-        return record_of(self.board(), self.tags, self.result)
+        return self.board().record(self.tags, self.result)
 
 
 class BestMoveAsked(MovesAsked):

@@ -16,6 +16,7 @@ from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, a_ply_earlier, unforced, value_of, verdict_of
 from tablut.position import Move, SideName
 from tablut.rules.outcome import OUTCOMES
+from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +61,7 @@ class Bounds:
     never: bool = False
 
 
+@brief
 @dataclass(frozen=True)
 class Solution:
     """The truth about a position, as far as it was proved.

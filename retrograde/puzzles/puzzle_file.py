@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from tablut.errors import InputError, did_you_mean
 from tablut.position import Move, Position, SideName
 from tablut.results import Result
-from tablut.store.files import excerpt, read_text
+from tablut.store.files import brief, excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Stipulation(NamedTuple):
         return f"{self.winner} wins" + (f" in {self.plies}" if self.plies else "")
 
 
+@brief
 @dataclass(frozen=True)
 class Puzzle:
     """A position with what is claimed of it.

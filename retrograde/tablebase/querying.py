@@ -19,6 +19,7 @@ from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.values import ALIAS_CODE, Verdict, Wdl, unforced, verdict_of
 from tablut.position import SIDES, SideName
+from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ class Listed(NamedTuple):
         return Verdict(self.wdl, self.dtm)
 
 
+@brief
 class Listing(NamedTuple):
     """What a query found."""
 

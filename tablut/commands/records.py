@@ -29,7 +29,7 @@ from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records import read_record, write_record
 from tablut.records.game import RECORD_BYTES
-from tablut.records.native import Replay, replay
+from tablut.replay import Replay, replay
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import load_variant

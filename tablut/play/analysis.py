@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
@@ -14,17 +15,20 @@ from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
-from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption
+from tablut.play.arena.plan import player_for
+from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption, player_names_from
+from tablut.play.players import PlayerOptions
+from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import find_prober, find_prover
 from tablut.records import read_record, write_record
 from tablut.records.game import RECORD_BYTES
-from tablut.records.native import replay
+from tablut.replay import replay
 from tablut.results import Result
 from tablut.running.machine import check_memory
-from tablut.store.files import check_output, excerpt, write_text
+from tablut.store.files import brief, check_output, excerpt, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import as_variant
 
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 Source = Literal["rules", "tablebase", "proof", "search"]
 
 
+@brief
 class Insight(NamedTuple):
     """What is known of a position, for the side to move.
 
@@ -198,6 +203,8 @@ class AnalysedPly(Result):
         ``inaccuracy``, ``mistake``, ``blunder`` or empty.
     missed_win : bool
         A win was proved before the move, and after it none is.
+    choice : BestMoveResult or None
+        What the player that was asked would have played; its score is None if it tells none.
     """
 
     ply: int
@@ -213,6 +220,7 @@ class AnalysedPly(Result):
     loss: float
     grade: Grade
     missed_win: bool
+    choice: BestMoveResult | None = None
 
 
 class DecisiveError(Result):
@@ -270,7 +278,12 @@ class GameAnalysis(Result):
     problems: list[str]
 
 
-def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] | None = None) -> GameAnalysis:
+def analyse(
+    record: GameRecord,
+    analyst: Analyst,
+    watch: Callable[[int], None] | None = None,
+    ask: Callable[[Board], BestMoveResult] | None = None,
+) -> GameAnalysis:
     """Analyse a game.
 
     Parameters
@@ -281,6 +294,8 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         Who looks at the positions.
     watch : callable, optional
         Told the place of each position that was looked at.
+    ask : callable, optional
+        Says what a player would play in a position; its choice stands beside the move, and judges nothing.
 
     Returns
     -------
@@ -308,13 +323,14 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
         raise InputError("record: has no legal move; there is nothing to analyse")
     if not game.board.variant.same_game(analyst.variant):
         raise InputError(f"record: is of {game.board.variant.name}, not of {analyst.variant.name}")
-    insights, board = [], Board(game.board.variant, game.start)
+    insights, choices, board = [], [], Board(game.board.variant, game.start)
     moves = game.board.move_stack
     for place in range(len(moves) + 1):
         insights.append(_look(board, analyst))
         if watch is not None:
             watch(place)
         if place < len(moves):
+            choices.append(None if ask is None else ask(board))
             board.push(moves[place])
     for place in reversed(range(len(moves))):
         # What a move reached proves what it was made from. Of the distance it says nothing.
@@ -322,7 +338,7 @@ def analyse(record: GameRecord, analyst: Analyst, watch: Callable[[int], None] |
             source = insights[place + 1].source
             insights[place] = insights[place]._replace(wdl="win", best=(moves[place],), source=source)
     plies = [
-        _analysed(place, str(moves[place]), game_position, insights[place], insights[place + 1])
+        _analysed(place, str(moves[place]), game_position, insights[place : place + 2], choices[place])
         for place, game_position in enumerate([game.start, *(ply.position for ply in game.plies[:-1])])
     ]
     outcome = board.outcome()
@@ -354,7 +370,10 @@ def _ended(board: Board, outcome: Outcome) -> Insight:
     return Insight(MATE if wdl == "win" else -MATE, wdl, 0, (), (), "rules")
 
 
-def _analysed(place: int, move: str, position: object, before: Insight, after: Insight) -> AnalysedPly:
+def _analysed(
+    place: int, move: str, position: object, around: list[Insight], choice: BestMoveResult | None
+) -> AnalysedPly:
+    before, after = around
     best = [str(one) for one in before.best]
     # A move that search itself chose costs nothing; what is left of a difference is the search's own doubt.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
@@ -373,6 +392,7 @@ def _analysed(place: int, move: str, position: object, before: Insight, after: I
         loss=round(lost, 4),
         grade=next((grade for least, grade in GRADES if lost >= least), ""),
         missed_win=before.wdl == "win" and not kept,
+        choice=choice,
     )
 
 
@@ -494,6 +514,15 @@ def analyse_command(
     ] = 100_000,
     tablebase: TablebaseOption = None,
     hash_mib: HashOption = 64,
+    player: Annotated[
+        str | None,
+        typer.Option(
+            "--player",
+            metavar="NAME",
+            help="Also show what a player would play, program:COMMAND too; it judges no move.",
+            autocompletion=player_names_from,
+        ),
+    ] = None,
     annotate: Annotated[
         str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
     ] = None,
@@ -517,16 +546,24 @@ def analyse_command(
     rules = as_variant(game.variant)
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
+    limits = SearchLimits(movetime, nodes, depth).checked()
     analyst = Analyst(
         rules,
-        SearchLimits(movetime, nodes, depth),
+        limits,
         proof_nodes=proof_nodes,
         tablebase=tablebase,
         hash_mib=hash_mib,
     )
-    with progress("analyse") as observer:
+    with ExitStack() as held, progress("analyse") as observer:
         observer.begin("plies", len(game.moves) + 1)
-        found = interruptible(lambda: analyse(game, analyst, lambda _number: observer.advance()))
+        ask = None
+        if player is not None:
+            chooser = held.enter_context(player_for(player, rules, PlayerOptions(0, hash_mib, tablebase)))
+
+            def ask(board: Board) -> BestMoveResult:
+                return bestmove_result(board, player, chooser.choose(board, limits))
+
+        found = interruptible(lambda: analyse(game, analyst, lambda _number: observer.advance(), ask))
     for problem in found.problems:
         warn(f"record: {problem}")
     if annotate is not None:
@@ -543,16 +580,24 @@ def analyse_command(
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:
     names = " against ".join(f"{found.players[side] or 'somebody'} ({side})" for side in ("white", "black"))
     console.print(f"{names}, {found.variant}", style="bold")
-    table = Table(number("ply"), label("side"), label("move"), label("before it"), label("by"), number("lost"), prose())
+    choices = [ply.choice for ply in found.plies if ply.choice is not None]
+    asked = [label("choice")] if choices else []
+    judged = label("before it"), label("by"), number("lost"), prose()
+    table = Table(number("ply"), label("side"), label("move"), *asked, *judged)
     for ply in found.plies:
         graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
         better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
         style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
         lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
-        known = known_before(ply).replace(" centi-logits", "")
-        table.add(str(ply.ply), ply.side, ply.move, known, ply.source, lost, graded + better, style=style)
+        chosen = [] if ply.choice is None else [f"{ply.choice.move}  {said_score(ply.choice.score, ply.choice.mate)}"]
+        told = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
+        table.add(str(ply.ply), ply.side, ply.move, *told, ply.source, lost, graded + better, style=style)
     console.print(table)
     console.print("before it: for the side to move, in centi-logits (and the points that they promise)", style="dim")
+    if choices:
+        same = sum(choice.move == ply.move for choice, ply in zip(choices, found.plies, strict=True))
+        silent = "" if any(choice.score is not None for choice in choices) else "; it tells no scores"
+        console.print(f"choice: {choices[0].player} plays {same} of {len(choices)} moves as they were{silent}")
     for side, report in (("white", found.white), ("black", found.black)):
         console.print(f"{side}  {_told(report)}")
     if (error := found.first_decisive_error) is not None:

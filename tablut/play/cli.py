@@ -25,7 +25,6 @@ from tablut.play.search.limits import SearchLimits, said_score
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
 from tablut.records import write_record
-from tablut.records.native import record_of
 from tablut.results import Result
 from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant, variant_names
@@ -252,7 +251,7 @@ def _on_server(
         game = play_on_server(chooser, rules, settings, live.print)
     own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
     if save is not None:
-        record = record_of(game.board, {own: settings.name, other: "the opponent"}, game.result)
+        record = game.board.record({own: settings.name, other: "the opponent"}, game.result)
         write_text(save, write_record(record))
     outcome = None
     with suppress(InputError):  # a server may leave a captured king out of its last state

@@ -16,7 +16,6 @@ from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
 from tablut.position import MoveText, SideName
 from tablut.records import write_record
-from tablut.records.native import record_of
 from tablut.store.files import excerpt, write_text
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ class TerminalGame:
         OutputError
             If it cannot be written.
         """
-        write_text(file, write_record(record_of(self.board, self.tags(), self.ending.result)))
+        write_text(file, write_record(self.board.record(self.tags(), self.ending.result)))
 
     def run(self) -> Ending:
         """Play until the game is over and left.

@@ -1,6 +1,6 @@
 """What a game record says, whichever format it was written in.
 
-A record is a claim. This module does not know the rules: `tablut.records.native` checks the
+A record is a claim. This module does not know the rules: `tablut.replay` checks the
 moves, captures, positions and the result.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
-from tablut.store.files import excerpt
+from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record that is read."""
 
 
+@brief
 @dataclass(frozen=True, slots=True)
 class GameRecord:
     """A game as its record gives it; all readers of `tablut.formats` return one.

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tablut.board import Board
-from tablut.errors import IllegalMoveError, InputError
-from tablut.notation import square_name
+from tablut.errors import InputError
 from tablut.position import MoveText, Position
 from tablut.records.bologna import looks_like_log, read_log
 from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.records.opentafl import looks_like_otg, read_game, read_rules, rules_source
 from tablut.rules.outcome import RESULTS
 from tablut.store.files import excerpt
-from tablut.variants import as_variant, shipped_name, shipped_variant, variant_names
+from tablut.variants import as_variant, shipped_variant, variant_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tablut.rules import Outcome
     from tablut.rules.outcome import Result
     from tablut.variants import Variant, VariantLike
 
@@ -42,7 +36,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Returns
     -------
     GameRecord
-        Its moves need not be legal; see `tablut.records.native`.
+        Its moves need not be legal; see `tablut.replay`.
 
     Raises
     ------
@@ -275,104 +269,3 @@ def _rules_tags(record: GameRecord) -> dict[str, str]:
     if variant.name in variant_names() and variant.same_game(shipped_variant(variant.name)):
         return {"Variant": variant.name}
     return {"Variant": variant.name, "Rules-SHA256": variant.digest}
-
-
-# -- replaying a game record: every claim is checked against the rules ---------------------
-
-
-# A record claims moves, captures, positions and a result. `replay` makes the moves one
-# by one and lists the claims that do not hold. It stops at the first illegal move, because
-# nothing after it has a meaning.
-
-
-MOST_PLIES: Final = 20_000
-"""Most moves of a record that is replayed; that many take some seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedPly:
-    """One move of a record, as the rules give it."""
-
-    move: MoveText
-    position: Position
-    outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """The result of replaying a record."""
-
-    board: Board
-    start: Position
-    plies: tuple[ReplayedPly, ...]
-    problems: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def replay(record: GameRecord) -> Replay:
-    """Make the moves of a record and compare what it claims."""
-    if record.variant is None:
-        raise InputError("record: names no rule set; give one with --variant")
-    if len(record.moves) > MOST_PLIES:
-        raise InputError(f"record: has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed")
-    board = Board(record.variant, record.start)
-    start, plies, problems = board.position, [], []
-    notes = [*record.warnings, *record.notes]
-    over = None
-    for number, said in enumerate(record.moves, 1):
-        if over is None and (over := board.outcome()) is not None:
-            problems.append(f"ply {number}: {said} comes after the end ({_told(over)})")
-        try:
-            board.push(said.move)
-        except IllegalMoveError as error:
-            problems.append(f"ply {number}: {error}")
-            break
-        truth = MoveText(said.move, frozenset(board.captured()) or None)
-        if said.captures is not None and said.captures - {board.captured_king()} != frozenset(board.captured()):
-            problems.append(f"ply {number}: says {said}, the move is {truth}")
-        if record.positions is not None:
-            problems += _differences(number, board, record.positions[number - 1])
-        plies.append(ReplayedPly(truth, board.position, board.outcome()))
-    outcome = board.outcome()
-    if record.result is not None:
-        if outcome is None:
-            notes.append(f"result {record.result}: the board does not show it; a resignation, time or an agreement")
-        elif record.result != (outcome.winner or "draw"):
-            problems.append(f"result: says {record.result}, it is {outcome.winner or 'draw'} ({_told(outcome)})")
-    return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
-
-
-def _differences(ply: int, board: Board, said: Position) -> list[str]:
-    differing = [
-        square_name(square, board.size)
-        for square, (ours, theirs) in enumerate(zip(board.position.cells, said.cells, strict=True))
-        if ours != theirs
-    ]
-    return [f"ply {ply}: the record's board differs on {', '.join(differing)}"] if differing else []
-
-
-def _told(outcome: Outcome) -> str:
-    return outcome.termination.replace("_", " ") + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
-
-
-# -- the game that was played on a board, as a game record ---------------------------------
-
-
-def record_of(board: Board, tags: Mapping[str, str] | None = None, result: Result | None = None) -> GameRecord:
-    """Return the record of the moves made on a board."""
-    walk = board.copy()
-    moves: list[MoveText] = []
-    while walk.ply:
-        captures = frozenset(walk.captured())
-        moves.append(MoveText(walk.pop(), captures or None))
-    standard = Position.parse(board.variant.start_position, board.size)
-    outcome = board.outcome()
-    if result is None and outcome is not None:
-        result = outcome.winner or "draw"
-    return GameRecord(
-        tags=dict(tags or {}),
-        variant=shipped_name(board.variant) or board.variant,
-        start=None if walk.position == standard else walk.position,
-        moves=tuple(moves[::-1]),
-        result=result,
-    )

@@ -8,17 +8,20 @@ from __future__ import annotations
 import errno
 import os
 import re
+import reprlib
 import stat
 import tempfile
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+Kind = TypeVar("Kind")
 
 TEXT_BYTES: Final = 64 << 20
 """Most bytes of a text file from outside, unless its reader says less."""
@@ -76,6 +79,22 @@ def beside(path: Path) -> list[Path]:
     except OSError:
         # The folder is missing too, or cannot be read: nothing else can be named.
         return []
+
+
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 160, 80, 60
+
+
+def brief(kind: type[Kind]) -> type[Kind]:
+    """Give a dataclass, a named tuple or a model whose values may be long a repr without what is long in them."""
+
+    def shown(value: Any) -> str:
+        names = getattr(value, "__match_args__", None) or type(value).model_fields
+        told = ", ".join(f"{name}={_SHORT.repr(getattr(value, name))}" for name in names)
+        return f"{type(value).__name__}({told if len(told) <= 300 else told[:300] + '...'})"
+
+    kind.__repr__ = shown  # type: ignore[method-assign]
+    return kind
 
 
 def store_path(named: Path | str) -> Path:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
-from tablut.store.files import excerpt, read_bytes, write_text
+from tablut.store.files import brief, excerpt, read_bytes, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,7 @@ def digest_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+@brief
 class Record(BaseModel):
     """The base of records: no field is missing, of another type, or unknown.
 

@@ -12,11 +12,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
+from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@brief
 @dataclass(frozen=True)
 class Variant:
     """A rule set: hashable, immutable, and equal to every other with the same content.
@@ -368,6 +370,7 @@ class Camp:
     garrison: int
 
 
+@brief
 @dataclass(frozen=True, slots=True)
 class Regions:
     """The cells of a variant by what may happen on them; all sets of cell indices.

@@ -23,7 +23,7 @@ from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, SearchLimits, mate_in
 from tablut.play.search.probing import directory_of, stored_value
-from tablut.play.search.searcher import PLAIN, Searcher
+from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import TierProber
 from tablut.variants import Variant, load_variant
@@ -218,7 +218,7 @@ def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
 def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -> None:
     variant = under(game.variant, **rules)
     write_store(tmp_path / "s", variant, game.codes)
-    plain, alone = searcher(variant, PLAIN, open_tablebase(tmp_path / "s")), searcher(variant, PLAIN, None)
+    plain, alone = searcher(variant, 0, open_tablebase(tmp_path / "s")), searcher(variant, 0, None)
     seen, hits = set(), 0
     # All of them under the game's own rules; half of them under each change.
     for position in game.above[:: 2 if rules else 1]:

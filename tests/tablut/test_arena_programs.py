@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from tablut import Board
 from tablut.cli.shell import run
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
-from tablut.play.arena.plan import close_player
+from tablut.play.arena.plan import close_player, player_for
 from tablut.play.arena.programs import Process
 from tablut.play.competition.referee import ENDS
-from tablut.play.players import make_player
+from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
+from tablut.store.files import excerpt
 from tablut.variants import load_variant
 from tests.support.commands import answer
 
@@ -201,7 +203,14 @@ def test_a_program_chooses_a_move_and_has_a_script(
     said = answer(capsys, "bestmove", "-v", "bologna", "--player", fake("opens"), "--nodes", "1")
     assert (said["player"], said["move"]) == (fake("opens"), "e4-f4")
     assert not runs(pids(tmp_path)[0])
-    for broken, code in ((fake("gone"), 2), ("program:no-such-program", 2), ("program:'", 2), (fake("crash"), 74)):
+    (tmp_path / "game").write_text('[Variant "bologna"] 1. e4-g4')
+    for player, move, mate in ((fake("opens"), "e4-f4", -4), ("random", None, None)):
+        told = answer(capsys, "analyse", str(tmp_path / "game"), "--player", player, "--nodes", "9")["plies"][0]
+        assert told["choice"]["move"] == (move or told["choice"]["move"])
+        assert (told["choice"]["mate"], told["choice"]["score"] is None) == (mate, mate is None)
+        assert told["score"] is not None
+    refused = [fake("gone"), "program:no-such-program", "program:'", fake("illegal")]
+    for broken, code in [*((one, 2) for one in refused), (fake("crash"), 74)]:
         assert run(["bestmove", "--player", broken, "--nodes", "1"]) == code
     script = answer(capsys, "play", "--write-script", str(tmp_path / "entry"), "--player", fake("opens"))["script"]
     assert shlex.quote(fake("opens")) in Path(script).read_text(encoding="utf-8")
@@ -212,6 +221,24 @@ def test_a_program_plays_a_game_of_the_competition(capsys: pytest.CaptureFixture
     seats = ["--white", engine, "--black", "random", "--port-white", "0", "--port-black", "0"]
     found = answer(capsys, "referee", *seats, "--nodes", "1")
     assert found["games"][0]["termination"] not in ENDS
+
+
+def test_a_long_command_takes_its_seat(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    program = f"{fake('illegal')} {'x' * 100}"
+    seats = ["--white", program, "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]
+    assert answer(capsys, "referee", *seats, "--nodes", "1")["games"][0]["termination"] not in ENDS
+
+
+def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:
+    with pytest.raises(TimeoutError, match=r"^another's$"), player_for(fake("good"), RULES, PlayerOptions()):
+        raise TimeoutError("another's")
+    with (
+        pytest.raises(MachineError, match="ended with code 3") as found,
+        player_for(fake("crash"), RULES, PlayerOptions()) as player,
+        player_for(fake("good"), RULES, PlayerOptions()),
+    ):
+        player.choose(Board(RULES), ONE)
+    assert excerpt(fake("crash").removeprefix("program:")) in str(found.value)
 
 
 def test_a_visitor_of_the_explorer_starts_no_program(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Move, Position
+from tablut.records import read_record, write_record
+from tablut.replay import replay
 from tablut.rules import NaiveGame
 from tablut.rules.outcome import Outcome
 from tablut.status import UNPLAYABLE, Status, position_status
@@ -56,7 +59,9 @@ def test_the_shape_that_users_of_python_chess_know() -> None:
     assert board.turn == "white"
     assert move in board.legal_moves
     assert Move.parse("e4-e5", 9) not in board.legal_moves
-    assert "e4-f4" not in board.legal_moves
+    assert "e4-f4" in board.legal_moves
+    assert "e4-e5" not in board.legal_moves
+    assert 7 not in board.legal_moves
     assert len(list(board.legal_moves)) == len(board.legal_moves) == 56
     copy = board.copy()
     board.push(move)
@@ -71,9 +76,32 @@ def test_the_shape_that_users_of_python_chess_know() -> None:
     assert board.piece_at(40) == "K"
     assert board.piece_at(0) is None
     assert board.king() == 40
+    pieces = board.piece_map()
+    assert list(pieces) == sorted(pieces)
+    assert [board.piece_at(square) for square in range(81)] == [pieces.get(square) for square in range(81)]
+    assert eval(repr(move)) == move
     assert repr(board) == "Board('ashton', '3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w')"
     assert board._repr_svg_().startswith("<svg ")
     assert "legal" in repr(board.legal_moves).lower()
+
+
+@pytest.mark.parametrize("wrong", [81, -1, "e10", "", "xyzzy"])
+def test_what_is_no_square_or_move_is_an_error_of_ours(wrong: Any) -> None:
+    board = Board()
+    asks = [board.piece_at, board.push, lambda _: board.pop(), lambda _: board.peek()]
+    for ask in [*asks, *([board.is_legal] if isinstance(wrong, str) else [])]:
+        with pytest.raises(InputError, match=r"^\w+ [^\n]*\Z"):
+            ask(wrong)
+
+
+def test_a_board_gives_its_record() -> None:
+    board = Board("ashton", "3bbb3/4b4/4w3b/b3w4/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w")
+    for text in ("e7-g7", "i7-h7", "g7-g8"):
+        board.push(text)
+    record = board.record({"White": "Anna"})
+    again = replay(read_record(write_record(record)))
+    assert (again.board, again.problems, record.result, record.tags) == (board, (), None, {"White": "Anna"})
+    assert board.record(result="black").result == "black"
 
 
 @given(st.integers(-200, 300), st.integers(-200, 300), st.sampled_from([5, 7, 9, 11]))
@@ -81,6 +109,7 @@ def test_the_shape_that_users_of_python_chess_know() -> None:
 def test_a_move_is_legal_by_its_value_alone(start: int, target: int, size: int) -> None:
     """A move is any three numbers; the engine's code of some that are off the board is that of a legal one."""
     board, move = Board("ashton"), Move(start, target, size)
+    assert eval(repr(move)) == move
     assert (move in board.legal_moves) == board.is_legal(move) == (move in set(board.legal_moves))
 
 

@@ -17,7 +17,7 @@ from tablut import __version__
 from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.records import read_record
-from tablut.records.native import replay
+from tablut.replay import replay
 from tablut.results import scientific
 from tests.support.commands import Captured, answer, refusal
 from tests.support.waiting import PATIENCE

@@ -30,7 +30,7 @@ from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Move, Position
 from tablut.records import read_record
-from tablut.records.native import replay
+from tablut.replay import replay
 from tests.support.waiting import PATIENCE, eventually
 from tests.support.wire import BOLOGNA, START, Raw, against, client, in_thread, receive, served, state
 

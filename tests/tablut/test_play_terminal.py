@@ -9,7 +9,7 @@ import pytest
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.records import read_record
-from tablut.records.native import replay
+from tablut.replay import replay
 
 Captured = pytest.CaptureFixture[str]
 BOARD = re.compile(r"^9  ", re.MULTILINE)

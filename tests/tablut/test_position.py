@@ -72,5 +72,5 @@ def test_square_names_round_trip_over_all_squares(size: int) -> None:
 
 @pytest.mark.parametrize("square", [-1, 81])
 def test_numbers_of_no_square_are_refused(square: int) -> None:
-    with pytest.raises(ValueError, match="no square number"):
+    with pytest.raises(InputError, match="the numbers 0 to 80"):
         square_name(square, 9)

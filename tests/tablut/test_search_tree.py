@@ -11,7 +11,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
-from tablut.play.search.searcher import PLAIN, Root, Searcher
+from tablut.play.search.searcher import Root, Searcher
 from tablut.play.search.weights import TERMS
 from tablut.position import Position
 from tablut.variants import load_variant
@@ -65,7 +65,7 @@ def test_plain_alpha_beta_is_minimax(name, depth, cases):
     for number in range(cases):
         board = played(twin.variant, random, 2 + 3 * number)
         expected = naive_value(twin, board, depth)
-        assert searcher(name, PLAIN).value(board, depth) == expected, board.position
+        assert searcher(name, 0).value(board, depth) == expected, board.position
         if depth < 4:  # from there on a position of the table may have another history
             remembering = searcher(name, at.TRANSPOSITIONS)
             remembering.forget()
@@ -101,7 +101,7 @@ def test_the_game_before_the_root_counts():
     values = []
     for changed in rules:
         variant = replace(original, rules=original.rules.model_copy(update=changed))
-        plain = Searcher(variant, hash_mib=1, weights=SOME_WEIGHTS, flags=PLAIN)
+        plain = Searcher(variant, hash_mib=1, weights=SOME_WEIGHTS, flags=0)
         twin = NaiveSearch(variant, SOME_WEIGHTS)
         found = []
         for number, moves in enumerate(games):

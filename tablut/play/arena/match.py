@@ -14,10 +14,10 @@ from tablut.play.arena.programs import IdlePrograms, UnreadableMoveError
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.native import replay
+from tablut.replay import replay
 from tablut.results import Result
 from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import child, excerpt, lock_folder, read_text, remove_temporaries, write_text
+from tablut.store.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.store.records import digest_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 
+@brief
 class Played(NamedTuple):
     """A game of a match and the points that its first player made.
 
@@ -131,6 +132,7 @@ class MatchSummary(Result):
     sprt: SprtSummary | None
 
 
+@brief
 class MatchReport(NamedTuple):
     """A match that was played.
 
@@ -462,6 +464,7 @@ class Seat(NamedTuple):
     player: Player
 
 
+@brief
 class PlayedGame(NamedTuple):
     """A game that came to an end."""
 

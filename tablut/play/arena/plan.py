@@ -13,11 +13,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.players.registry import check_limits, ready_player
 from tablut.play.search.limits import SearchLimits
-from tablut.store.files import excerpt
+from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -159,17 +159,13 @@ def _made(name: str, variant: Variant, options: PlayerOptions, idle: IdleProgram
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
     """Yield a player of the registry or a program (``program:COMMAND``); at the end it lets go of what it holds.
 
-    A ready player has compiled and loaded what it needs. A program that fails is the machine's fault, not the user's.
+    A ready player has compiled and loaded what it needs.
     Only what a user of this machine has typed may be the name: it starts programs.
     """
-    program = name.startswith(PREFIX)
-    player = ready_player(name, variant, options) if ready and not program else _made(name, variant, options)
+    own = ready and not name.startswith(PREFIX)
+    player = ready_player(name, variant, options) if own else _made(name, variant, options)
     try:
         yield player
-    except (ChildProcessError, TimeoutError) as error:
-        if not program:
-            raise
-        raise MachineError(f"player {excerpt(name)}: {error}") from error
     finally:
         close_player(player)
 
@@ -301,6 +297,7 @@ class Pairing(NamedTuple):
     seeds: tuple[int, int]
 
 
+@brief
 class MatchPlan(NamedTuple):
     """A match before it is played.
 

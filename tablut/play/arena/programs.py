@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.cli.streams import one_line
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
 from tablut.play.players import Choice
 from tablut.play.players.registry import Setting, read_settings
@@ -44,6 +44,14 @@ _LEAVE: Final = 1.0
 """Seconds that a program has to end after ``quit``."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 _ANSWERS: Final = (b"bestmove", b"readyok", b"uciok")
+
+
+class ProgramError(MachineError):
+    """A program that has ended, or wrote what no program should: the machine's fault, not the user's."""
+
+
+class LateError(ProgramError, TimeoutError):
+    """A program that gave no answer in its time."""
 
 
 class UnreadableMoveError(InputError):
@@ -157,11 +165,11 @@ class Process:
                 while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                     if found.text.split()[0] == answer:
                         return found
-                raise ChildProcessError(self._why())
+                raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
         finally:
             guard.cancel()
         self.kill()
-        raise TimeoutError(f"no {answer} within {seconds:g} s")
+        raise LateError(f"program {excerpt(self._command)}: no {answer} within {seconds:g} s")
 
     def _why(self) -> str:
         """Return in one line how the program ended."""
@@ -302,12 +310,9 @@ class ProgramPlayer:
             self._process.ask(
                 "".join(self._told(variant, options)) + "ucinewgame\nisready\n", "readyok", self._patience
             )
-        except (ChildProcessError, TimeoutError) as error:
+        except (ProgramError, InputError) as error:
             self.close()
-            raise InputError(f"program {excerpt(command)}: {error}") from error
-        except InputError:
-            self.close()
-            raise
+            raise InputError(str(error)) from error
         self._good = True
 
     def _told(self, variant: Variant, options: PlayerOptions) -> list[str]:
@@ -352,7 +357,7 @@ class ProgramPlayer:
         try:
             move = read_move(words[1], self._size).said.move
         except (InputError, IndexError):
-            raise UnreadableMoveError(f"answered {excerpt(answer.text)}") from None
+            raise UnreadableMoveError(f"program {excerpt(self._command)}: answered {excerpt(answer.text)}") from None
         self._good = True
         return _choice(move, answer.info)
 

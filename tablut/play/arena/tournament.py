@@ -18,7 +18,7 @@ from tablut.play.arena.match import MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
-from tablut.store.files import child, write_bytes
+from tablut.store.files import brief, child, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +49,7 @@ class TournamentSummary(Result):
     matches: list[MatchSummary]
 
 
+@brief
 class TournamentReport(NamedTuple):
     """A tournament that was played.
 

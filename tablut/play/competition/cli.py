@@ -125,7 +125,8 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            client = ClientSettings(there[0], side, timeout, there[1], name, limits=limits)
+            # A command may be longer than a name; who is refused here would let the other side wait.
+            client = ClientSettings(there[0], side, timeout, there[1], name[:100], limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:

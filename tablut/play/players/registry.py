@@ -37,6 +37,10 @@ class BestMoveResult(Result):
 
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
     """Return a player's choice as a command answers it."""
+    try:
+        board.copy().push(choice.move)  # a program may answer with anything
+    except InputError as error:
+        raise InputError(f"player {excerpt(player)}: {error}") from error
     said = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
     said |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
     return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **said)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
+from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from tablut.board import Board
@@ -84,6 +85,7 @@ class SearchLimits(NamedTuple):
         return self
 
 
+@brief
 class Choice(NamedTuple):
     """A move, and what the search or the player that chose it has to say for it.
 

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import VariantLike
 
-PLAIN: Final = 0
-"""Alpha-beta alone, to a fixed depth: its value is that of minimax."""
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
