@@ -29,6 +29,7 @@ from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records import read_record, write_record
 from tablut.records.game import RECORD_BYTES
+from tablut.records.opentafl import write_game
 from tablut.replay import Replay, replay
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
@@ -47,6 +48,7 @@ class Format(StrEnum):
     BOLOGNA = "bologna"
     BERKELEY = "berkeley"
     MCGILL = "mcgill"
+    OTG = "otg"
 
 
 class _Converted(Result):
@@ -60,7 +62,11 @@ class _Converted(Result):
 @command
 def convert_command(
     to: Annotated[
-        Format, typer.Option("--to", help="tablut and grid are ours; berkeley and mcgill are notations of moves.")
+        Format,
+        typer.Option(
+            "--to",
+            help="tablut and grid are ours; berkeley and mcgill write moves; otg is OpenTafl's record.",
+        ),
     ],
     moves: Annotated[
         list[str] | None, typer.Argument(metavar="MOVES", help="Legal moves from the position, in any notation.")
@@ -95,6 +101,8 @@ def convert_command(
             lines = [opentafl.write_position(board.position)]
         case Format.BOLOGNA:
             lines = [bologna.write_state(board.position)]
+        case Format.OTG:
+            lines = [write_game(board.record()).rstrip()]
         case Format.GRID:
             lines = [board.position.grid()]
         case Format.TABLUT:

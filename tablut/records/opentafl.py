@@ -14,15 +14,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tablut.errors import InputError
-from tablut.formats.opentafl import read_move, read_position
-from tablut.notation import parse_square
+from tablut.formats.opentafl import read_move, read_position, write_position
+from tablut.notation import parse_square, square_name
+from tablut.position import Position
 from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.store.files import excerpt
-from tablut.variants.library import is_own_name
+from tablut.variants.library import as_variant, is_own_name
+from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
-    from tablut.position import MoveText, Position
+    from tablut.position import MoveText
     from tablut.rules.outcome import Result
     from tablut.variants import Variant
 
@@ -400,3 +402,63 @@ def _king(rules: _Rules) -> dict[str, Any]:
         case _:
             beside = "as_on_castle" if throne_helps else "as_elsewhere"
             return armed | {"on_castle": "four", "beside_castle": beside, "elsewhere": "four"}
+
+
+# -- our rules and games in OpenTafl's words -------------------------------------------------
+
+
+def write_rules(variant: Variant) -> str:
+    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
+    rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
+    castle, king = rules.castle, rules.king
+    white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
+    strength = {"two": "w"}.get(king.on_castle, "c" if king.elsewhere == "two" else "s")
+    keys = {
+        "dim": str(size),
+        "name": re.sub(r"\W", "_", variant.name),
+        "surf": "n",
+        "atkf": "y" if rules.first == "black" else "n",
+        "esc": "e" if "*" in terrain else "c",
+        "ka": "y" if king.armed else "n",
+        "ks": strength,
+        "cor": ",".join(square_name(cell, size) for cell, letter in enumerate(terrain) if letter == "X"),
+        "corh": everyone if rules.corners.hostile else "",
+        "cen": ",".join(square_name(cell, size) for cell, letter in enumerate(terrain) if letter == "T"),
+        "cenhe": white * (castle.hostile_to_white != "never") + black * (castle.hostile_to_black != "never"),
+        "cenh": white * (castle.hostile_to_white == "always") + black * (castle.hostile_to_black == "always"),
+        "cenp": {"everyone": everyone, "king": "K", "nobody": ""}[castle.passable],
+        "cens": "K" if castle.stop == "king" else "",
+        "start": write_position(Position.parse(variant.start_position, size)),
+    }
+    text = " ".join(f"{key}:{value}" for key, value in keys.items())
+    read = read_rules(text)
+    # A draw by the third occurrence is read as none, because ours is one by the second.
+    fields = {field.name: field.value for field in rule_fields(read.rules)}
+    fields |= {"repetition": "draw" if rules.repetition == "draw" else fields["repetition"]}
+    unlike = [field.name for field in rule_fields(rules) if fields[field.name] != field.value]
+    unlike += ["terrain"] * (read.terrain != variant.terrain)
+    if unlike:
+        raise InputError(f"variant {variant.name!r}: no key of OpenTafl's rules says its {', '.join(unlike)}")
+    return text
+
+
+def write_game(record: GameRecord) -> str:
+    """Return the text of an OpenTafl record."""
+    if record.variant is None:
+        raise InputError("record: names no rule set; give it one, such as brandubh, before it is written")
+    variant = as_variant(record.variant)
+    own = record.tags.get("Rules", "")
+    tags = {"rules": own if variant.source == rules_source(own) else write_rules(variant)}
+    if record.start is not None:
+        if record.start.side != variant.start_position[-1]:
+            raise InputError("record: OpenTafl's begin with the side that the rules let begin")
+        tags["position"] = write_position(record.start)
+    tags["result"] = next(word for word, result in _RESULTS.items() if result == record.result)
+    names = {ours: theirs for theirs, ours in _NAMES.items()}
+    tags |= {names.get(name, name.lower()): value for name, value in record.tags.items() if name != "Rules"}
+    for name, value in tags.items():
+        if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.isprintable():
+            raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no second line")
+    moves = [str(move).replace("x", "/").replace("/", "x", 1) for move in record.moves]
+    turns = [f"{1 + place // 2}. {' '.join(moves[place : place + 2])}" for place in range(0, len(moves), 2)]
+    return "\n".join([*(f"[{name}:{value}]" for name, value in tags.items()), "", *turns]) + "\n"

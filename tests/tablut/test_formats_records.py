@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.opentafl import read_game
+from tablut.records.opentafl import read_game, write_game
+from tablut.replay import replay
 from tablut.variants import Variant, load_variant
 from tests.support.strategies import squares
 
@@ -111,6 +114,37 @@ def test_an_opentafl_record() -> None:
     assert record.notes == ("variations left out: 2a, 2b",)
     assert (record.tags["White"], record.tags["Black"], record.tags["Rules"]) == ("Arno", "Berta", RULES)
     assert record.tags["Start-comment"].startswith("A game made up for the tests.\n\nIt has captures")
+
+
+@pytest.mark.parametrize("name", ["brandubh", "brandubh-5-4v4"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_game_of_ours_becomes_an_opentafl_record(name: str, seed: int) -> None:
+    board, rng = Board(name), Random(seed)
+    while board.outcome() is None and board.ply < 30:
+        board.push(rng.choice(list(board.legal_moves)))
+    played = board.record({"White": "Anna"}, "white")
+    again = read_record(write_game(played))
+    assert (again.moves, again.result, again.tags["White"]) == (played.moves, "white", "Anna")
+    rules = replace(board.variant, rules=board.variant.rules.model_copy(update={"repetition": "none"}))
+    assert isinstance(again.variant, Variant)
+    assert again.variant.same_game(rules)
+    assert replay(again).problems == ()
+    # OpenTafl's own words stay as they are.
+    assert write_game(again).splitlines()[0] == write_game(played).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("record", "word"),
+    [
+        (Board("ashton").record(), "camps"),
+        (Board("mcgill").record(), "move_limit"),
+        (Board("brandubh").record({"Event": "a] b"}), "event"),
+        (Board("brandubh", "3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 w").record(), "begin"),
+    ],
+)
+def test_what_opentafl_cannot_say_is_refused(record: GameRecord, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        write_game(record)
 
 
 def test_an_opentafl_record_becomes_one_of_ours() -> None:
