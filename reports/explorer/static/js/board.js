@@ -329,7 +329,7 @@ export class BoardView {
         const below = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("button[data-square]");
         if (event.type === "pointerup" && below && this.squares.contains(below) && below !== this.buttons[square]) {
           if (this.selected === square) this.choose(squareOf(below.dataset.square, this.size));
-          else this.onIllegal(squareName(square, this.size), below.dataset.square);
+          else this.onIllegal?.(squareName(square, this.size), below.dataset.square);
         }
       } else if (chosen === square) {
         this.selected = null;

@@ -131,6 +131,7 @@ async function answer() {
     say("");
   } catch (error) {
     if (error.name === "AbortError") return;
+    byId("opponent").textContent = `${playing.player} did not answer.`;
     complain(error);
   }
 }
