@@ -13,6 +13,7 @@ from tablut.errors import IllegalMoveError, InputError, NoMoveError
 from tablut.formats.reading import as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
+from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
 from tablut.store.files import excerpt
@@ -372,8 +373,9 @@ class Board:
             return
         code = _legal_code(move, self._generated(), self.size)
         if code is None:
-            reason = "the game is over" if self._decided() else self._why_illegal(move)
-            raise IllegalMoveError(f"move {move}: is not legal in '{self._position}' ({self.variant.name}): {reason}")
+            why = "the game is over" if self._decided() else self._why_illegal(move)
+            where = f"'{self._position}' ({self.variant.name})"
+            raise IllegalMoveError(f"move {move}: is not legal in {where}: {why}", why)
         before = self._position
         undo, outcome = self._engine.make(self._playable(), code)
         self._plies.append(_Ply(move, undo, before, self._reached))
@@ -393,7 +395,8 @@ class Board:
             return "there is no piece to move"
         if (piece == "b") != (self.turn == "black"):
             return f"it is {self.turn}'s turn"
-        return "the piece cannot go there"
+        game = NaiveGame(self.variant)
+        return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
     def push_text(self, text: str) -> Move:
         """Make a move given as text, and check the captures that the text names.

@@ -47,7 +47,17 @@ class InputError(TablutError, ValueError):
 
 
 class IllegalMoveError(InputError):
-    """A move that the rules do not allow; the message carries the position."""
+    """A move that the rules do not allow; the message carries the position.
+
+    Attributes
+    ----------
+    why : str
+        The reason alone; empty if the message is all there is to say.
+    """
+
+    def __init__(self, message: str, why: str = "") -> None:
+        super().__init__(message)
+        self.why = why
 
 
 class NoMoveError(InputError, IndexError):

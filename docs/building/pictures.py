@@ -1,122 +1,70 @@
 """Pictures of the pages, drawn by the toolkit itself: ``python -m docs.building.pictures`` draws them again.
 
-The scenes of the rules page are played by the engine: it decides which piece is framed and what is said below a
-picture. Tables of pictures stand between ``<!-- scenes: NAME -->`` and ``<!-- scenes: end -->``. The pictures of a
-tutorial are what its own code gives; `docs.building.sessions` runs it.
+The scenes of the rules page stand in `reports.rulebook`, where the engine plays them: it decides which piece is framed
+and what is said below a picture. Their tables stand between ``<!-- scenes: NAME -->`` and ``<!-- scenes: end -->``.
+The pictures of a tutorial are what its own code gives; `docs.building.sessions` runs it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from docs.building.doors import ROOT
-from docs.building.scenes import REPETITION, REPETITION_VALUES, SUBJECTS, game_of
-from tablut import Board, svg
-from tablut.notation import square_name
+from reports.rulebook.playing import play
+from reports.rulebook.points import game_of, points
+from tablut import svg
 from tablut.strip import draw_strip
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from docs.building.scenes import Scene, Subject
-    from tablut import Move, Variant
+    from reports.rulebook.points import Point, Scene, Value
 
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 _PIXELS = 210
-_NOTHING = "nothing is captured"
 
 
-def _farthest(board: Board, square: str) -> list[Move]:
-    """Return the longest legal move of a piece in each direction."""
-    found: dict[tuple[int, int], Move] = {}
-    for move in board.legal_moves:
-        if square_name(move.start, board.size) == square:
-            steps = [
-                b - a for a, b in zip(divmod(move.start, board.size), divmod(move.target, board.size), strict=True)
-            ]
-            way = (steps[0] > 0) - (steps[0] < 0), (steps[1] > 0) - (steps[1] < 0)
-            longest = found.get(way)
-            if longest is None or abs(move.target - move.start) > abs(longest.target - longest.start):
-                found[way] = move
-    return list(found.values())
-
-
-def _said(board: Board, squares: list[str]) -> str:
-    """Return what a ply did, in words."""
-    outcome = board.outcome()
-    king = board.captured_king()
-    if king is not None:
-        said = "the king is captured"
-    elif squares:
-        said = " and ".join([", ".join(squares[:-1]), squares[-1]] if squares[1:] else squares)
-        said += f" {'are' if squares[1:] else 'is'} captured"
-    else:
-        said = _NOTHING
-    if outcome is None:
-        return said
-    if outcome.termination == "no_moves":
-        return f"{'black' if outcome.winner == 'white' else 'white'} cannot move: {outcome.winner} has won"
-    if outcome.termination == "king_escaped":
-        return "white has won"
-    return f"{said}: {outcome.winner} has won" if king is None else said
-
-
-def drawn(scene: Scene, variant: Variant) -> tuple[str, str]:
-    """Return a scene's picture and what is said below it."""
-    board = Board(variant, scene.position)
-    before = board.position
-    if "-" not in scene.tried:
-        moves = _farthest(board, scene.tried)
-        number = sum(square_name(move.start, board.size) == scene.tried for move in board.legal_moves)
-        picture = svg.board(variant, before, arrows=moves, pixels=_PIXELS)
-        return picture, f"{number} move{'s' * (number != 1)}"
-    move = board.push_text(scene.tried)
-    king = board.captured_king()
-    taken = [*board.captured(), *([] if king is None else [king])]
-    said = _said(board, [square_name(square, board.size) for square in board.captured()])
-    return svg.board(variant, before, arrows=[move], highlights=taken, pixels=_PIXELS), said
-
-
-def _cell(subject: Subject, number: int, value: str, made: dict[str, str]) -> str:
+def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
     """Return the picture of a scene under a value with what is said below it, and put it into `made`."""
-    scene = subject.scenes[number]
-    words = [*re.split(r"[._]", subject.name), *(re.findall(r"[a-z0-9]+", value) or ["none"] if value else [])]
-    file = f"rule-{'-'.join(words)}-{number + 1}.svg"
-    made[file], said = drawn(scene, game_of(scene, subject.name if value else "", value))
-    if subject.name == "no_moves" and said == _NOTHING:
-        said = "the game goes on"
-    return f"![{scene.heading}, {scene.tried}: {said}](figures/{file})<br>{said}"
+    game = game_of(scene, None, "" if value is None else point.name, value)
+    picture = play(scene, game)
+    words = re.split(r"[._]", point.name)
+    words += [] if value is None else re.findall(r"[a-z0-9]+", json.dumps(value)) or ["none"]
+    file = f"rule-{'-'.join(words)}-{point.scenes.index(scene) + 1}.svg"
+    made[file] = svg.board(game, picture.position, arrows=picture.arrows, highlights=picture.taken, pixels=_PIXELS)
+    return f"![{scene.heading}, {scene.tried}: {picture.said}](figures/{file})<br>{picture.said}"
 
 
-def _table(subject: Subject, made: dict[str, str]) -> str:
-    """Return the table of a subject, and put its pictures into `made`."""
-    numbers = range(len(subject.scenes))
-    if subject.values:
-        shown = [value if value[0] == "[" else value.strip('"') for value in subject.values]
-        rows = [["", *(f"`{value}`" for value in shown)]]
-        for number in numbers:
-            cells = [_cell(subject, number, value, made) for value in subject.values]
-            rows.append([subject.scenes[number].heading, *cells])
+def _table(point: Point, made: dict[str, str]) -> str:
+    """Return the table of a point, and put its pictures into `made`."""
+    if point.values:
+        shown = [json.dumps(value) if isinstance(value, tuple) else _plain(value) for value in point.values]
+        rows = [["", *(f"`{value}`" for value in shown)], ["in words", *map(point.said_of, point.values)]]
+        rows += [
+            [scene.heading, *(_cell(point, scene, value, made) for value in point.values)] for scene in point.scenes
+        ]
     else:
-        rows = [[scene.heading for scene in subject.scenes], [_cell(subject, number, "", made) for number in numbers]]
+        rows = [[scene.heading for scene in point.scenes], [_cell(point, scene, None, made) for scene in point.scenes]]
     rows.insert(1, ["---"] * len(rows[0]))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def _repetition(made: dict[str, str]) -> str:
-    rows = ["| value | what happens |", "|---|---|"]
-    for value in REPETITION_VALUES:
-        board = Board(game_of(REPETITION, "repetition", value), REPETITION.position)
-        for move in REPETITION.tried.split():
-            board.push_text(move)
-        outcome = board.outcome()
-        said = "the game goes on" if outcome is None else f"{outcome.winner} has won" if outcome.winner else "a draw"
-        rows.append(f"| `{value[1:-1]}` | {said} |")
-    made["rule-repetition.svg"] = draw_strip(
-        game_of(REPETITION), REPETITION.position, REPETITION.tried.split(), columns=5, pixels=150
-    )
+def _plain(value: Value) -> str:
+    return json.dumps(value).strip('"')
+
+
+def _repetition(point: Point, made: dict[str, str]) -> str:
+    """Return the strip of boards and the table of the point that takes more than one move."""
+    (scene,) = point.scenes
+    rows = ["| value | in words | what happens |", "|---|---|---|"]
+    for value in point.values:
+        happens = play(scene, game_of(scene, None, point.name, value)).said
+        rows.append(f"| `{_plain(value)}` | {point.said_of(value)} | {happens} |")
+    moves = scene.tried.split()
+    made["rule-repetition.svg"] = draw_strip(game_of(scene), scene.position, moves, columns=5, pixels=150)
     picture = "![Five boards: the king goes and comes back, and so does an attacker](figures/rule-repetition.svg)"
     return "\n".join([picture, "", *rows])
 
@@ -124,8 +72,11 @@ def _repetition(made: dict[str, str]) -> str:
 def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
     """Return the pictures of the rules page by file name, and its tables by the name of their subject."""
     made: dict[str, str] = {}
-    tables = {subject.name: _table(subject, made) for subject in SUBJECTS}
-    tables["repetition"] = _repetition(made)
+    tables = {
+        point.name: (_repetition if point.name == "repetition" else _table)(point, made)
+        for point in points()
+        if point.scenes
+    }
     return made, tables
 
 

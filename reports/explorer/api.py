@@ -31,6 +31,9 @@ from reports.explorer.asked import (
 from reports.explorer.facts import MoveMade, PositionFacts, position_facts
 from reports.explorer.guard import BusyError, NotFoundError
 from reports.explorer.tables import TableListed, list_tables
+from reports.explorer.work import SearchTold, visitor_of
+from reports.rulebook.deciding import DecidingRules
+from reports.rulebook.playing import Rulebook, rulebook
 from reports.stored import with_provenance
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
@@ -263,12 +266,17 @@ def _add_boards(router: APIRouter, tables: Tables) -> None:
     def _players() -> Players:
         return Players(players=known_players())
 
+    async def _rulebook(_: Request, asked: GameAsked) -> Rulebook:
+        return await asyncio.to_thread(rulebook, asked.game())
+
     async def _facts(_: Request, asked: MovesAsked) -> PositionFacts:
         return await asyncio.to_thread(lambda: position_facts(asked.board(), tables))
 
     async def _drawing(_: Request, asked: MovesAsked) -> Response:
         return Response(svg.board(asked.board()), media_type="image/svg+xml")
 
+    told = "The rules of a game in words and pictures"
+    _add_both(router, "rulebook", GameAsked, _rulebook, summary=told, tags=tags, response_model=Rulebook)
     shown = "All that the board page shows of a position"
     _add_both(router, "position", MovesAsked, _facts, summary=shown, tags=tags, response_model=PositionFacts)
     _add_both(
@@ -332,6 +340,15 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
     @router.post("/puzzles/{name}/reveal", summary="The solution from here", tags=tags)
     async def _reveal(request: Request, name: str, asked: TryAsked) -> jobs.Revealed:
         return await places.work(request, seconds, jobs.revealed, _named(name), asked.moves, settings)
+
+    known: LRUCache[str, DecidingRules] = LRUCache(256)
+
+    @router.post("/puzzles/{name}/rules", summary="The rules that decide a puzzle, by proof", tags=tags)
+    async def _rules(request: Request, name: str) -> DecidingRules:
+        listed = _named(name)
+        if name not in known:
+            known[name] = await places.work(request, seconds, jobs.decided_by, listed, settings)
+        return known[name]
 
 
 # -- endings ---------------------------------------------------------------------------------------
@@ -413,6 +430,12 @@ _HEARTBEAT: Final = 1.0
 """Seconds without messages after which a line is sent, so that a visitor who has gone is noticed."""
 
 
+class Searches(Result):
+    """The searches of a visitor, those that wait after the others."""
+
+    searches: list[SearchTold]
+
+
 def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
     kept: dict[str, Any] = {"tags": ["streams"], "response_class": StreamingResponse}
 
@@ -431,6 +454,10 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
         asked.record_and_rules()  # what cannot be read is refused before anybody waits
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
+
+    @router.get("/searches", summary="Your searches: how many go before each, and if it compiles", tags=["streams"])
+    async def _searches(request: Request) -> Searches:
+        return Searches(searches=places.told(visitor_of(request)))
 
 
 def _streamed(job: Job) -> StreamingResponse:

@@ -51,7 +51,7 @@ def warm(tables: Tables) -> None:
 
 _ABOUT = (
     'What the commands of `tablut` answer under `--json`, over HTTP. A failure is `{"error": "one line", '
-    '"status": 422}`; 429 and 503 come with `Retry-After`.'
+    '"status": 422}`; 429, and 503 of a busy server, come with `Retry-After`.'
 )
 
 

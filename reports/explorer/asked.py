@@ -103,7 +103,8 @@ class MovesAsked(PositionAsked):
             try:
                 board.push_text(text)
             except InputError as error:
-                raise type(error)(f"move {number}: {error}") from error
+                error.args = (f"move {number}: {error}",)
+                raise
         return board
 
 
@@ -169,6 +170,7 @@ class EndingsAsked(BaseModel):
     max_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
     order: Literal["index", "longest", "shortest"] = "longest"
     most: Annotated[int, Field(ge=1, le=200)] = 24
+    skip: Annotated[int, Field(ge=0, le=100_000, description="Positions before those that are listed.")] = 0
 
 
 class TryAsked(BaseModel):

@@ -19,7 +19,7 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from tablut.errors import MachineError, TablutError, fault_of
+from tablut.errors import IllegalMoveError, MachineError, TablutError, fault_of
 from tablut.prober import MissingTableError
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def status_of(error: TablutError) -> int:
     return 503 if isinstance(error, MachineError) else 422
 
 
-def failure(message: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+def failure(message: str, status: int, headers: dict[str, str] | None = None, **more: str) -> JSONResponse:
     """Return a response that says in one line what is wrong."""
-    return JSONResponse({"error": _line(message), "status": status}, status, headers)
+    return JSONResponse({"error": _line(message), "status": status, **more}, status, headers)
 
 
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
@@ -132,7 +132,9 @@ def add_handlers(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
     status = status_of(error)
-    return failure(str(error), status, {"Retry-After": "2"} if status in (429, 503) else None)
+    # What a worker failed at would fail again.
+    headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
+    return failure(str(error), status, headers, **({"why": error.why} if isinstance(error, IllegalMoveError) else {}))
 
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reports.explorer.guard import BusyError, NotFoundError
+from reports.rulebook.deciding import DecidingRules, deciding_rules
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.puzzles.game import PuzzleGame
@@ -281,7 +282,8 @@ def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> s
 
 
 def _plies(number: int) -> str:
-    return f"{number} ply" if number == 1 else f"{number} plies"
+    moves = (number + 1) // 2
+    return "1 ply" if number == 1 else f"{number} plies ({moves} move{'s' * (moves > 1)})"
 
 
 def revealed(link: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:
@@ -307,6 +309,19 @@ def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings
     if not line:
         raise InputError(f"puzzle {listed.id}: is over")
     return line
+
+
+def decided_by(link: Link, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
+    """Find the rules that decide a puzzle."""
+
+    def _watch(solver: Solver) -> None:
+        link.when_stopped(solver.stop)
+        if link.stopped:
+            raise _LeftError
+
+    (puzzle,) = (one for one in read_puzzles("collection") if one.id == listed.id)
+    limits = ProofLimits(settings.nodes, None, settings.proof_mib << 20, 0)
+    return deciding_rules(puzzle, limits, settings.puzzle_seconds / 2, _watch)
 
 
 # -- endings ---------------------------------------------------------------------------------------
@@ -358,7 +373,7 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
     try:
         for bound in bounds:
             query = TableQuery(wdl, asked.side, bound, asked.max_plies, materials, asked.zugzwang, asked.order)
-            listing = list_positions(store, query, asked.most, look)
+            listing = list_positions(store, query, asked.skip + asked.most, look, skip=asked.skip)
             if len(listing.positions) >= asked.most:
                 break
     except _StoppedError:

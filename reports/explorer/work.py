@@ -17,14 +17,16 @@ import os
 import signal
 import threading
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from reports.explorer.guard import BusyError, content_of
 from tablut.errors import MachineError
+from tablut.results import Result
+from tablut.running import clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +41,8 @@ Answer = TypeVar("Answer")
 
 VISITOR: Final = "visitor"
 """The cookie by which a browser is known again; a program that keeps none is known by its address."""
+SEARCH: Final = "search"
+"""The header by which a page names a search, so that it can ask how that one stands."""
 _NICE: Final = 10
 """By how much a worker stands behind; where two want one processor, the worker gets a tenth of it."""
 _GRACE: Final = 3.0
@@ -88,6 +92,7 @@ class _Channel:
             with self._sending, suppress(OSError):
                 self._pipe.send((number, name, content))
 
+        clocks.tell_by(lambda compiles: send("compiles", compiles))
         with self._changing:
             self._number, self._link = number, Link(send)
             if number <= self._stopped:
@@ -118,6 +123,7 @@ def _begin(pipe: Connection, prepare: Callable[[], object]) -> None:
         with suppress(OSError):
             os.nice(_NICE)
     _channel = _Channel(pipe)
+    _channel.open(0)  # what is compiled from here on is told of
     threading.Thread(target=_channel.listen, daemon=True, name="stops").start()
     with suppress(Exception):  # the job that needs it tells why it fails
         prepare()
@@ -168,8 +174,8 @@ class _Worker:
         with suppress(EOFError, OSError):
             while self._pipe.poll():
                 number, name, content = self._pipe.recv()
-                self.ready = True
-                if number == self._number:
+                self.ready = self.ready or number > 0
+                if number in (0, self._number):
                     yield name, content
 
     def kill(self, *, wait: bool = False) -> None:
@@ -230,6 +236,7 @@ class Job:
         self._function, self._arguments = function, arguments
         self._until, self._stopping = 0.0, False
         self._worker: _Worker | None = None
+        self.compiles = False
         self.messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
@@ -271,7 +278,9 @@ class Job:
         """Queue what the job has sent; return whether it has begun just now, so that its own time counts."""
         begun = False
         for name, content in worker.messages():
-            if name == "begun":
+            if name == "compiles":
+                self.compiles = content
+            elif name == "begun":
                 begun = True
                 self._until = min(self._until, time.monotonic() + self._seconds)
             elif self.messages.qsize() < _MOST_MESSAGES:
@@ -286,60 +295,79 @@ def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
     return ("done", task.result()) if error is None else ("failed", content_of(error, "a job"))
 
 
+class SearchTold(Result):
+    """How a search of a visitor stands: how many others have to end before it begins, and whether it compiles."""
+
+    name: str
+    before: int
+    compiles: bool
+
+
+@dataclass(eq=False)
+class _Search:
+    """A search of a visitor; without a job it waits."""
+
+    visitor: str
+    name: str
+    job: Job | None = None
+
+
 class Places:
     """Where visitors wait for a worker; a job holds its place until it has ended, also if its visitor left."""
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self._workers, self._settings = workers, settings
         self._free = asyncio.Semaphore(settings.searches)
-        self._waiting = 0
-        self._held: Counter[str] = Counter()
+        self._searches: list[_Search] = []
 
-    async def start(self, visitor: str, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
+    async def start(
+        self, visitor: str, seconds: float, function: Callable[..., Any], *arguments: Any, name: str = ""
+    ) -> Job:
         """Start a job when there is a place for it."""
-        if self._held[visitor] >= 2:
+        if sum(search.visitor == visitor for search in self._searches) >= 2:
             raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
-        self._held[visitor] += 1
-        try:
-            await self._enter()
-        except BaseException:
-            self._forget(visitor)
-            raise
-        job = Job(self._workers, seconds, function, *arguments)
-        job.task.add_done_callback(lambda _: self._leave(visitor))
-        return job
-
-    async def _enter(self) -> None:
-        if self._free.locked() and self._waiting >= self._settings.waiting:
+        if self._free.locked() and len(self._waiting()) >= self._settings.waiting:
             raise BusyError("the server is searching for others, and enough are waiting; try again in a moment", 503)
-        self._waiting += 1
+        search = _Search(visitor, name)
+        self._searches.append(search)
         try:
             async with asyncio.timeout(self._settings.patience):
                 await self._free.acquire()
-        except TimeoutError:
-            raise BusyError("the server is searching for others; try again in a moment", 503) from None
-        finally:
-            self._waiting -= 1
+        except BaseException as error:
+            self._searches.remove(search)
+            if isinstance(error, TimeoutError):
+                raise BusyError("the server is searching for others; try again in a moment", 503) from None
+            raise
+        search.job = Job(self._workers, seconds, function, *arguments)
+        search.job.task.add_done_callback(lambda _: self._leave(search))
+        return search.job
 
-    def _leave(self, visitor: str) -> None:
-        self._forget(visitor)
+    def _waiting(self) -> list[_Search]:
+        return [search for search in self._searches if search.job is None]
+
+    def _leave(self, search: _Search) -> None:
+        self._searches.remove(search)
         self._free.release()
 
-    def _forget(self, visitor: str) -> None:
-        self._held[visitor] -= 1
-        if self._held[visitor] <= 0:
-            del self._held[visitor]
+    def told(self, visitor: str) -> list[SearchTold]:
+        """Return how the searches of a visitor stand."""
+        before = {id(search): number for number, search in enumerate(self._waiting(), 1)}
+        return [
+            SearchTold(name=one.name, before=before.get(id(one), 0), compiles=one.job is not None and one.job.compiles)
+            for one in self._searches
+            if one.visitor == visitor
+        ]
 
     async def stream(self, request: Request, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
         """Start a job whose messages are read as they come."""
-        job = await self.start(visitor_of(request), seconds, function, *arguments)
+        job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
         if await request.is_disconnected():  # while it waited
             job.stop()
         return job
 
     async def work(self, request: Request, seconds: float, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Return what a worker answers within some seconds, when there is a place."""
-        job = await self.start(visitor_of(request), seconds, function, *arguments)
+        job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
         try:
             while not job.task.done():
                 await asyncio.wait({job.task}, timeout=_LOOK)
@@ -349,6 +377,11 @@ class Places:
             return answer
         finally:
             job.stop()
+
+
+def _name_of(request: Request) -> str:
+    """Return the name that a visitor gave to a search, to find it among his own."""
+    return request.headers.get(SEARCH, "")[:64]
 
 
 def visitor_of(request: Request) -> str:

@@ -72,9 +72,12 @@ class Listing(NamedTuple):
 
 
 def list_positions(
-    store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None
+    store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
 ) -> Listing:
-    """Return the positions of a tablebase that are as a query asks for: O(entries) of the tiers that have them."""
+    """Return the first positions of a tablebase that are as a query asks for, without so many of them at the beginning.
+
+    It takes O(entries) of the tiers that have them.
+    """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
     if missing:
@@ -89,7 +92,7 @@ def list_positions(
     found, places = reader.zugzwangs(most, advanced) if query.zugzwang is not None else reader.matches(most, advanced)
     word = unforced(store.variant)
     listed = []
-    for _, value, number, side, entry in places:
+    for _, value, number, side, entry in places[skip:]:
         position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
         listed.append(Listed(position, *verdict_of(value, unforced=word)))
     return Listing(found, listed)

@@ -22,7 +22,7 @@ from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from tablut.variants import VariantLike
 
@@ -31,6 +31,7 @@ NaiveMove = tuple[Cell, Cell]
 
 _DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
+_PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
 
 class NaivePosition(NamedTuple):
@@ -274,18 +275,20 @@ class NaiveGame:
     def _is_stuck(self, position: NaivePosition, side: str) -> bool:
         return next(self._moves(position, side), None) is None
 
-    def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Iterator[Cell]:
-        """Yield the cells on which a piece may end a slide."""
+    def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
+        """Yield the cells on which a piece may end a slide; return the cell that ends it, and why."""
         piece = position.pieces[cell]
         # The camp within which a black soldier may still move; it is lost by leaving it.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
         while True:
             cell = (cell[0] + direction[0], cell[1] + direction[1])
-            if cell not in self.terrain or position.piece(cell):
-                return
+            if cell not in self.terrain:
+                return cell, "the board ends before it"
+            if position.piece(cell):
+                return cell, "{piece} stands on {cell}"
             letter = self.terrain[cell]
             if letter in "ABCD" and letter != camp:
-                return
+                return cell, "{cell} is a cell of a camp, which nobody enters"
             if letter != camp:
                 camp = ""
             if letter == "T":
@@ -293,9 +296,54 @@ class NaiveGame:
                     yield cell
                 passable = self.rules.castle.passable
                 if not (passable == "everyone" or (passable == "king" and piece == "K")):
-                    return
+                    return cell, "{who} may slide across the castle"
             elif letter != "X" or piece == "K":
                 yield cell
+
+    def why_not(self, position: NaivePosition, move: NaiveMove) -> str:
+        """Return what keeps a piece from sliding to a cell, in words.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            With a piece on the cell from which the move starts.
+        move : tuple of two cells
+            A move that is not legal.
+
+        Returns
+        -------
+        str
+            A clause.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> game.why_not(game.start(), game.parse_move("c3-c1"))
+        'an attacker stands on c1'
+        """
+        (file, rank), target = move
+        steps = target[0] - file, target[1] - rank
+        direction = (steps[0] > 0) - (steps[0] < 0), (steps[1] > 0) - (steps[1] < 0)
+        if direction not in _DIRECTIONS:
+            return "a piece slides along a row or a column"
+        slide, why = self._slide(position, move[0], direction), ""
+        try:
+            while True:
+                next(slide)
+        except StopIteration as end:
+            (at_file, at_rank), why = end.value
+        who = self.rules.castle.passable
+        if abs(at_file - file) + abs(at_rank - rank) >= abs(steps[0]) + abs(steps[1]):
+            # It gets as far as there, and may not stay.
+            if self.terrain[target] == "X":
+                return "only the king may enter a corner"
+            if target == self.castle and not position.piece(target):
+                who, why = self.rules.castle.stop, "{who} may end a move on the castle"
+        return why.format(
+            piece=_PIECES.get(position.piece((at_file, at_rank))),
+            cell=square_name(at_rank * self.size + at_file, self.size) if (at_file, at_rank) in self.terrain else "",
+            who="nobody" if who == "nobody" else "only the king",
+        )
 
     def _in_camp(self, cell: Cell) -> bool:
         return self.terrain.get(cell) in _CAMPS

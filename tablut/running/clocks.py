@@ -38,6 +38,7 @@ class _Counters:
         self.loaded: list[str] = []
         self.told = False
         self.silent = False
+        self.tell: Callable[[bool], object] | None = None
 
 
 _counters = _Counters()
@@ -90,6 +91,11 @@ def quiet() -> Iterator[None]:
         _counters.silent = before
 
 
+def tell_by(tell: Callable[[bool], object]) -> None:
+    """Have this called, instead of announcing it, when compiling has lasted a second, and when a kernel is done."""
+    _counters.tell = tell
+
+
 def described(function: Callable[..., object], arguments: Iterable[object]) -> str:
     """Return the name of a kernel with its argument types, complete enough to tell any two apart."""
     return f"{function.__module__}.{function.__qualname__}({', '.join(map(repr, arguments))})"
@@ -120,6 +126,8 @@ def end(kernel: str, *, done: bool, loads: bool = False) -> None:
             gc.enable()
         if _counters.timer is not None:
             _counters.timer.cancel()
+        if _counters.tell is not None:
+            _counters.tell(False)
     if done:
         (_counters.loaded if loads else _counters.compiled).append(kernel)
     spent = time.thread_time() - _counters.cpu_began
@@ -131,9 +139,10 @@ def end(kernel: str, *, done: bool, loads: bool = False) -> None:
 
 
 def _start_timer() -> threading.Timer | None:
-    if _counters.told or _counters.silent:
+    if _counters.tell is None and (_counters.told or _counters.silent):
         return None
-    timer = threading.Timer(max(_PATIENCE - _counters.spent[0], 0.0), _tell)
+    seconds = max(_PATIENCE - _counters.spent[0], 0.0)
+    timer = threading.Timer(seconds, _counters.tell, (True,)) if _counters.tell else threading.Timer(seconds, _tell)
     timer.daemon = True
     timer.start()
     return timer

@@ -59,6 +59,7 @@ def test_a_query_is_a_filter(tablebase: Tablebase, everything: list[Any]) -> Non
         found = list_positions(tablebase.store, query, 40)
         assert found.found == len(expected), query
         assert [tuple(one) for one in found.positions] == expected[:40], query
+        assert list_positions(tablebase.store, query, 40, skip=25).positions == found.positions[25:]
         for order, sign in (("longest", -1), ("shortest", 1)):
             first = list_positions(tablebase.store, query._replace(order=order), 7)  # type: ignore[arg-type]
             lengths = sorted(sign * dtm for _, _, dtm in expected if dtm is not None)[:7]

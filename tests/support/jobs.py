@@ -9,6 +9,7 @@ from typing import Any
 from reports.explorer.guard import BusyError
 from reports.explorer.work import Link
 from tablut.errors import InputError
+from tablut.running import clocks
 from tests.support.waiting import PATIENCE
 
 
@@ -23,6 +24,13 @@ def count_until_stopped(link: Link, most: int) -> int:
             return number
         time.sleep(0.02)
     return most
+
+
+def compile_until_stopped(link: Link) -> None:
+    clocks.begin()
+    while not link.stopped:
+        time.sleep(0.02)
+    clocks.end("a kernel", done=False)
 
 
 def deaf(_: Link) -> None:

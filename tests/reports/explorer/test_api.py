@@ -105,6 +105,20 @@ def test_what_is_refused_is_one_line_with_its_status(
     assert "\n" not in body["error"]
 
 
+def test_a_move_that_is_none_is_refused_with_the_rule_that_forbids_it(client: httpx.Client) -> None:
+    refused = client.post("/api/moves", json={"moves": ["e4-f4", "a4-c4", "e5-e7"]}).json()
+    assert refused["why"] in refused["error"]
+    assert "e6" in refused["why"]
+
+
+def test_the_next_positions_of_a_list_follow_the_first(client: httpx.Client) -> None:
+    asked = {"material": "1v1", "order": "index", "most": 9}
+    first, then = (
+        client.get("/api/endings/ashton-5", params={**asked, "skip": skip}).json()["positions"] for skip in (0, 4)
+    )
+    assert then[:5] == first[4:]
+
+
 def test_what_is_no_json_is_a_bad_request(client: httpx.Client) -> None:
     for content in (b"{", b"[]", b"\xff\xfe", b"", b"null", b"[" * 50_000, b'{"moves":' * 20_000):
         response = client.post("/api/moves", content=content, headers={"Content-Type": "application/json"})

@@ -47,7 +47,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def address(workers: Workers) -> Iterator[str]:
-    with running(Settings(), workers, warmed=True) as found:
+    with running(Settings(searches=1), workers, warmed=True) as found:
         # The first search on a machine compiles; no page waits for it below.
         httpx.post(f"{found}/api/bestmove", json={"variant": "ashton", "nodes": 100}, timeout=PATIENCE)
         yield found
@@ -101,6 +101,8 @@ def opened(page: Any, path: str) -> Any:
 
 def test_moves_by_click_drag_text_and_list(page: Any) -> None:
     opened(page, "/board?variant=ashton-5-4v0")
+    move(page, "c3-c1")
+    page.wait_for_selector("#message:has-text('an attacker stands on c1')")
     move(page, "c3-b3")
     until(page, "document.getElementById('turn').textContent.includes('Black')")
     start, target = (square(page, name).bounding_box() for name in ("c1", "b1"))
@@ -489,3 +491,47 @@ def test_two_searches_of_one_person_wait_for_each_other(page: Any) -> None:
     page.wait_for_selector("#think:has-text('Think')")
     assert page.get_attribute("#think", "aria-pressed") == "false"
     assert page.is_visible("#engine .score")
+
+
+def test_a_search_that_waits_says_its_place_in_another_tab_too(page: Any) -> None:
+    opened(page, "/board?variant=ashton")
+    page.select_option("#movetime", "20")
+    page.click("#think")
+    page.wait_for_selector("#engine :not(:empty)")
+    another = page.context.new_page()
+    opened(another, "/board?variant=ashton-5-4v0")
+    another.click("#prove")
+    another.wait_for_selector("#proof:has-text('Waits for 1 search before it.')")
+    page.click("#prove")
+    page.wait_for_selector("#proof:has-text('Waits for 2 searches before it.')")
+    page.click("#think")
+    another.wait_for_selector("#proof:has-text('Proved')")
+    another.close()
+
+
+# -- the rules -------------------------------------------------------------------------------------
+
+
+def test_rules_are_drawn_ones_own_too_and_a_puzzle_names_those_that_decide_it(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.select_option("#variant", " own")
+    page.fill("#own-text", SMALL_RULES.replace('pass = "nobody"', 'pass = "everyone"').replace("ashton-5-4v0", "mine"))
+    page.click("#own-take")
+    until(page, "location.hash.startsWith('#rules=')")
+    page.click("#rules-open")
+    told = page.locator("[data-point='castle.pass']")
+    assert "Everybody" in told.inner_text()
+    assert told.locator(".man").count() == 4
+    assert not page.is_visible("#rule-fields")
+    page.click("#rulebook summary")
+    assert page.is_visible("#rule-fields code:has-text('castle.pass')")
+    for path in ("/play?variant=leiden", "/puzzles?puzzle=brandubh-10"):
+        opened(page, path)
+        page.click("#rules-open")
+        page.wait_for_selector("#rulebook .man")
+    page.click("#rulebook-close")
+    page.click("#decide")
+    page.wait_for_selector("#deciding li")
+    page.click("#rules-open")
+    page.wait_for_selector("#rulebook .decides")
+    assert page.locator("#rulebook .decides").count() == page.locator("#deciding li").count()

@@ -16,6 +16,7 @@ from tests.support.jobs import (
     be_busy,
     break_down,
     chatter,
+    compile_until_stopped,
     count_until_stopped,
     deaf,
     die,
@@ -118,6 +119,23 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
 
     assert asyncio.run(last_of(0.0, break_down)).startswith(b'event: failed\ndata: {"error": "a defect')
     assert asyncio.run(last_of(3.0, chatter, 1500)) == b'event: done\ndata: {"number": 1500}\n\n'
+
+
+def test_a_search_says_its_place_and_whether_it_compiles(workers: Workers) -> None:
+    async def told() -> list[tuple[str, int, bool]]:
+        places = Places(Settings(searches=1, patience=PATIENCE), workers)
+        job = await places.start("anna", MANY, compile_until_stopped, name="first")
+        waits = asyncio.create_task(places.start("anna", MANY, niceness, name="second"))
+        async with asyncio.timeout(PATIENCE):
+            while not places.told("anna")[0].compiles:
+                await asyncio.sleep(0.01)
+            found = [(one.name, one.before, one.compiles) for one in places.told("anna")]
+            job.stop()
+            await (await waits).task
+        assert places.told("anna") == places.told("bert") == []
+        return found
+
+    assert asyncio.run(told()) == [("first", 0, True), ("second", 1, False)]
 
 
 def test_a_job_that_is_left_gives_its_place_back(workers: Workers) -> None:

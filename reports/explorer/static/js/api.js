@@ -11,7 +11,9 @@ export class ApiError extends Error {
 async function refusal(response) {
   let line = `the server answered ${response.status}`;
   try {
-    line = (await response.json()).error || line;
+    const said = await response.json();
+    // Which rule forbids a move is all that somebody at a board needs to read.
+    line = said.why ? `That is no move: ${said.why}.` : said.error || line;
   } catch {
     // Not JSON: the status is all there is to say.
   }
@@ -31,10 +33,14 @@ async function send(path, options) {
   }
 }
 
-export async function get(path, signal) {
-  const response = await send(path, { signal });
+async function answered(path, options, text = false) {
+  const response = await send(path, options);
   if (!response.ok) throw await refusal(response);
-  return response.json();
+  return text ? response.text() : response.json();
+}
+
+export function get(path, signal, waiting) {
+  return patiently((name) => answered(path, { signal, headers: named(name) }), signal, waiting);
 }
 
 function pause(seconds, signal) {
@@ -47,37 +53,65 @@ function pause(seconds, signal) {
   });
 }
 
-// Asks again while the server has no place; `waiting(line)` is told why, without it nobody waits.
+// What a search waits for, as far as the server knows; "" if it goes on.
+async function waitsFor(name) {
+  const { searches } = await get("/api/searches");
+  const mine = searches.find((one) => one.name === name);
+  if (mine?.compiles) return "The first search on a machine compiles, for half a minute.";
+  // Whoever has a search and one that waits is refused a third; here it waits for both.
+  const before = mine ? mine.before : searches.length;
+  return before ? `Waits for ${before} ${before === 1 ? "search" : "searches"} before it.` : "";
+}
+
+// Asks, again while the server has no place. `waiting(line)` is told meanwhile what there is to wait for, and "" when
+// that is over; without it nobody waits.
 async function patiently(ask, signal, waiting) {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!waiting || !error.retryAfter) throw error;
-      waiting(`Waiting for a place: ${error.message}.`);
-      await pause(error.retryAfter, signal);
+  if (!waiting) return ask("", () => {});
+  const name = Math.random().toString(36).slice(2);
+  let told = "";
+  let over = false;
+  const tell = (line) => line !== told && waiting((told = line));
+  const watch = setInterval(() => waitsFor(name).then((line) => over || tell(line), () => {}), 700);
+  const stop = () => {
+    over = true;
+    clearInterval(watch);
+  };
+  try {
+    for (;;) {
+      try {
+        return await ask(name, stop);
+      } catch (error) {
+        if (!error.retryAfter) throw error;
+        await pause(error.retryAfter, signal);
+      }
     }
+  } finally {
+    stop();
   }
 }
 
-export function post(path, body, { signal, text = false, waiting } = {}) {
-  return patiently(() => postOnce(path, body, signal, text), signal, waiting);
-}
+const named = (name) => (name ? { Search: name } : {});
+const said = (body, signal, name) => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json", ...named(name) },
+  body: JSON.stringify(body),
+  signal,
+});
 
-async function postOnce(path, body, signal, text) {
-  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
-  const response = await send(path, options);
-  if (!response.ok) throw await refusal(response);
-  return text ? response.text() : response.json();
+export function post(path, body, { signal, text = false, waiting } = {}) {
+  return patiently((name) => answered(path, said(body, signal, name), text), signal, waiting);
 }
 
 // Reads server-sent events of a POST; `heard(name, data)` is called for each. Resolves with the last one's data.
 export function stream(path, body, heard, signal, waiting) {
-  return patiently(() => streamOnce(path, body, heard, signal), signal, waiting);
+  const ask = (name, stop) => streamOnce(path, said(body, signal, name), (event, data) => {
+    stop();
+    heard(event, data);
+  });
+  return patiently(ask, signal, waiting);
 }
 
-async function streamOnce(path, body, heard, signal) {
-  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
+async function streamOnce(path, options, heard) {
   const response = await send(path, options);
   if (!response.ok) throw await refusal(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -21,10 +21,12 @@ function star(x, y, radius) {
 }
 
 export class BoardView {
-  // `onMove(from, to)` is told of a move by click or drag, `onSquare(name)` of every chosen square while `editing`.
-  constructor(holder, { onMove = () => {}, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
+  // `onMove(from, to)` is told of a move by click or drag, `onIllegal(from, to)` of one that is none, `onSquare(name)` of
+  // every chosen square while `editing`.
+  constructor(holder, { onMove = () => {}, onIllegal = null, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
+    this.onIllegal = onIllegal;
     this.onSquare = onSquare;
     this.margin = coordinates ? 0.55 : 0.1;
     this.coordinates = coordinates;
@@ -260,6 +262,7 @@ export class BoardView {
         this.onMove(from, name);
         return;
       }
+      if (square !== this.selected && !this.movesFrom(square).length) this.onIllegal?.(from, name);
     }
     this.selected = square !== this.selected && this.movesFrom(square).length ? square : null;
     this.draw();
@@ -293,6 +296,8 @@ export class BoardView {
     const chosen = this.selected;
     if (!movable) {
       this.choose(square);
+      // A finger that begins where nothing can move scrolls the page.
+      if (this.onIllegal && !this.editing && event.pointerType !== "touch" && this.cells[square] !== ".") this.drag(event, square, null);
       return;
     }
     event.preventDefault();
@@ -323,7 +328,8 @@ export class BoardView {
       if (dragged) {
         const below = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("button[data-square]");
         if (event.type === "pointerup" && below && this.squares.contains(below) && below !== this.buttons[square]) {
-          this.choose(squareOf(below.dataset.square, this.size));
+          if (this.selected === square) this.choose(squareOf(below.dataset.square, this.size));
+          else this.onIllegal?.(squareName(square, this.size), below.dataset.square);
         }
       } else if (chosen === square) {
         this.selected = null;

@@ -48,7 +48,21 @@ export async function copy(text, what) {
 }
 
 export const several = (number, word, words = `${word}s`) => `${number} ${number === 1 ? word : words}`;
-export const plies = (number) => several(number, "ply", "plies");
+// A ply is the move of one side; who counts in moves takes the one for the other.
+export const plies = (number) => several(number, "ply", "plies") + (number > 1 ? ` (${several(Math.ceil(number / 2), "move")})` : "");
+
+// Steps through a long list: `page` from 0 on, of so many entries each; `go(page)` is told where to. Without `whole` nobody
+// knows where the list ends, and `all` are those known so far.
+export function stepsOf(page, size, all, go, whole = true) {
+  if (whole && all <= size) return [];
+  const step = (name, to, off) => el("button", { type: "button", text: name, disabled: off, onclick: () => go(to) });
+  const last = Math.min((page + 1) * size, all);
+  return [
+    step("Back", page - 1, page === 0),
+    el("span", { class: "quiet", text: ` ${page * size + 1} to ${last}${whole ? ` of ${all.toLocaleString("en")}` : ""} ` }),
+    step("Next", page + 1, whole && last === all),
+  ];
+}
 
 const WORDS = { win: "wins", loss: "loses", draw: "draws", unresolved: "is open" };
 

@@ -2,6 +2,7 @@
 // Rules of one's own stand behind the `#`, which no browser sends; they travel with each request and are kept nowhere else.
 
 import { get, post } from "./api.js";
+import { say } from "./dom.js";
 
 const encode = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const decode = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0)));
@@ -60,6 +61,15 @@ export class Game {
     // Moves that were typed, or stood in the address, may have been written in another way.
     this.moves = this.facts.made.map((made) => made.move);
     return this.facts;
+  }
+
+  // Asks the server which rule forbids a move, and says it.
+  async whyNot(move) {
+    try {
+      await post("/api/moves", { ...this.asked(), moves: [...this.moves, move] });
+    } catch (error) {
+      say(error.message);
+    }
   }
 
   push(move) {

@@ -16,11 +16,11 @@ export function cellsOf(position) {
   return rows.reverse().join("");
 }
 
-export function miniBoard(terrain, position) {
+export function miniBoard(terrain, position, marked = {}) {
   const holder = el("span", { class: "mini board", "aria-hidden": "true" });
-  const view = new BoardView(holder, { coordinates: false });
+  const view = new BoardView(holder, { coordinates: Boolean(marked.coordinates) });
   view.setTerrain(terrain);
-  view.show({ cells: cellsOf(position), locked: true });
+  view.show({ cells: cellsOf(position), locked: true, ...marked });
   view.squares.remove();
   return holder;
 }

@@ -5,11 +5,12 @@ import { BoardView, squareOf } from "./board.js";
 import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteChance } from "./dom.js";
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
-import { showLegal, showMade, showRules, showStanding, showTurn, tableLine } from "./panel.js";
+import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
+import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
 const game = Game.fromAddress();
-const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onSquare: put });
+const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`), onSquare: put });
 let asking = null;
 let thinking = null;
 let tool = "b";
@@ -52,7 +53,6 @@ function show() {
   byId("redo").disabled = byId("last").disabled = !game.redo.length;
   lockSearches(Boolean(facts.outcome || facts.problem));
   byId("rules-name").textContent = described.title || described.variant;
-  showRules(byId("rules-source"), byId("rule-fields"), described);
   chooseVariant();
 }
 
@@ -121,28 +121,24 @@ async function think() {
   const mine = thinking;
   const box = byId("engine");
   const said = (line) => thinking === mine && box.replaceChildren(el("p", { class: "quiet", text: line }));
-  said("Thinking …");
-  const slow = setTimeout(said, 3000, "Thinking … The first search on a machine compiles, for half a minute.");
-  const heard = (name, told) => {
-    clearTimeout(slow);
-    if (thinking === mine) showThought(told, name === "done");
-  };
+  const waiting = (line) => said(line || "Thinking …");
+  waiting("");
+  const heard = (name, told) => thinking === mine && showThought(told, name === "done");
   try {
-    await stream("/api/think", game.asked({ movetime: Number(byId("movetime").value) }), heard, mine.signal, said);
+    await stream("/api/think", game.asked({ movetime: Number(byId("movetime").value) }), heard, mine.signal, waiting);
   } catch (error) {
     if (error.name !== "AbortError") box.replaceChildren(el("p", { class: "wrong", text: error.message }));
   }
-  clearTimeout(slow);
   if (thinking === mine) showThinking(false);
 }
 
 function showThought(told, done) {
-  const chance = whiteChance(told.score ?? 0, told.turn);
   const bar = el("meter", { min: 0, max: 1, "aria-label": "Points that white may expect" });
-  bar.value = chance;
   const proven = told.mate !== null && told.mate !== undefined;
+  const whites = (told.mate > 0) === (told.turn === "white");
+  bar.value = proven ? Number(whites) : whiteChance(told.score ?? 0, told.turn);
   const words = proven
-    ? `${(told.mate > 0) === (told.turn === "white") ? "White" : "Black"} wins in ${plies(Math.abs(told.mate))}`
+    ? `${whites ? "White" : "Black"} wins in ${plies(Math.abs(told.mate))}`
     : saidScore(told.score ?? 0, told.turn);
   byId("engine").replaceChildren(
     bar,
@@ -167,8 +163,8 @@ byId("movetime").addEventListener("change", () => byId("think").getAttribute("ar
 byId("prove").addEventListener("click", async () => {
   const box = byId("proof");
   byId("prove").disabled = true;
-  const waiting = (line) => box.replaceChildren(el("p", { class: "quiet", text: line }));
-  waiting("Proving …");
+  const waiting = (line) => box.replaceChildren(el("p", { class: "quiet", text: line || "Proving …" }));
+  waiting("");
   try {
     const { moves, ...asked } = game.asked();
     const found = await post("/api/solve", { ...asked, position: game.facts.position }, { waiting });
@@ -340,6 +336,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("pagehide", stopThinking);
 saveGame(byId("save"), () => ({ game }));
+rulebook(() => game);
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;

@@ -1,10 +1,12 @@
 // Endings: positions of a tablebase by value and material; each opens on the board, where its moves have values.
 
 import { get, post } from "./api.js";
-import { byId, chip, complain, el, plies, several } from "./dom.js";
+import { byId, chip, complain, el, plies, several, stepsOf } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 
+const PAGE = 24;
+const MOST = 100000; // what the server leaves out at most
 const KINDS = {
   "longest-win": { wdl: "win", order: "longest" },
   "longest-loss": { wdl: "loss", order: "longest" },
@@ -15,6 +17,7 @@ const KINDS = {
 };
 let table = null;
 let asking = null;
+let page = 0; // from 0 on
 
 function named(material) {
   const [attackers, defenders] = material.split("v").map(Number);
@@ -35,17 +38,21 @@ async function choose(button) {
   await ask();
 }
 
-async function ask() {
+async function ask(to = 0) {
+  page = to;
   asking?.abort();
   asking = new AbortController();
   const said = new URLSearchParams(KINDS[byId("kind").value]);
   if (byId("to-move").value) said.set("side", byId("to-move").value);
   if (byId("material").value) said.set("material", byId("material").value);
+  said.set("most", PAGE);
+  said.set("skip", page * PAGE);
   const address = new URLSearchParams({ table: table.table, kind: byId("kind").value, side: byId("to-move").value, material: byId("material").value });
+  if (page) address.set("page", page);
   history.replaceState(null, "", `/endings?${address}`);
   byId("found").textContent = "Looking …";
   try {
-    const found = await get(`/api/endings/${encodeURIComponent(table.table)}?${said}`, asking.signal);
+    const found = await get(`/api/endings/${encodeURIComponent(table.table)}?${said}`, asking.signal, (line) => (byId("found").textContent = line || "Looking …"));
     await show(found);
   } catch (error) {
     byId("found").textContent = "";
@@ -56,7 +63,8 @@ async function ask() {
 async function show(found) {
   const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
   const depth = found.at_least ? ` of at least ${plies(found.at_least)}` : "";
-  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > found.positions.length ? `; the first ${found.positions.length}` : ""}.` : "There is none.";
+  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be looked at` : ""}.` : "There is none.";
+  byId("pages").replaceChildren(...stepsOf(page, PAGE, Math.min(found.found, MOST), ask, !found.at_least));
   byId("positions").replaceChildren(
     ...found.positions.map((one) => {
       const turn = one.position.split(" ")[1] === "w" ? "White" : "Black";
@@ -75,7 +83,7 @@ for (const button of document.querySelectorAll("#tables button")) {
     byId("query").scrollIntoView({ block: "start" });
   });
 }
-for (const id of ["kind", "to-move", "material"]) byId(id).addEventListener("change", ask);
+for (const id of ["kind", "to-move", "material"]) byId(id).addEventListener("change", () => ask());
 
 const asked = new URLSearchParams(location.search);
 const buttons = [...document.querySelectorAll("#tables button")];
@@ -87,6 +95,6 @@ if (first) {
   await choose(first);
   if (material !== null && [...byId("material").options].some((option) => option.value === material)) {
     byId("material").value = material;
-    await ask();
+    await ask(Number(asked.get("page")) || 0);
   }
 }

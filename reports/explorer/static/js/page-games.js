@@ -202,11 +202,11 @@ byId("analyse").addEventListener("click", async () => {
   }
   running = new AbortController();
   byId("analyse").textContent = "Stop";
-  byId("analysis-state").textContent = "Waiting for a place …";
+  byId("analysis-state").textContent = "Looking …";
   try {
     analysis = await stream("/api/analyse", asked, (name, told) => {
       if (name === "looked") byId("analysis-state").textContent = `${told.ply} of ${told.plies} plies`;
-    }, running.signal, (line) => (byId("analysis-state").textContent = line));
+    }, running.signal, (line) => (byId("analysis-state").textContent = line || "Looking …"));
     showReports();
     await show();
   } catch (error) {

@@ -7,6 +7,7 @@ import { byId, complain, say } from "./dom.js";
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
+import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
 const NODES = [20, 100, 400, 1500, 6000, 25000, 100000, 400000];
@@ -18,7 +19,7 @@ const choice = JSON.parse(localStorage.getItem("play") || "{}");
 // Whoever comes back without an address goes on with the last game.
 if (!location.search && !location.hash && choice.address) history.replaceState(null, "", choice.address);
 let game = Game.fromAddress(choice.variant || "brandubh");
-const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`) });
+const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`), onIllegal: (from, to) => whyNot(`${from}-${to}`) });
 let playing = whoPlays();
 let asking = null;
 let hint = null;
@@ -57,6 +58,12 @@ function outcome() {
 
 const over = () => Boolean(outcome() || game.facts.problem);
 const mayMove = () => Boolean(playing) && !over() && game.facts.turn === playing.side;
+
+function whyNot(move) {
+  if (!playing) say("No game has begun: choose an opponent, and start.");
+  else if (outcome()) say("The game is over.");
+  else game.whyNot(move);
+}
 
 async function refresh() {
   await game.load();
@@ -112,9 +119,8 @@ async function answer() {
   if (!playing || over() || game.facts.turn === playing.side) return;
   asking?.abort();
   asking = new AbortController();
-  const waiting = (line) => (byId("opponent").textContent = line);
-  waiting(`${playing.player} is thinking …`);
-  const slow = setTimeout(waiting, 3000 + (limits(playing.player, playing.level).nodes > 25000 ? 9000 : 0), `${playing.player} is thinking … The first time on a machine it compiles, for half a minute.`);
+  const waiting = (line) => (byId("opponent").textContent = line || `${playing.player} is thinking …`);
+  waiting("");
   try {
     const asked = game.asked({ player: playing.player, seed: playing.seed + game.moves.length, ...limits(playing.player, playing.level) });
     const found = await post("/api/bestmove", asked, { signal: asking.signal, waiting });
@@ -125,9 +131,8 @@ async function answer() {
     say("");
   } catch (error) {
     if (error.name === "AbortError") return;
+    byId("opponent").textContent = `${playing.player} did not answer.`;
     complain(error);
-  } finally {
-    clearTimeout(slow);
   }
 }
 
@@ -223,6 +228,7 @@ function chooseRules() {
 
 const askForRules = ownRules((text) => take("", text), chooseRules);
 byId("variant").addEventListener("change", () => (byId("variant").value === OWN ? askForRules() : take(byId("variant").value)));
+rulebook(() => game);
 saveGame(byId("save"), () => ({
   game,
   tags: playing ? { [playing.side === "white" ? "White" : "Black"]: "you", [playing.side === "white" ? "Black" : "White"]: playing.player } : {},

@@ -2,15 +2,19 @@
 
 import { get, post } from "./api.js";
 import { BoardView } from "./board.js";
-import { byId, complain, el, plies, say } from "./dom.js";
+import { byId, complain, el, plies, say, stepsOf } from "./dom.js";
 import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 import { showMade, showTurn } from "./panel.js";
+import { rulebook, rulesOf } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
 const FILTERS = { rules: "variant", winner: "winner", plies: "plies", grade: "grade", "theme-of": "theme" };
 const progress = JSON.parse(localStorage.getItem("puzzles") || "{}");
 const rules = (asked) => post("/api/rules", asked);
+const PAGE = 24;
+let page = 0; // from 0 on
+let deciding = { rules: [] };
 let listed = [];
 let view = null;
 let game = null;
@@ -38,17 +42,26 @@ function chosen() {
   );
 }
 
-const query = () => new URLSearchParams([...Object.keys(FILTERS), "state"].filter((id) => byId(id).value).map((id) => [id, byId(id).value]));
+function query() {
+  const said = new URLSearchParams([...Object.keys(FILTERS), "state"].filter((id) => byId(id).value).map((id) => [id, byId(id).value]));
+  if (page) said.set("page", page);
+  return said;
+}
 
 async function showList() {
   const shown = chosen();
+  page = Math.max(0, Math.min(page, Math.ceil(shown.length / PAGE) - 1));
   const solved = listed.filter((one) => progress[one.id] === "solved").length;
   byId("progress").textContent = `${shown.length} of ${listed.length} puzzles; ${solved} solved so far in this browser.`;
   byId("none").hidden = shown.length > 0;
   const said = query();
   history.replaceState(null, "", `/puzzles${said.size ? `?${said}` : ""}`);
   const items = [];
-  for (const one of shown) {
+  byId("pages").replaceChildren(...stepsOf(page, PAGE, shown.length, (to) => {
+    page = to;
+    showList().catch(complain);
+  }));
+  for (const one of shown.slice(page * PAGE, (page + 1) * PAGE)) {
     const terrain = await terrainOf(one.variant, rules);
     const address = new URLSearchParams(said);
     address.set("puzzle", one.id);
@@ -68,10 +81,10 @@ async function showList() {
 // -- solving --------------------------------------------------------------------------------------
 
 async function open(id) {
-  const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`);
-  for (const name of ["filters", "progress", "list"]) byId(name).hidden = true;
+  const opened = await get(`/api/puzzles/${encodeURIComponent(id)}`, undefined, say);
+  for (const name of ["filters", "progress", "list", "pages"]) byId(name).hidden = true;
   byId("solving").hidden = false;
-  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`) });
+  view = new BoardView(byId("board"), { onMove: (from, to) => attempt(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`) });
   puzzle = opened.puzzle;
   document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
   byId("heading").textContent = `Puzzle ${puzzle.id}`;
@@ -83,6 +96,26 @@ async function open(id) {
   puzzle.first = opened.reply ? [opened.reply] : [];
   await begin();
 }
+
+// The rules of which another value would give the puzzle another answer; the server proves it when somebody asks.
+async function showDeciding() {
+  const waiting = (line) => (byId("deciding-said").textContent = line || "Solving it under other rules …");
+  byId("decide").disabled = true;
+  waiting("");
+  try {
+    deciding = await post(`/api/puzzles/${puzzle.id}/rules`, {}, { waiting });
+    const { chapters } = await rulesOf({ variant: puzzle.variant });
+    const said = (names) => chapters.flatMap(({ points }) => points).filter(({ name }) => names.includes(name)).map((point) => el("li", { text: point.said }));
+    byId("deciding").replaceChildren(...said(deciding.rules));
+    byId("undecided").replaceChildren(...said(deciding.unknown));
+    byId("deciding-said").textContent = deciding.rules.length ? "With other rules at these points it has another answer:" : "At no point is another answer known to come from other rules.";
+    byId("undecided-said").hidden = !deciding.unknown.length;
+  } catch (error) {
+    byId("deciding-said").textContent = error.message;
+    byId("decide").disabled = false;
+  }
+}
+byId("decide").addEventListener("click", showDeciding);
 
 async function begin() {
   moves = puzzle.first;
@@ -130,10 +163,12 @@ async function guarded(work) {
   busy = false;
 }
 
+const waiting = (line) => answer(line || "Looking for a proof …", "");
+
 const attempt = (move) =>
   guarded(async () => {
-    answer("Looking for a proof …", "");
-    const tried = await post(`/api/puzzles/${puzzle.id}/try`, { moves: [...moves, move] });
+    waiting("");
+    const tried = await post(`/api/puzzles/${puzzle.id}/try`, { moves: [...moves, move] }, { waiting });
     if (tried.right) {
       moves = [...moves, tried.move];
       if (tried.reply) {
@@ -157,7 +192,7 @@ const attempt = (move) =>
 
 byId("hint").addEventListener("click", () =>
   guarded(async () => {
-    const { square } = await post(`/api/puzzles/${puzzle.id}/hint`, { moves });
+    const { square } = await post(`/api/puzzles/${puzzle.id}/hint`, { moves }, { waiting });
     helped = true;
     await show({ marks: [square] });
     answer(`The piece on ${square} moves.`, "");
@@ -165,7 +200,7 @@ byId("hint").addEventListener("click", () =>
 );
 byId("reveal").addEventListener("click", () =>
   guarded(async () => {
-    const found = await post(`/api/puzzles/${puzzle.id}/reveal`, { moves });
+    const found = await post(`/api/puzzles/${puzzle.id}/reveal`, { moves }, { waiting });
     helped = true;
     keep(puzzle.id, "seen");
     await show({ arrows: found.right.map((move) => [move]) });
@@ -191,13 +226,19 @@ byId("read-move").addEventListener("submit", (event) => {
   if (text) attempt(text);
 });
 
+rulebook(() => game, () => deciding.rules);
+
 // -- the page -------------------------------------------------------------------------------------
 
 const asked = new URLSearchParams(location.search);
 for (const id of [...Object.keys(FILTERS), "state"]) {
   if (asked.has(id)) byId(id).value = asked.get(id);
-  byId(id).addEventListener("change", () => showList().catch(complain));
+  byId(id).addEventListener("change", () => {
+    page = 0;
+    showList().catch(complain);
+  });
 }
+page = Number(asked.get("page")) || 0;
 byId("any").addEventListener("click", () => {
   byId("filters").reset();
   showList().catch(complain);

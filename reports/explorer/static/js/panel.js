@@ -75,13 +75,6 @@ export function tableLine(facts) {
   return `No tablebase has this material: ${wins.length ? `only wins at once are known. It wins: ${wins.join(", ")}.` : "the values of most moves are not known."}`;
 }
 
-// What holds on this board: each disputed rule, and how these rules decide it.
-export function showRules(source, box, described) {
-  source.textContent = described.source;
-  const said = (value) => (value === true ? "yes" : value === false ? "no" : value === null ? "none" : Array.isArray(value) ? value.join(" ") || "none" : String(value).replaceAll("_", " "));
-  box.replaceChildren(...Object.entries(described.fields).flatMap(([name, value]) => [el("dt", {}, el("code", { text: name }), ` ${described.meanings[name] || ""}`), el("dd", { text: said(value) })]));
-}
-
 export function showStanding(box, facts, open) {
   const standing = facts.standing;
   box.replaceChildren();

@@ -1,0 +1,43 @@
+// The rules of a game in words and pictures, as the server makes them from the rule fields; a dialog on every board.
+
+import { post } from "./api.js";
+import { byId, complain, el } from "./dom.js";
+import { miniBoard } from "./mini.js";
+
+export const rulesOf = ({ rules, variant }) => post("/api/rulebook", rules ? { rules } : { variant });
+
+const picture = ({ terrain, position, arrows, taken, heading, said }) =>
+  el("figure", {}, miniBoard(terrain, position, { arrows: arrows.map((move) => [move]), marks: taken, coordinates: true }), el("figcaption", {}, `${heading}: `, el("strong", { text: said })));
+
+const point = ({ name, said, pictures }, deciding) =>
+  el("section", { "data-point": name, class: deciding.includes(name) ? "decides" : null },
+    el("p", {}, said, deciding.includes(name) ? el("strong", { class: "badge", text: " decides this puzzle" }) : null),
+    pictures.length ? el("div", { class: "scenes" }, ...pictures.map(picture)) : null,
+  );
+
+// What a rule set decides of each disputed point, by the names of the fields.
+function showFields(box, { fields, meanings }) {
+  const said = (value) => (value === null ? "none" : Array.isArray(value) ? `[${value.join(", ")}]` : String(value));
+  box.replaceChildren(...Object.entries(fields).flatMap(([name, value]) => [el("dt", {}, el("code", { text: name }), ` ${meanings[name] || ""}`), el("dd", {}, el("code", { text: said(value) }))]));
+}
+
+// `game()` is asked for its rules when somebody wants to see them; `deciding` are the points to be marked.
+export function rulebook(game, deciding = () => []) {
+  const dialog = byId("rulebook");
+  byId("rulebook-close").addEventListener("click", () => dialog.close());
+  byId("rules-open").addEventListener("click", async () => {
+    try {
+      const book = await rulesOf(game());
+      byId("rulebook-title").textContent = book.title || book.variant;
+      byId("rulebook-told").replaceChildren(
+        el("p", { class: "quiet", text: `${book.source}${book.source ? ". " : ""}An arrow is a move, or shows how far a piece may go; what a move captures is framed.` }),
+        ...book.chapters.flatMap(({ title, points }) => [el("h3", { text: title }), ...points.map((one) => point(one, deciding()))]),
+      );
+      showFields(byId("rule-fields"), game().described);
+      dialog.showModal();
+      dialog.scrollTop = 0;
+    } catch (error) {
+      complain(error);
+    }
+  });
+}

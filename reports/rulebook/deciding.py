@@ -1,0 +1,50 @@
+"""Which rules decide a puzzle: those of which another value gives it another answer, as far as it is proved in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reports.rulebook.points import others
+from retrograde.proofs import Solver
+from retrograde.puzzles.puzzle_file import facts_of, rules_of
+from tablut.errors import InputError
+from tablut.results import Result
+from tablut.running.clocks import wall_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from retrograde.proofs import ProofLimits
+    from retrograde.puzzles.puzzle_file import Puzzle
+
+
+class DecidingRules(Result):
+    """The rule fields that decide a puzzle, and those of which it was not found out."""
+
+    rules: list[str]
+    unknown: list[str]
+
+
+def deciding_rules(
+    puzzle: Puzzle, limits: ProofLimits, seconds: float, going_on: Callable[[Solver], object] = lambda _: None
+) -> DecidingRules:
+    """Return the fields of which some other value makes the win longer, shorter or none, or has it begin otherwise."""
+    facts, until = facts_of(puzzle), wall_clock() + seconds
+    right = facts.winner, facts.plies, {*(puzzle.first or ())}
+    decide, unknown = [], []
+    for field, variant in others(rules_of(puzzle)):
+        if field in decide:
+            continue
+        solver = Solver(variant, replace(limits, seconds=max(until - wall_clock(), 0.01)))
+        going_on(solver)
+        try:
+            found = solver.solve(puzzle.position, plies_left=facts.plies)
+        except InputError:
+            decide.append(field)  # the position cannot stand there
+            continue
+        if found.wdl is None:
+            unknown.append(field)
+        elif (found.winner, found.dtm, {*found.winning_moves}) != right:
+            decide.append(field)
+    return DecidingRules(rules=decide, unknown=[field for field in dict.fromkeys(unknown) if field not in decide])

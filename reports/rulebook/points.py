@@ -1,0 +1,121 @@
+"""What is said of each rule field and of what holds everywhere, and the scenes that show it: ``rulebook.toml``, read.
+
+A scene says nothing about what follows; the engine does, when it plays it (`reports.rulebook.playing`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from tablut.results import Result
+from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Value = bool | str | tuple[str, ...]
+
+
+class Scene(Result):
+    """A position and what is tried in it: moves, or the square of a piece that may move anywhere."""
+
+    heading: str
+    position: str
+    tried: str
+    board: str
+    rules: dict[str, Value] = Field({})
+    nothing: str = "nothing is captured"
+
+
+class Point(Result):
+    """A rule field with its values, each in words, or without values what holds under every rule set."""
+
+    name: str
+    chapter: str
+    said: tuple[str, ...]
+    values: tuple[Value, ...] = ()
+    cells: str = ""
+    scenes: tuple[Scene, ...] = ()
+
+    def said_of(self, value: Any) -> str:
+        """Return a value of the field in words; empty if there is nothing to say."""
+        if value is None:
+            return ""
+        if not self.values:
+            return self.said[0].format(value=value)
+        # Lists are of squares, which differ from board to board.
+        number = bool(value) if isinstance(value, (list, tuple)) else self.values.index(value)
+        return self.said[number].format(value=", ".join(value) if isinstance(value, (list, tuple)) else value)
+
+
+class _Book(Result):
+    rules: Rules
+    boards: dict[str, tuple[str, ...]]
+    starts: dict[int, tuple[str, ...]]
+    points: tuple[Point, ...]
+
+
+@cache
+def _book() -> _Book:
+    text = resources.files(__package__).joinpath("rulebook.toml").read_text(encoding="utf-8")
+    return _Book.model_validate(tomllib.loads(text))
+
+
+def points() -> tuple[Point, ...]:
+    """Return all points, in the order in which they are told."""
+    return _book().points
+
+
+def with_field(rules: Rules, field: str, value: Any) -> Rules:
+    """Return rules with another value of a field."""
+    table, _, name = field.rpartition(".")
+    plain = rules.model_dump(mode="json", by_alias=True)
+    (plain[table] if table else plain)[name] = list(value) if isinstance(value, tuple) else value
+    return Rules.model_validate(plain)
+
+
+def game_of(scene: Scene, rules: Rules | None = None, field: str = "", value: Any = None) -> Variant:
+    """Return the game that a scene is played by: some rules, or those of the documentation and one other value."""
+    book = _book()
+    if rules is None:
+        rules = book.rules
+        for name, said in [*scene.rules.items(), *([(field, value)] if field else [])]:
+            rules = with_field(rules, name, said)
+    else:
+        # The middle of an edge, as far as there is a camp, stands for the cells of the larger board.
+        rules = with_field(rules, "camps.inert", ["d7"] if scene.board == "camps" and rules.camps.inert else [])
+    terrain = book.boards[scene.board]
+    return Variant("scene", "A scene", "reports/rulebook", terrain, book.starts[len(terrain)], rules)
+
+
+def _kinds(terrain: tuple[str, ...]) -> set[str]:
+    return {"A" if letter in CAMP_LETTERS else letter for row in terrain for letter in row if letter not in ".+T"}
+
+
+def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
+    """Yield the points that a game has, with its values and the scenes that can stand in it."""
+    kinds = _kinds(variant.terrain)
+    values = {field.name: field.value for field in rule_fields(variant.rules)}
+    for point in points():
+        if set(point.cells) <= kinds and values.get(point.name, "") is not None:
+            scenes = [
+                scene
+                for scene in point.scenes
+                if _kinds(_book().boards[scene.board]) <= kinds
+                and all(values[name] == value for name, value in scene.rules.items())
+            ]
+            yield point.model_copy(update={"scenes": tuple(scenes)}), values.get(point.name, "")
+
+
+def others(variant: Variant) -> Iterator[tuple[str, Variant]]:
+    """Yield each rule field that a game has with a game that differs in its value alone."""
+    for point, value in points_of(variant):
+        for other in point.values:
+            if point.name != "camps.inert" and other != value:
+                yield point.name, replace(variant, rules=with_field(variant.rules, point.name, other))

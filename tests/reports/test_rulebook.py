@@ -1,0 +1,62 @@
+"""The rules in words and pictures: every value of every field is told of, and what decides a puzzle is proved."""
+
+from dataclasses import replace
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from reports.rulebook.deciding import deciding_rules
+from reports.rulebook.playing import rulebook
+from reports.rulebook.points import points, with_field
+from retrograde.proofs import ProofLimits
+from retrograde.puzzles.puzzle_file import read_puzzles
+from tablut.variants import load_variant, rule_fields, shipped_variants
+from tablut.variants.model import Rules
+from tests.support.waiting import PATIENCE
+
+
+def values_of(model: type[BaseModel], prefix: str = "") -> dict[str, tuple[Any, ...]]:
+    """Return the values that each rule field can have, where they are listed or two."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, info in model.model_fields.items():
+        kind, full = info.annotation, prefix + (info.alias or name)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found |= values_of(kind, full + ".")
+        else:
+            found[full] = (True, False) if kind is bool else get_args(kind) if info.default != () else ()
+    return found
+
+
+def test_every_value_of_every_field_is_told_of() -> None:
+    told = {point.name: point for point in points()}
+    for name, values in values_of(Rules).items():
+        if name not in ("camps.inert", "move_limit"):
+            assert sorted(map(str, told[name].values)) == sorted(map(str, values)), name
+        assert len(told[name].said) == max(len(told[name].values), 1)
+        assert len(set(told[name].said)) == len(told[name].said)
+
+
+def test_a_rulebook_has_the_points_of_its_game_with_its_values() -> None:
+    for variant in shipped_variants():
+        told = [point for chapter in rulebook(variant).chapters for point in chapter.points]
+        fields = {field.name: field.value for field in rule_fields(variant.rules)}
+        assert all(point.value == fields.get(point.name, "") for point in told)
+        drawn = {letter for point in told for scene in point.pictures for row in scene.terrain for letter in row}
+        assert drawn & {"A", "*", "X"} == {letter for row in variant.terrain for letter in row} & {"A", "*", "X"}
+    mine = load_variant("ashton")
+    for field, value, word in (("move_limit", 77, "77"), ("camps.inert", ["e9"], "e9")):
+        told = [
+            point
+            for chapter in rulebook(replace(mine, rules=with_field(mine.rules, field, value))).chapters
+            for point in chapter.points
+        ]
+        assert word in next(point.said for point in told if point.name == field)
+
+
+def test_what_decides_a_puzzle_is_proved() -> None:
+    puzzles = {puzzle.id: puzzle for puzzle in read_puzzles("collection")}
+    limits = ProofLimits(positions=0)
+    found = deciding_rules(puzzles["clear-edge-beside-corner"], limits, PATIENCE)
+    assert (found.rules, found.unknown) == (["corners.hostile", "king.elsewhere"], [])
+    assert deciding_rules(puzzles["clear-edge"], limits, PATIENCE).rules == []
+    assert "corners.hostile" in deciding_rules(puzzles["brandubh-30"], limits, 0.0).unknown
