@@ -10,7 +10,7 @@ import pytest
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.engine import engine_for
 from tablut.position import Position
 from tablut.variants import load_variant
@@ -31,11 +31,11 @@ def test_exclude_a_win(benchmark, name, text, prover, bound, shallow):
     engine = engine_for(variant)
     position = Position.parse(text or variant.start_position, variant.size)
     board = engine.board(position.cells, position.side)
-    WinSearch(engine, prover, 1 << 20, Budget(ProofLimits())).within(board, 3)
+    WinSearch(engine, prover, 1 << 20, ProofBudget(ProofLimits())).within(board, 3)
     nodes = []
 
     def run():
-        search = WinSearch(engine, prover, 256 << 20, Budget(ProofLimits(nodes=1 << 62)))
+        search = WinSearch(engine, prover, 256 << 20, ProofBudget(ProofLimits(nodes=1 << 62)))
         assert search.within(board, bound if benchmark.enabled else shallow) is False
         nodes.append(search.budget.nodes)
 

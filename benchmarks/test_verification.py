@@ -11,7 +11,7 @@ import pytest
 import retrograde
 from retrograde.tablebase.batch import UnpackedTiers
 from retrograde.tablebase.store import open_store
-from retrograde.verification.proof import CHECKED, FAILURES, Part, TierProof
+from retrograde.verification.proof import CHECKED, FAILURES, RowRange, TierProof
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
@@ -36,7 +36,7 @@ def test_prove(benchmark, name, material):
         unpacked.load(tier)
     proof = TierProof(store.tier(*material).index, unpacked, codes=1)
     parts = list(proof.parts())[::8]
-    proof.prove(Part(0, 0, 0))
+    proof.prove(RowRange(0, 0, 0))
 
     def prove():
         return [proof.prove(part).counters for part in parts]

@@ -201,12 +201,12 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
 # -- the fillings of one camp: which sets of its cells can be occupied in the course of a game
 
 
-Filling = frozenset[int]
+FilledCells = frozenset[int]
 
 
-def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[Filling]:
+def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[FilledCells]:
     """Return the fillings that can follow from the full camp, and the moves between them."""
-    graph: nx.DiGraph[Filling] = nx.DiGraph()
+    graph: nx.DiGraph[FilledCells] = nx.DiGraph()
     pending = [camp.cells]
     graph.add_node(camp.cells)
     while pending:
@@ -218,7 +218,7 @@ def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[Filling]:
     return graph
 
 
-def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Filling]]:
+def _moves(variant: Variant, camp: Camp, filling: FilledCells) -> list[tuple[str, FilledCells]]:
     size, moves = variant.size, []
     for cell in sorted(filling):
         left = filling - {cell}
@@ -239,7 +239,7 @@ def _moves(variant: Variant, camp: Camp, filling: Filling) -> list[tuple[str, Fi
     return moves
 
 
-def shortest_line(graph: nx.DiGraph[Filling], start: Filling, goal: Filling) -> list[str]:
+def shortest_line(graph: nx.DiGraph[FilledCells], start: FilledCells, goal: FilledCells) -> list[str]:
     """Return the moves of a shortest way from one filling to another."""
     path = nx.shortest_path(graph, start, goal)
     return [graph.edges[edge]["move"] for edge in pairwise(path)]

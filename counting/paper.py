@@ -23,7 +23,7 @@ from functools import cached_property
 from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
-from counting.spaces import Material, soldiers
+from counting.spaces import CountsByMaterial, soldiers
 from tablut.results import Result
 from tablut.variants import as_variant, load_variant
 from tablut.variants.model import king_patterns
@@ -47,7 +47,7 @@ class Subspace:
     defenders: range
     involved: int = 0
 
-    def material(self, attackers: int, defenders: int) -> Material:
+    def material(self, attackers: int, defenders: int) -> CountsByMaterial:
         """Return the counts by material, the involved attackers included."""
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)

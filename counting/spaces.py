@@ -42,13 +42,13 @@ CycleType = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class CountsByMaterial:
     """A count for each pair (attackers, defenders)."""
 
     rows: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def zero(cls, attackers: int, defenders: int) -> Material:
+    def zero(cls, attackers: int, defenders: int) -> CountsByMaterial:
         """Return the zero polynomial for boards with at most so many soldiers."""
         return cls(((0,) * (defenders + 1),) * (attackers + 1))
 
@@ -62,37 +62,37 @@ class Material:
             for defenders, count in enumerate(row):
                 yield attackers, defenders, count
 
-    def within(self, attackers: range, defenders: range) -> Material:
+    def within(self, attackers: range, defenders: range) -> CountsByMaterial:
         """Return the part with so many attackers and defenders; the other counts become zero."""
-        return Material(
+        return CountsByMaterial(
             tuple(
                 tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
                 for a, row in enumerate(self.rows)
             )
         )
 
-    def shifted(self, attackers: int, defenders: int) -> Material:
+    def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
         """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]
-        return Material(tuple(([empty] * attackers + moved)[:height]))
+        return CountsByMaterial(tuple(([empty] * attackers + moved)[:height]))
 
-    def __add__(self, other: Material) -> Material:
-        return Material(
+    def __add__(self, other: CountsByMaterial) -> CountsByMaterial:
+        return CountsByMaterial(
             tuple(
                 tuple(a + b for a, b in zip(mine, theirs, strict=True))
                 for mine, theirs in zip(self.rows, other.rows, strict=True)
             )
         )
 
-    def __sub__(self, other: Material) -> Material:
+    def __sub__(self, other: CountsByMaterial) -> CountsByMaterial:
         return self + -1 * other
 
-    def __rmul__(self, factor: int) -> Material:
-        return Material(tuple(tuple(factor * count for count in row) for row in self.rows))
+    def __rmul__(self, factor: int) -> CountsByMaterial:
+        return CountsByMaterial(tuple(tuple(factor * count for count in row) for row in self.rows))
 
-    def __matmul__(self, other: Material) -> Material:
+    def __matmul__(self, other: CountsByMaterial) -> CountsByMaterial:
         """Return the product of the polynomials, cut at the same material."""
         height, width = len(self.rows), len(self.rows[0])
         product = [[0] * width for _ in range(height)]
@@ -102,21 +102,21 @@ class Material:
                 for a2, d2, count2 in terms:
                     if a + a2 < height and d + d2 < width:
                         product[a + a2][d + d2] += count * count2
-        return Material(tuple(map(tuple, product)))
+        return CountsByMaterial(tuple(map(tuple, product)))
 
 
 @cache
-def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> Material:
+def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> CountsByMaterial:
     """Return in how many ways soldiers can stand so that a symmetry leaves them in place."""
     camps, frees = dict(camp), dict(free)
-    product = Material(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
+    product = CountsByMaterial(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
     for length in camps.keys() | frees.keys():
         camp_cycles, free_cycles = camps.get(length, 0), frees.get(length, 0)
         rows = [[0] * (defenders + 1) for _ in range(attackers + 1)]
         for d in range(min(defenders // length, free_cycles) + 1):
             for a in range(attackers // length + 1):
                 rows[a * length][d * length] = comb(free_cycles, d) * comb(camp_cycles + free_cycles - d, a)
-        product = product @ Material(tuple(map(tuple, rows)))
+        product = product @ CountsByMaterial(tuple(map(tuple, rows)))
     return product
 
 
@@ -161,7 +161,7 @@ class Space:
     attackers: range
     defenders: range
 
-    def material(self) -> Material:
+    def material(self) -> CountsByMaterial:
         """Return the number of placements by material."""
         return fixed_material(self, self.variant.symmetries[0])
 
@@ -170,7 +170,7 @@ class Space:
         return self.material().total()
 
 
-def fixed_material(space: Space, symmetry: Symmetry) -> Material:
+def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
     """Return how many placements of a space a symmetry leaves in place, by material."""
     regions = space.variant.regions
     # The polynomial of the cells outside a neighbourhood depends on their cycle type only: collect before multiplying.
@@ -188,7 +188,7 @@ def fixed_material(space: Space, symmetry: Symmetry) -> Material:
                 counts[held[ATTACKER], held[DEFENDER]] += 1
 
     most = space.variant.attackers, space.variant.defenders
-    total = Material.zero(*most)
+    total = CountsByMaterial.zero(*most)
     for (camp, free), counts in tally.items():
         ways = soldiers(camp, free, *most)
         for (attackers, defenders), count in counts.items():

@@ -27,7 +27,7 @@ GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 """The full games, in the order of the page."""
 
 
-class Player(NamedTuple):
+class SelfPlayer(NamedTuple):
     """Who plays itself."""
 
     name: str
@@ -42,15 +42,15 @@ class Player(NamedTuple):
 
 
 PLAYERS: Final = (
-    Player("random", "random", 400, 1),
-    Player("heuristic", "heuristic", 400, 1),
-    Player("alphabeta", "alphabeta", 200, 5000),
+    SelfPlayer("random", "random", 400, 1),
+    SelfPlayer("heuristic", "heuristic", 400, 1),
+    SelfPlayer("alphabeta", "alphabeta", 200, 5000),
 )
 """The players of the page, from the weakest to the strongest."""
 
 _OTHERS: Final = (
-    Player("mcts", "mcts@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
-    Player("mcts-heuristic", "mcts-heuristic@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
+    SelfPlayer("mcts", "mcts@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
+    SelfPlayer("mcts-heuristic", "mcts-heuristic@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
 )
 _CLOSE: Final = 2e-6
 _MOST_CUT: Final = 0.05

@@ -35,7 +35,7 @@ _FIFTH: Final = 0.2
 _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
-class Published(NamedTuple):
+class PublishedGames(NamedTuple):
     """A cell as it is printed: games of the first player, and the mean number of moves of those not drawn."""
 
     wins: int
@@ -49,15 +49,15 @@ class Published(NamedTuple):
         return self.wins + self.losses + self.draws
 
 
-class Pairing(NamedTuple):
+class PublishedPair(NamedTuple):
     """Two players of a table, and what was published of them."""
 
     table: str
     name: str
     first: str
     second: str
-    black: Published
-    white: Published
+    black: PublishedGames
+    white: PublishedGames
     options: str = _BUDGET
 
     @property
@@ -71,23 +71,27 @@ _EXPANDED: Final = "mcts-expanded@playouts=1000"
 _BEST: Final = "mcts-heuristic@playouts=1000"
 
 PAIRINGS: Final = (
-    Pairing("I", "table-1", "greedy", "random", Published(10, 0, 0, 26), Published(10, 0, 0, 16)),
-    Pairing("II", "table-2", "heuristic", "greedy", Published(10, 0, 0, 9), Published(10, 0, 0, 14)),
-    Pairing("III", "table-3", _MCTS, "greedy", Published(6, 4, 0, 15), Published(6, 4, 0, 20)),
-    Pairing("IV", "table-4", _EXPANDED, "greedy", Published(0, 10, 0, 18), Published(10, 0, 0, 18)),
-    Pairing(
+    PublishedPair("I", "table-1", "greedy", "random", PublishedGames(10, 0, 0, 26), PublishedGames(10, 0, 0, 16)),
+    PublishedPair("II", "table-2", "heuristic", "greedy", PublishedGames(10, 0, 0, 9), PublishedGames(10, 0, 0, 14)),
+    PublishedPair("III", "table-3", _MCTS, "greedy", PublishedGames(6, 4, 0, 15), PublishedGames(6, 4, 0, 20)),
+    PublishedPair("IV", "table-4", _EXPANDED, "greedy", PublishedGames(0, 10, 0, 18), PublishedGames(10, 0, 0, 18)),
+    PublishedPair(
         "V",
         "table-5",
         "heuristic",
         f"{_EXPANDED},option.expanded=white",
-        Published(1, 1, 8, 24),
-        Published(10, 0, 0, 20),
+        PublishedGames(1, 1, 8, 24),
+        PublishedGames(10, 0, 0, 20),
     ),
-    Pairing("VI", "table-6-random", _BEST, "random", Published(20, 0, 0, 21), Published(20, 0, 0, 16)),
-    Pairing("VI", "table-6-greedy", _BEST, "greedy", Published(20, 0, 0, 9), Published(20, 0, 0, 17)),
-    Pairing("VI", "table-6-heuristic", _BEST, "heuristic", Published(13, 6, 21, 67), Published(18, 2, 10, 43)),
-    Pairing("VI", "table-6-mcts", _BEST, _MCTS, Published(10, 0, 0, 19), Published(10, 0, 0, 20)),
-    Pairing("VI", "table-6-expanded", _BEST, _EXPANDED, Published(5, 0, 5, 34), Published(10, 0, 0, 20)),
+    PublishedPair("VI", "table-6-random", _BEST, "random", PublishedGames(20, 0, 0, 21), PublishedGames(20, 0, 0, 16)),
+    PublishedPair("VI", "table-6-greedy", _BEST, "greedy", PublishedGames(20, 0, 0, 9), PublishedGames(20, 0, 0, 17)),
+    PublishedPair(
+        "VI", "table-6-heuristic", _BEST, "heuristic", PublishedGames(13, 6, 21, 67), PublishedGames(18, 2, 10, 43)
+    ),
+    PublishedPair("VI", "table-6-mcts", _BEST, _MCTS, PublishedGames(10, 0, 0, 19), PublishedGames(10, 0, 0, 20)),
+    PublishedPair(
+        "VI", "table-6-expanded", _BEST, _EXPANDED, PublishedGames(5, 0, 5, 34), PublishedGames(10, 0, 0, 20)
+    ),
 )
 """The ten pairings of the paper, each with both colours."""
 
@@ -113,12 +117,12 @@ REASONS: Final = {
 """Why a published result is not ours: by the name of the match and the first player's colour."""
 
 
-class Cell(NamedTuple):
+class ComparedCell(NamedTuple):
     """A published cell beside our games."""
 
-    pairing: Pairing
+    pairing: PublishedPair
     side: str
-    published: Published
+    published: PublishedGames
     wins: int
     losses: int
     draws: int
@@ -173,16 +177,16 @@ def _check_plies(stored: StoredMatch) -> None:
         raise ValueError("plies: is not the mean of the games")
 
 
-def cells(found: dict[str, dict[str, Any]], pairings: tuple[Pairing, ...] = PAIRINGS) -> list[Cell]:
+def cells(found: dict[str, dict[str, Any]], pairings: tuple[PublishedPair, ...] = PAIRINGS) -> list[ComparedCell]:
     """Return the published cells beside the stored matches."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
-def _cell(pairing: Pairing, side: str, match: dict[str, Any]) -> Cell:
+def _cell(pairing: PublishedPair, side: str, match: dict[str, Any]) -> ComparedCell:
     published = pairing.black if side == "black" else pairing.white
     counts = match["by_colour"][f"a_{side}"]
     ours = (counts["wins"], counts["losses"], counts["draws"])
-    return Cell(
+    return ComparedCell(
         pairing,
         side,
         published,
@@ -254,7 +258,7 @@ def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, 
     }
 
 
-def _bar(cell: Cell) -> dict[str, Any]:
+def _bar(cell: ComparedCell) -> dict[str, Any]:
     first, second = (text.partition("@")[0] for text in (cell.pairing.first, cell.pairing.second))
     colour = "Muscovites" if cell.side == "black" else "Swedes"
     low, high = cell.intervals[0]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counting.reachable.chunks import Tally, share_interval
+from counting.reachable.chunks import SampleTally, share_interval
 from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
 from reports.rendering import Artefact, draw_shares, drawing, figure, page
@@ -164,7 +164,7 @@ class Amount(Result):
         return Amount(positions=self.positions + other.positions, classes=self.classes + other.classes)
 
 
-class Material(Result):
+class MaterialRow(Result):
     """The positions with so many soldiers; ``closed`` are those that no lemma excludes and no game reaches."""
 
     attackers: int
@@ -200,7 +200,7 @@ class Explanation(Result):
     reached: Amount
     excluded: dict[str, Amount]
     closed: ClosedReport
-    material: list[Material]
+    material: list[MaterialRow]
     failures: int
     failed: list[str]
 
@@ -242,7 +242,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
         or lemmas.n != lemmas.passed + sum(lemmas.excluded.values())
     ):
         raise ValueError("n: is not the sum of its parts")
-    tally = Tally(
+    tally = SampleTally(
         stored.n,
         stored.reachable,
         stored.unreachable,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
     from tablut.records import GameRecord
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import VariantLike
 
 
@@ -545,7 +545,7 @@ class Board:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
         return self._earlier.get((self._position.cells, self._position.side), 0) > 0
 
-    def record(self, tags: Mapping[str, str] | None = None, result: Result | None = None) -> GameRecord:
+    def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
         """Return the record of the moves made on this board.
 
         Parameters

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from counting.census.buckets import BINS, LEAVES, family_marks
-from counting.census.rows import Source, cut, open_rows, plan_name, read_rows
+from counting.census.rows import RowSource, cut, open_rows, plan_name, read_rows
 from counting.census.search import Making, TooLargeError, size_text
 from counting.census.store import (
     HUNDREDTHS,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counting.census.rows import RowFile
-    from counting.census.search import Search
+    from counting.census.search import CensusSearch
     from counting.census.store import PlyRecord
 
 _SAMPLE_ROWS: Final = 200_000
@@ -96,7 +96,7 @@ class Counted(NamedTuple):
         return set(self.again) <= set(self.record.hundredths)
 
 
-def count_ply(search: Search, ply: int, wish: CountWish) -> Counted:
+def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
     """Count a ply, or a part of it, without storing its positions."""
     return _CountedPly(search, ply, wish).count()
 
@@ -104,7 +104,7 @@ def count_ply(search: Search, ply: int, wish: CountWish) -> Counted:
 class _CountedPly(Making[tuple[int, int]]):
     """One ply that is counted; a pass has a range of bins."""
 
-    def __init__(self, search: Search, ply: int, wish: CountWish) -> None:
+    def __init__(self, search: CensusSearch, ply: int, wish: CountWish) -> None:
         super().__init__(search, ply)
         self.wish = wish
         self.folder = self.store.count_folder(ply, again=wish.again)
@@ -215,16 +215,16 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.drop_work()
         return tallies
 
-    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[tuple[RowSource, ...], tuple[RowSource, ...]]:
         """Sort the parents, or what is compared with their children; return these, and the children by capture."""
         tasks = self._sort_tasks(name, bins)
         answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
         self.cpu += sum(answer["cpu"] for answer in answers)
         made = list(zip(tasks, answers, strict=True))
         return (
-            tuple(Source(task.target, answer["entry"]["digest"]) for task, answer in made),
+            tuple(RowSource(task.target, answer["entry"]["digest"]) for task, answer in made),
             tuple(
-                Source(task.captures, answer["captures"]["digest"])
+                RowSource(task.captures, answer["captures"]["digest"])
                 for task, answer in made
                 if task.captures is not None
             ),
@@ -249,9 +249,9 @@ class _CountedPly(Making[tuple[int, int]]):
         self,
         pending: Sequence[tuple[int, int]],
         loads: NDArray[np.int64],
-        parents: tuple[Source, ...],
-        captures: tuple[Source, ...],
-        known: tuple[Source, ...],
+        parents: tuple[RowSource, ...],
+        captures: tuple[RowSource, ...],
+        known: tuple[RowSource, ...],
     ) -> list[TallyTask]:
         """Return the tasks that count, each of bins that fit into memory together and lie in one hundredth."""
         search, most = self.search, self.search.limits.tally_children
@@ -298,7 +298,7 @@ class _CountedPly(Making[tuple[int, int]]):
 class _Sample:
     """What a sample of the parents says: how their rows and children are spread over the bins."""
 
-    def __init__(self, search: Search, before: PlyRecord, ply: int) -> None:
+    def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
         tools, marks = search.tools, family_marks(search.variant, search.full)
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
         # Whole leaves of the first part: their positions are as good as drawn by lot.

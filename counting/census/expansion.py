@@ -117,7 +117,7 @@ class ChildTally(NamedTuple):
     captured: int
 
 
-class Choice(NamedTuple):
+class ChildFilter(NamedTuple):
     """Which children are written. Kernels make it, so that what it excludes is not compiled."""
 
     quiet: bool
@@ -316,7 +316,13 @@ def _write_child(
 
 @inlined
 def _expand_piece(
-    t: Tables, work: Work, parent: Parent, start: int, children: NDArray[np.uint64], tally: ChildTally, choice: Choice
+    t: Tables,
+    work: Work,
+    parent: Parent,
+    start: int,
+    children: NDArray[np.uint64],
+    tally: ChildTally,
+    choice: ChildFilter,
 ) -> ChildTally:
     """Write the children that some moves of one piece lead to, and count them."""
     rank, file = coordinates(t, start)
@@ -358,7 +364,7 @@ def _expand_rows(
     words: NDArray[np.uint64],
     children: NDArray[np.uint64],
     counters: NDArray[np.int64],
-    choice: Choice,
+    choice: ChildFilter,
 ) -> tuple[int, int]:
     """Write some of the children of the undecided positions, and count all; see `expand_canonical`."""
     t = flat(expander.tables)
@@ -411,7 +417,7 @@ def expand_canonical(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of every child of the undecided positions."""
-    return _expand_rows(game, words, children, counters, Choice(True, True))
+    return _expand_rows(game, words, children, counters, ChildFilter(True, True))
 
 
 @kernel
@@ -419,7 +425,7 @@ def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which no capture leads; count all."""
-    return _expand_rows(game, words, children, counters, Choice(True, False))
+    return _expand_rows(game, words, children, counters, ChildFilter(True, False))
 
 
 @kernel
@@ -427,4 +433,4 @@ def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which a capture leads; count all."""
-    return _expand_rows(game, words, children, counters, Choice(False, True))
+    return _expand_rows(game, words, children, counters, ChildFilter(False, True))

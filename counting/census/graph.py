@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-    from counting.census.search import Search
+    from counting.census.search import CensusSearch
     from tablut.variants import Variant
 
 MOST_NODES: Final = 2_000_000
@@ -100,7 +100,7 @@ class GraphNumbers(Result):
     eccentricity: int
 
 
-def state_graph(variant: Variant, search: Search) -> StateGraph:
+def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
     """Return the graph of a complete census."""
     if not search.complete:
         raise InputError("--graph: the census is not complete; add --all")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from counting.census.counted import count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import CensusLimits, Search, TooLargeError, size_text
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError, size_text
 from counting.census.store import HUNDREDTHS, CensusStore, Hundredth, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
@@ -129,12 +129,12 @@ def census(
             _refuse_hopeless(variant, folder, limits)
 
         @contextmanager
-        def searching(name: str, *, full: bool) -> Iterator[Search]:
+        def searching(name: str, *, full: bool) -> Iterator[CensusSearch]:
             part = folder / name
             if part.is_symlink():
                 raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
             with closing(CensusStore(part, variant, full=full)) as place:
-                yield Search(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
+                yield CensusSearch(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 
         shown = None if store is None else str(store)
         with searching("classes", full=False) as search:
@@ -448,13 +448,13 @@ def _material(variant: Variant, records: Sequence[SealedPly]) -> list[MaterialPa
     return pairs
 
 
-def _next_ply(census: Search, last: SealedPly) -> NextPly:
+def _next_ply(census: CensusSearch, last: SealedPly) -> NextPly:
     children, positions = census.space_needed(last)
     return NextPly(ply=last.ply + 1, children=last.next_children, children_bytes=children, positions_bytes=positions)
 
 
 def census_report(
-    census: Search,
+    census: CensusSearch,
     plies: Sequence[PlyRecord],
     store: str | None,
     *,

@@ -86,7 +86,7 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
 
 Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
 _Soldiers = Annotated[int, Field(ge=0, le=120)]
-Codes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
+RowCodes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
 """What `position_codes` asks for, and the side to move."""
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
@@ -94,7 +94,9 @@ Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
 Expanded = tuple[Count, Count, Count, Count]
 """The counters of `counting.census.expansion`."""
 Few = Annotated[tuple[Count, ...], Field(max_length=128)]
-Material = Annotated[tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)]
+MaterialCounts = Annotated[
+    tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)
+]
 
 
 class Owner(NamedTuple):
@@ -130,7 +132,7 @@ class PartStats(Model):
 
     children: Count
     counters: Counters
-    material: Material
+    material: MaterialCounts
     next_children: Count
 
 
@@ -153,7 +155,7 @@ class RowHeader(Model):
     words: Annotated[int, Field(ge=1, le=4)]
     leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
     rows: Count
-    codes: Codes | None
+    codes: RowCodes | None
     stats: PartStats | ExpansionStats | TallyStats
 
     @property
@@ -162,7 +164,7 @@ class RowHeader(Model):
         return Owner(self.game, self.full, self.ply, self.number, self.plan)
 
 
-class Source(NamedTuple):
+class RowSource(NamedTuple):
     """A row file, and the digest that it must have."""
 
     path: Path
@@ -391,7 +393,7 @@ def write_rows(
     cpu: float,
     codes: tuple[int, int, int, int] | None = None,
     kind: str = "children",
-) -> Source:
+) -> RowSource:
     """Write a row file; the index has counts, hash sums and moves by leaf."""
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
     header = {
@@ -429,7 +431,7 @@ def write_rows(
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-    return Source(path, digest.hexdigest())
+    return RowSource(path, digest.hexdigest())
 
 
 def _code_tables(codes: Sequence[int]) -> CodeTables:

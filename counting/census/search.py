@@ -31,7 +31,7 @@ from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
     Owner,
-    Source,
+    RowSource,
     cut,
     damaged,
     leaf_counts,
@@ -41,7 +41,7 @@ from counting.census.rows import (
     rows_digest,
 )
 from counting.census.store import PlyRecord, contradiction, ended, excess, part_sums
-from counting.census.tasks import ExpandTask, MergeTask, Task, answer_of, run_task, write_part
+from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.results import scientific
@@ -131,7 +131,7 @@ def size_text(count: int) -> str:
 # -- one census ----------------------------------------------------------------------------
 
 
-class Search:
+class CensusSearch:
     """One census in one store: the plies that are there, and those that are made."""
 
     def __init__(
@@ -346,7 +346,7 @@ Range = TypeVar("Range")
 class Making(ABC, Generic[Range]):
     """A ply in the making: in passes, each over a range of what its positions hash to."""
 
-    def __init__(self, search: Search, ply: int) -> None:
+    def __init__(self, search: CensusSearch, ply: int) -> None:
         self.search, self.ply, self.store = search, ply, search.store
         self.before = search.records[ply - 1]
         self.parents = self.store.parts(self.before)
@@ -372,7 +372,7 @@ class Making(ABC, Generic[Range]):
         """Return what the file of a task belongs to."""
         return Owner(self.store.game, self.search.full, self.ply, number, plan)
 
-    def run(self, step: str, tasks: Sequence[Task], total: int, done: str = "children") -> list[dict[str, Any]]:
+    def run(self, step: str, tasks: Sequence[RowTask], total: int, done: str = "children") -> list[dict[str, Any]]:
         """Run tasks, which answer with how much they dealt."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
@@ -382,7 +382,7 @@ class Making(ABC, Generic[Range]):
 class _StoredPly(Making[list[tuple[int, int]]]):
     """The next ply, to be stored; a pass has the ranges of leaves that are merged at once."""
 
-    def __init__(self, search: Search, passes: int) -> None:
+    def __init__(self, search: CensusSearch, passes: int) -> None:
         super().__init__(search, len(search.records))
         total = -(-self.before.next_children // passes)
         # No larger than need be: memory that is touched for the first time costs the system more than the
@@ -416,7 +416,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             self.store.drop_work()
         return merged
 
-    def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[Source, ...]:
+    def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[RowSource, ...]:
         """Write the children in some leaves, and add up the counters of all parents."""
         tasks = self._expand_tasks(leaves)
         share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
@@ -429,7 +429,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         self.counters = counters
         self.cpu += sum(answer["cpu"] for answer in answers)
         return tuple(
-            Source(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, answers, strict=True)
+            RowSource(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, answers, strict=True)
         )
 
     def _expand_tasks(self, leaves: tuple[int, int]) -> list[ExpandTask]:
@@ -457,7 +457,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             for number, piece in enumerate(pieces)
         ]
 
-    def _check_memory(self, children: Sequence[Source], ranges: Sequence[tuple[int, int]]) -> None:
+    def _check_memory(self, children: Sequence[RowSource], ranges: Sequence[tuple[int, int]]) -> None:
         counts, most = leaf_counts(open_rows(*source) for source in children), self.search.limits.merge_children
         largest = max(int(counts[first:last].sum()) for first, last in ranges)
         if largest > most:

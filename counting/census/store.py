@@ -28,14 +28,14 @@ from counting.census.rows import (
     Bins,
     Counters,
     Expanded,
-    Material,
+    MaterialCounts,
     Model,
     Owner,
     PartStats,
     Plan,
     PlyNumber,
     RowFile,
-    Source,
+    RowSource,
     TallyStats,
     damaged,
     leaves_digest,
@@ -98,7 +98,7 @@ class SealedPly(Record):
     ply: PlyNumber
     before: Digest | None
     counters: Counters
-    material: Material
+    material: MaterialCounts
     children: Count
     next_children: Count
     expanded: Expanded
@@ -325,11 +325,11 @@ class StoredCensus:
             raise InputError(f"census file {str(path)!r}: is damaged: {fault}; {_MEND}")
         return record
 
-    def parts(self, record: PlyRecord) -> tuple[Source, ...]:
+    def parts(self, record: PlyRecord) -> tuple[RowSource, ...]:
         """Return the parts of a complete ply and the digests that they must have."""
         folder = self._inside(f"ply-{record.ply:03}")
         return tuple(
-            Source(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
+            RowSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
     def check_parts(self, record: PlyRecord) -> list[RowFile]:

@@ -46,7 +46,7 @@ from counting.census.rows import (
     Buffer,
     Owner,
     RowFile,
-    Source,
+    RowSource,
     damaged,
     leaf_counts,
     open_rows,
@@ -84,7 +84,7 @@ _scratch = _Scratch()
 
 
 @dataclass(frozen=True)
-class Task(ABC):
+class RowTask(ABC):
     """A row file that is to be made: the rules, its name, and what it belongs to."""
 
     variant: Variant
@@ -105,7 +105,7 @@ class Task(ABC):
         """Write the file; ``began`` is what the thread's clock showed."""
 
 
-def run_task(task: Task) -> dict[str, Any]:
+def run_task(task: RowTask) -> dict[str, Any]:
     """Do a task, unless an earlier run has done it, and return its answer with the time that it took."""
     if (done := task.answer()) is not None:
         return done
@@ -217,10 +217,10 @@ def write_part(
 
 
 @dataclass(frozen=True)
-class ExpandTask(Task):
+class ExpandTask(RowTask):
     """Expand the undecided rows of some leaves of a part; keep the children in some leaves."""
 
-    source: Source
+    source: RowSource
     first: int
     last: int
     share: int
@@ -248,11 +248,11 @@ class ExpandTask(Task):
 
 
 @dataclass(frozen=True)
-class MergeTask(Task):
+class MergeTask(RowTask):
     """Unite the children in some leaves, without duplicates and without what earlier plies have."""
 
-    children: tuple[Source, ...]
-    known: tuple[Source, ...]
+    children: tuple[RowSource, ...]
+    known: tuple[RowSource, ...]
     first: int
     last: int
 
@@ -293,10 +293,10 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 
 @dataclass(frozen=True)
-class SortTask(Task):
+class SortTask(RowTask):
     """Order the rows of some leaves of a part by bin; where ``captures`` is named, by that of their children."""
 
-    source: Source
+    source: RowSource
     first: int
     last: int
     bins: tuple[int, int]
@@ -340,12 +340,12 @@ class SortTask(Task):
 
 
 @dataclass(frozen=True)
-class TallyTask(Task):
+class TallyTask(RowTask):
     """Count the new positions of some bins."""
 
-    parents: tuple[Source, ...]
-    captures: tuple[Source, ...]
-    known: tuple[Source, ...]
+    parents: tuple[RowSource, ...]
+    captures: tuple[RowSource, ...]
+    known: tuple[RowSource, ...]
     bins: tuple[int, int]
 
     def make(self, began: float) -> None:
@@ -416,7 +416,7 @@ def _write_sorted(
     write_rows(target, ordered, (counts, sums, load[0]), owner, stats, cpu=cpu, kind="sorted")
 
 
-def _read_bins(source: Source, bins: tuple[int, int]) -> NDArray[np.uint64]:
+def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
     """Return the sorted rows of some bins, found to have the right hash sums."""
     file, (first, last) = open_rows(*source), bins
     rows = read_rows(file, first, last, check=False, into=_scratch.block)
@@ -428,7 +428,7 @@ def _read_bins(source: Source, bins: tuple[int, int]) -> NDArray[np.uint64]:
     return rows
 
 
-def bin_loads(parents: Sequence[Source], captures: Sequence[Source]) -> NDArray[np.int64]:
+def bin_loads(parents: Sequence[RowSource], captures: Sequence[RowSource]) -> NDArray[np.int64]:
     """Return how many children the bins have at most: all moves of their parents, and their children by capture."""
     loads = leaf_counts(open_rows(*source) for source in captures)
     for source in parents:

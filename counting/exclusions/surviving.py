@@ -20,7 +20,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.spaces import ATTACKER, DEFENDER, EMPTY, Material, soldiers
+from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, soldiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class KingTerm:
     """A king and what is around it; each counted filling has exactly one king."""
 
     filling: Filling
@@ -104,7 +104,7 @@ class Transfer:
     def __init__(
         self,
         variables: Sequence[Variable],
-        terms: Sequence[Term],
+        terms: Sequence[KingTerm],
         sets: Iterable[Filling],
         attackers: int,
         defenders: int,
@@ -116,7 +116,7 @@ class Transfer:
         self._variables = [variables[variable] for variable in order]
         self._classes = sorted({(v.kind, v.length) for v in variables if v.kind != "royal"})
         self._sets: list[list[Filling]] = [[] for _ in order]
-        self._terms: list[list[Term]] = [[] for _ in order]
+        self._terms: list[list[KingTerm]] = [[] for _ in order]
         lone = Counter(variable for term in terms for variable, content in term.filling if content == "K")
         self._seats = [False] * len(order)
         for filling in sets:
@@ -127,7 +127,7 @@ class Transfer:
                 self._seats[place[min(term.filling)[0]]] = True
                 continue
             moved = frozenset((place[variable], content) for variable, content in term.filling)
-            self._terms[min(moved)[0]].append(Term(moved, term.coefficient))
+            self._terms[min(moved)[0]].append(KingTerm(moved, term.coefficient))
         self._ones = sum(1 << (_BITS * position) for position in range(len(order)))
         self._there = Counter((variable.kind, variable.length) for variable in variables)
         # A tally counts attackers, kings, the forced variables of each class, and at the top the defenders.
@@ -196,7 +196,7 @@ class Transfer:
 
     # -- the sum ---------------------------------------------------------------------------
 
-    def count(self, observe: Callable[[int, int], None] | None = None) -> Material:
+    def count(self, observe: Callable[[int, int], None] | None = None) -> CountsByMaterial:
         """Return the number of fillings by material."""
         states: _States = {0: {0: 1}}
         for position in range(len(self._variables)):
@@ -292,10 +292,10 @@ class Transfer:
                 wider += lost
                 target[wider] = target.get(wider, 0) - seats * factor * count
 
-    def _fill(self, tallies: Mapping[int, int]) -> Material:
+    def _fill(self, tallies: Mapping[int, int]) -> CountsByMaterial:
         """Return the fillings of which the forced variables are counted in tallies."""
         royal = sum(seat and v.kind == "royal" for seat, v in zip(self._seats, self._variables, strict=True))
-        total = Material.zero(self.attackers, self.defenders)
+        total = CountsByMaterial.zero(self.attackers, self.defenders)
         for tally, count in tallies.items():
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
@@ -307,7 +307,7 @@ class Transfer:
                 total += others * count * self._ways(tally + self._seat)
         return total
 
-    def _ways(self, tally: int) -> Material:
+    def _ways(self, tally: int) -> CountsByMaterial:
         """Return the fillings of the variables that are not forced, with the soldiers of the forced ones."""
         left: dict[str, list[tuple[int, int]]] = {"camp": [], "free": []}
         for number, (kind, length) in enumerate(self._classes):
@@ -336,7 +336,7 @@ def surviving(
     symmetry: Symmetry,
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
-) -> Material:
+) -> CountsByMaterial:
     """Return how many placements without a locked set a symmetry leaves in place, by material."""
     space = signed[0][0]
     variant = space.variant
@@ -354,7 +354,7 @@ def surviving(
                     terms[filling] += coefficient * count
     transfer = Transfer(
         [Variable(_kind(regions, cycle[0]), len(cycle)) for cycle in cycles],
-        [Term(filling, count) for filling, count in terms.items() if count],
+        [KingTerm(filling, count) for filling, count in terms.items() if count],
         _on_cycles(sets, cycles, number),
         variant.attackers,
         variant.defenders,

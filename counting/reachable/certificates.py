@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-Space = Literal["undecided", "decided"]
+SampledSpace = Literal["undecided", "decided"]
 """What is sampled: undecided positions with the side to move, or final placements by how they ended."""
 
 FORMAT: Final = "tablut-reachability"
@@ -52,7 +52,7 @@ class Header(_Strict):
     version: int
     variant: str = Field(max_length=4096)
     digest: str = Field(max_length=64)
-    space: Space = "undecided"
+    space: SampledSpace = "undecided"
     generator: Literal["Philox4x64-10"]
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     first: Annotated[int, Field(ge=0, le=_MOST_SAMPLES)]
@@ -85,7 +85,7 @@ class PositionCertificate(_Strict):
         return self.model_dump_json(exclude_none=True)
 
 
-def digest_of(certificates: Iterable[PositionCertificate]) -> str:
+def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
     """Return the SHA-256 of certificates, as their lines in a file."""
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 

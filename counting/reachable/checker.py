@@ -15,7 +15,7 @@ from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 from counting.exclusions.sets import Arrivals, on_board, side_of
-from counting.reachable.certificates import Header, PositionCertificate, Space, decode_moves, read_file
+from counting.reachable.certificates import Header, PositionCertificate, SampledSpace, decode_moves, read_file
 from tablut.errors import InputError
 from tablut.indexing import EndingIndex
 from tablut.notation import parse_square
@@ -266,7 +266,7 @@ class CheckedSamples(NamedTuple):
 class Checker:
     """The checks of one variant's certificates."""
 
-    def __init__(self, variant: Variant, space: Space = "undecided") -> None:
+    def __init__(self, variant: Variant, space: SampledSpace = "undecided") -> None:
         self.variant, self.space = variant, space
         self.reach = PlainReach(variant)
         self.closed: set[PositionKey] = set()

@@ -16,7 +16,7 @@ from counting.reachable.certificates import (
     VERSION,
     Header,
     PositionCertificate,
-    Space,
+    SampledSpace,
     read_file,
     write_file,
 )
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 
-class Tally(NamedTuple):
+class SampleTally(NamedTuple):
     """What was found of some samples."""
 
     n: int
@@ -78,7 +78,7 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
     return low, high
 
 
-def share_interval(tally: Tally, alpha: float) -> tuple[float, float]:
+def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the interval of the reachable share at the level ``1 - alpha``, or better.
 
     What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
@@ -132,7 +132,7 @@ class EstimateHead(Record):
 
     variant: str
     digest: Digest
-    space: Space
+    space: SampledSpace
     generator: str
     seed: str
     samples: Count
@@ -182,7 +182,7 @@ class ChunkPlan:
     lemma_samples: int
     seed: int
     store: Path | None = None
-    space: Space = "undecided"
+    space: SampledSpace = "undecided"
 
     def games(self) -> Iterator[Chunk]:
         """Yield the chunks whose samples go through both stages."""
@@ -198,7 +198,7 @@ class ChunkPlan:
         """Return the header of a file of certificates."""
         n, found = len(certificates), sum(certificate.game is not None for certificate in certificates)
         unknown = sum(certificate.unknown is not None for certificate in certificates)
-        tally = Tally(n, found, n - found - unknown, unknown, n, n, n)
+        tally = SampleTally(n, found, n - found - unknown, unknown, n, n, n)
         return Header(
             version=VERSION,
             variant=self.variant.name,

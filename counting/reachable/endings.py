@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
+from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import ENDED_AS
 from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, backward_tree, finder_for, pocket
@@ -259,7 +259,7 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
         "exhausted": len(rows) - len(games) - unknown,
         "unknown": unknown,
         "plies": lengths,
-        "digest": digest_of(certificates),
+        "digest": lines_digest(certificates),
         "endings": endings,
     }
     return result, certificates

@@ -18,15 +18,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counting.reachable.certificates import PositionCertificate, Space, write_file
+from counting.reachable.certificates import PositionCertificate, SampledSpace, write_file
 from counting.reachable.checker import LEMMAS, Checker
 from counting.reachable.chunks import (
     KIND,
     Chunk,
     ChunkPlan,
     Results,
+    SampleTally,
     SpaceSizes,
-    Tally,
     numbers_within,
     share_interval,
     share_of_classes,
@@ -50,13 +50,13 @@ from tablut.variants import as_variant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counting.reachable.certificates import Space
+    from counting.reachable.certificates import SampledSpace
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
 
 
 @lru_cache(maxsize=32)
-def space_sizes(variant: Variant, space: Space) -> SpaceSizes:
+def space_sizes(variant: Variant, space: SampledSpace) -> SpaceSizes:
     """Return the sizes of a space."""
     group, known = engine_for(variant).group, spaces(variant)
     names = ("no_end",) if space == "undecided" else FINAL
@@ -165,7 +165,7 @@ def _total(results: list[dict[str, Any]], key: str, place: int | None = None) ->
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 
-def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Tally:
+def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> SampleTally:
     """Return the sums over all chunks that are decided."""
     games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
     n, found, unknown = sum(sum(result["lemmas"]) for result in games), _total(games, "found"), _total(games, "unknown")
@@ -176,7 +176,7 @@ def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Tal
     passed = sum(_total(games, "lemmas", code) for code in passing)
     outside = _total(games, "outside")
     undecided = plan.space == "undecided"
-    return Tally(
+    return SampleTally(
         n=n,
         reachable=found,
         unreachable=n - found - unknown,
@@ -248,10 +248,12 @@ def _shared(shares: Mapping[int, tuple[float, float]], counted: int) -> SharedSp
     )
 
 
-def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> LemmaStage:
+def _lemma_stage(space: SampledSpace, sums: SampleTally, results: list[dict[str, Any]]) -> LemmaStage:
     counts = [sum(column) for column in zip(*(result["lemmas"] for result in results), strict=True)]
     outside = sums.lemma_outside
-    direct = Tally(sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0, outside, outside, sums.inside)
+    direct = SampleTally(
+        sums.lemma_samples, sums.lemma_passed, 0, 0, sums.lemma_samples, 0, 0, outside, outside, sums.inside
+    )
     return LemmaStage(
         n=sums.lemma_samples,
         passed=sums.lemma_passed,
@@ -263,7 +265,7 @@ def _lemma_stage(space: Space, sums: Tally, results: list[dict[str, Any]]) -> Le
     )
 
 
-def _game_stage(sums: Tally, games: list[dict[str, Any]]) -> GameStage:
+def _game_stage(sums: SampleTally, games: list[dict[str, Any]]) -> GameStage:
     plies = sorted(ply for result in games for ply in result["plies"])
     return GameStage(
         outside=sums.outside,
@@ -314,7 +316,7 @@ def estimate(
     samples: int,
     seed: int,
     *,
-    space: Space = "undecided",
+    space: SampledSpace = "undecided",
     lemma_samples: int | None = None,
     threads: int = 1,
     scheduler: str | None = None,

@@ -16,7 +16,7 @@ import numpy as np
 from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
-from counting.reachable.certificates import PositionCertificate, digest_of, encode_moves
+from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
 from counting.reachable.lemmas import (
@@ -341,7 +341,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
         "unknown": claims["unknown"],
         "twins": _reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
         "plies": [len(game.moves) for game in games.values() if game.status == "game"],
-        "digest": digest_of(certificates),
+        "digest": lines_digest(certificates),
     }
     return result, certificates
 

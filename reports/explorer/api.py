@@ -68,14 +68,14 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from reports.explorer.guard import Settings
-    from reports.explorer.tables import Tables
+    from reports.explorer.tables import NamedTables
     from reports.explorer.work import Job, Places
 
 _SOLVABLE: Final = 64 << 20
 """Bytes of a solution that `/api/solve` makes on the spot: some seconds."""
 
 
-def api_router(settings: Settings, places: Places, tables: Tables) -> APIRouter:
+def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRouter:
     """Return the addresses of the API."""
     router = APIRouter(prefix="/api")
     _add_commands(router, _Calls(settings, places, tables))
@@ -136,7 +136,7 @@ def _commit() -> str | None:
 class _Calls:
     """One method for each address: it takes what was asked, and returns a result."""
 
-    def __init__(self, settings: Settings, places: Places, tables: Tables) -> None:
+    def __init__(self, settings: Settings, places: Places, tables: NamedTables) -> None:
         self._settings, self._places, self._tables = settings, places, tables
         self._probed: LRUCache[Any, ProbeResult] = LRUCache(settings.remembered)
         self._bounds: LRUCache[str, BoundsReport] = LRUCache(32)
@@ -251,7 +251,7 @@ class Players(Result):
     players: dict[str, str]
 
 
-def _add_boards(router: APIRouter, tables: Tables) -> None:
+def _add_boards(router: APIRouter, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["boards"]
 
     @router.get("/variants", summary="The rule sets that ship", tags=tags)
@@ -354,7 +354,7 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
 # -- endings ---------------------------------------------------------------------------------------
 
 
-def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: Tables) -> None:
+def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["endings"]
     kept: LRUCache[str, jobs.EndingsFound] = LRUCache(256)
 

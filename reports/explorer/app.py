@@ -17,7 +17,7 @@ from reports.explorer.facts import layers_of, position_facts
 from reports.explorer.guard import Guard, Settings, add_handlers, http_refused
 from reports.explorer.jobs import get_ready
 from reports.explorer.pages import STATIC, failed_page, headline, pages_router
-from reports.explorer.tables import Tables
+from reports.explorer.tables import NamedTables
 from reports.explorer.work import Places, Workers
 from tablut import __version__
 from tablut.board import Board
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tablut.explorer")
 
 
-def warm(tables: Tables) -> None:
+def warm(tables: NamedTables) -> None:
     """Load what every visitor needs: kernels, numbers, the first plies."""
     try:
         board = Board("ashton")
@@ -58,7 +58,7 @@ _ABOUT = (
 def create_app(settings: Settings | None = None, *, warmed: bool = True, workers: Workers | None = None) -> ASGIApp:
     """Return the explorer as an ASGI application."""
     settings = settings or Settings()
-    tables = Tables(settings.stores)
+    tables = NamedTables(settings.stores)
     used = Workers(get_ready) if workers is None else workers
     places = Places(settings, used)
 

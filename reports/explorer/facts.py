@@ -23,7 +23,7 @@ from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
 
 if TYPE_CHECKING:
-    from reports.explorer.tables import Tables
+    from reports.explorer.tables import NamedTables
     from tablut.variants import Variant
 
 WIDEST: Final = 4_000
@@ -88,7 +88,7 @@ class MoveMade(Result):
     captures: list[str]
 
 
-class Table(Result):
+class TableFact(Result):
     """What a tablebase says of the position."""
 
     name: str
@@ -96,7 +96,7 @@ class Table(Result):
     dtm: int | None
 
 
-class Standing(Result):
+class PositionStanding(Result):
     """The place of the position among all: its class under symmetry, its number, when a game reaches it."""
 
     canonical: str
@@ -127,12 +127,12 @@ class PositionFacts(Result):
     status: list[str]
     meanings: list[str]
     problem: str | None
-    table: Table | None
-    standing: Standing | None
+    table: TableFact | None
+    standing: PositionStanding | None
     texts: dict[str, str]
 
 
-def position_facts(board: Board, tables: Tables) -> PositionFacts:
+def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
     """Return all that is known of a position at a glance."""
     status = board.status()
     problem: str | None = None
@@ -184,7 +184,7 @@ def _made(board: Board) -> tuple[list[MoveMade], list[str]]:
     return moves[::-1], positions[::-1]
 
 
-def _valued(told: MoveResult, board: Board, tables: Tables) -> LegalMove:
+def _valued(told: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
     """Return a move with its value: by the rules where it ends the game, else by a table, else none."""
     wdl: str | None = None
     dtm: int | None = None
@@ -201,7 +201,7 @@ def _valued(told: MoveResult, board: Board, tables: Tables) -> LegalMove:
     return LegalMove(**told.model_dump(exclude={"outcome"}), outcome=told.outcome, wdl=wdl, dtm=dtm)
 
 
-def _may_be_known(told: MoveResult, board: Board, tables: Tables) -> bool:
+def _may_be_known(told: MoveResult, board: Board, tables: NamedTables) -> bool:
     """Return whether a table may have what a move leads to, judged by the men that are left."""
     attackers, defenders = board.position.material
     taken = len(told.captures)
@@ -214,7 +214,7 @@ def _merit(move: LegalMove) -> tuple[int, int, str]:
     return _ORDER[move.wdl], -plies if move.wdl == "loss" else plies, move.move
 
 
-def _table(board: Board, tables: Tables) -> Table | None:
+def _table(board: Board, tables: NamedTables) -> TableFact | None:
     table = tables.covering(board)
     if table is None:
         return None
@@ -223,7 +223,7 @@ def _table(board: Board, tables: Tables) -> Table | None:
     except TablutError:
         # An impossible position is in no index; the page says why it is impossible.
         return None
-    return Table(name=table.name, wdl=verdict.wdl, dtm=verdict.dtm)
+    return TableFact(name=table.name, wdl=verdict.wdl, dtm=verdict.dtm)
 
 
 @lru_cache(maxsize=16)
@@ -231,7 +231,7 @@ def _index(variant: Variant) -> PlacementIndex:
     return PlacementIndex(variant)
 
 
-def _standing(board: Board) -> Standing:
+def _standing(board: Board) -> PositionStanding:
     variant = board.variant
     position = board.position
     keeps = len(stabiliser(variant.symmetries, position.cells))
@@ -245,7 +245,7 @@ def _standing(board: Board) -> Standing:
     except InputError:
         # Decided or impossible placements have no number among the undecided ones.
         rank = None
-    return Standing(
+    return PositionStanding(
         canonical=str(board.canonical().position),
         orbit=len(variant.symmetries) // keeps,
         symmetries=len(variant.symmetries),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from counting import BoundsReport
     from reports.explorer.guard import Settings
-    from reports.explorer.tables import Tables
+    from reports.explorer.tables import NamedTables
 
 _HERE: Final = Path(__file__).resolve().parent
 STATIC: Final = _HERE / "static"
@@ -70,7 +70,7 @@ def failed_page(line: str, status: int) -> HTMLResponse:
     return HTMLResponse(text, status)
 
 
-def pages_router(app: FastAPI, settings: Settings, tables: Tables) -> APIRouter:
+def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRouter:
     """Return the addresses of the pages."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 

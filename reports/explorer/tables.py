@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 
-class Table(NamedTuple):
+class NamedTable(NamedTuple):
     """A tablebase with the name that visitors see; its folder stays unknown to them."""
 
     name: str
@@ -33,11 +33,11 @@ class Table(NamedTuple):
     tablebase: Tablebase
 
 
-class Tables:
+class NamedTables:
     """The tablebases, by game; a store that was given takes the place of the one that ships."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
-        self._known: dict[str, list[Table]] = {}
+        self._known: dict[str, list[NamedTable]] = {}
         for store in stores:
             self._add(store_path(store).resolve())
         for variant in shipped_variants():
@@ -48,22 +48,22 @@ class Tables:
         tablebase = open_tablebase(folder)
         game = tablebase.variant
         whole = tablebase.covers(game.attackers, game.defenders)
-        self._known.setdefault(game.digest, []).append(Table(folder.name, whole, folder, tablebase))
+        self._known.setdefault(game.digest, []).append(NamedTable(folder.name, whole, folder, tablebase))
 
-    def of(self, variant: Variant) -> Sequence[Table]:
+    def of(self, variant: Variant) -> Sequence[NamedTable]:
         """Return the tablebases of a game."""
         return self._known.get(variant.digest, ())
 
-    def all(self) -> Iterator[Table]:
+    def all(self) -> Iterator[NamedTable]:
         """Yield every tablebase."""
         return chain.from_iterable(self._known.values())
 
-    def covering(self, board: Board) -> Table | None:
+    def covering(self, board: Board) -> NamedTable | None:
         """Return the tablebase that knows a board's material, or None."""
         material = board.position.material
         return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
 
-    def needed(self, board: Board) -> Table:
+    def needed(self, board: Board) -> NamedTable:
         """Return the tablebase that knows a board's material."""
         found = self.covering(board)
         if found is not None:
@@ -106,14 +106,14 @@ class TableListed(Result):
     tiers: list[TierResult]
 
 
-def list_tables(tables: Tables) -> list[TableListed]:
+def list_tables(tables: NamedTables) -> list[TableListed]:
     """Return the tablebases of the explorer."""
     return sorted(
         (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
     )
 
 
-def _listed(table: Table) -> TableListed:
+def _listed(table: NamedTable) -> TableListed:
     store, variant = table.tablebase.store, table.tablebase.variant
     tiers = [tier_result(store.tier(*material).record, variant) for material in store.tiers()]
     return TableListed(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _PIXELS = 400
 
 
-class Entry(NamedTuple):
+class PuzzleEntry(NamedTuple):
     """A puzzle as its page shows it: what it claims, what is known of it, how it is solved."""
 
     puzzle: Puzzle
@@ -129,10 +129,10 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 
 
 @cache
-def entries() -> list[Entry]:
+def entries() -> list[PuzzleEntry]:
     """Return the puzzles that ship, in the order of their files."""
     found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
-    return [Entry(one, facts_of(one), solutions[one.id], found[one.id]) for one in read_puzzles(COLLECTION)]
+    return [PuzzleEntry(one, facts_of(one), solutions[one.id], found[one.id]) for one in read_puzzles(COLLECTION)]
 
 
 def pages() -> list[PlayPage]:
@@ -194,7 +194,7 @@ def pictures() -> dict[str, str]:
     return found | {f"board-{name}.svg": svg.board(load_variant(name)) for name in WALKS}
 
 
-def tree_data(one: Entry) -> str:
+def tree_data(one: PuzzleEntry) -> str:
     """Return what the script of a puzzle's page reads, safe within a script element."""
     nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in one.tree["nodes"]]
     data = {

@@ -191,13 +191,13 @@ def _prove(
     variant: Variant, solution: Solution, limits: ProofLimits, most: int, plies_left: int | None
 ) -> ProofCertificate:
     from retrograde.proofs.certificate import build_certificate
-    from retrograde.proofs.win_search import Budget, WinSearch
+    from retrograde.proofs.win_search import ProofBudget, WinSearch
     from tablut.engine import engine_for
 
     if solution.winner is None or solution.dtm is None:
         raise InputError(f"position '{solution.position}': no win is proved, so there is no strategy to save")
     engine = engine_for(variant)
-    search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, Budget(limits))
+    search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, ProofBudget(limits))
     board = engine.board(solution.position.cells, solution.position.side)
     return build_certificate(engine, search, board, solution.dtm, most, plies_left=plies_left)
 

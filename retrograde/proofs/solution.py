@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
     from tablut.variants import Variant
 
-Source = Literal["search", "tablebase", "exhaustion", "rules"]
+ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Solution:
     bounds: dict[SideName, Bounds]
     nodes: int
     seconds: float
-    source: Source
+    source: ProofSource
     reason: str = ""
 
     @property

@@ -28,15 +28,15 @@ from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import (
     Bounds,
     ProofLimits,
+    ProofSource,
     Solution,
-    Source,
     first_moves,
     known_line,
     known_value,
     may_be_listed,
     reachable_values,
 )
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
@@ -191,7 +191,7 @@ class _Question:
         self.limit = limit
         self.all_wins = all_wins
         self.stuck = stuck
-        self.budget = Budget(solver.limits)
+        self.budget = ProofBudget(solver.limits)
         self.board = self.engine.board(position.cells, position.side)
         self.words = self.engine.words(self.board)
         self.mover = int(position.side == "b")
@@ -213,7 +213,7 @@ class _Question:
             self.sides[side] = _Side(search, 1 if side == self.mover else 2, self.cap)
         return self._search()
 
-    def _from_values(self, prober: Prober, source: Source) -> Solution | None:
+    def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
         """Return the solution that known values give; None if something is missing."""
         verdict = known_value(prober, self.words)
         moves = None if verdict is None else first_moves(self.engine, prober, self.words)
@@ -402,7 +402,7 @@ class _Question:
         later: list[Move] | None = None,
         unsettled: list[Move] | None = None,
         *,
-        source: Source = "search",
+        source: ProofSource = "search",
         reason: str = "",
     ) -> Solution:
         wdl = None if verdict is None else verdict.wdl

@@ -28,7 +28,7 @@ _SLICE = 500_000
 """Moves between two looks at the clock."""
 
 
-class Budget:
+class ProofBudget:
     """What is left of the limits; shared by all searches that serve one question."""
 
     def __init__(self, limits: ProofLimits) -> None:
@@ -58,7 +58,7 @@ class WinSearch:
     """Proofs that a side wins within so many plies."""
 
     def __init__(
-        self, engine: Engine, prover: int, memory_bytes: int, budget: Budget, prober: Prober | None = None
+        self, engine: Engine, prover: int, memory_bytes: int, budget: ProofBudget, prober: Prober | None = None
     ) -> None:
         self._engine = engine
         self.prover = prover

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -58,7 +58,7 @@ class PuzzleGame:
         self.plies = plies
         self._engine = engine_for(variant)
         side = int(winner == "black")
-        self._search = WinSearch(self._engine, side, limits.memory_bytes // 2, Budget(limits), prober)
+        self._search = WinSearch(self._engine, side, limits.memory_bytes // 2, ProofBudget(limits), prober)
 
     @property
     def nodes(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -153,7 +153,7 @@ def from_placements(
 
 def _endless(engine: Engine, side: str, wanted: Wanted) -> WinSearch:
     """Return a search of a side's wins, without a limit of its own."""
-    budget = Budget(ProofLimits(nodes=sys.maxsize))
+    budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
     return WinSearch(engine, _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
 
 
@@ -321,7 +321,7 @@ def self_play(
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)
         styles = STYLES[first], STYLES[second]
-    budget = Budget(ProofLimits())
+    budget = ProofBudget(ProofLimits())
     searches = [WinSearch(engine, side, _TABLE_BYTES, budget) for side in (0, 1)]
     board = engine.start()
     for ply in range(plies + 1):

@@ -64,7 +64,7 @@ class Listed(NamedTuple):
 
 
 @brief
-class Listing(NamedTuple):
+class QueryAnswer(NamedTuple):
     """What a query found."""
 
     found: int
@@ -73,7 +73,7 @@ class Listing(NamedTuple):
 
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
-) -> Listing:
+) -> QueryAnswer:
     """Return the first positions of a tablebase that are as a query asks for, without so many of them at the beginning.
 
     It takes O(entries) of the tiers that have them.
@@ -87,7 +87,7 @@ def list_positions(
         )
     chosen = [material for material in there if not query.materials or material in query.materials]
     if not chosen:
-        return Listing(0, [])
+        return QueryAnswer(0, [])
     reader = _Reader(store, chosen, query)
     found, places = reader.zugzwangs(most, advanced) if query.zugzwang is not None else reader.matches(most, advanced)
     word = unforced(store.variant)
@@ -95,7 +95,7 @@ def list_positions(
     for _, value, number, side, entry in places[skip:]:
         position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
         listed.append(Listed(position, *verdict_of(value, unforced=word)))
-    return Listing(found, listed)
+    return QueryAnswer(found, listed)
 
 
 class _Place(NamedTuple):

@@ -36,7 +36,7 @@ _VERSION: Final = 4
 """Version of the layout; goes up whenever another program would misread a store."""
 _SIZES: Final = range(3, 12, 2)
 
-Part = Literal["white", "black", "representatives"]
+TierPart = Literal["white", "black", "representatives"]
 
 
 class _Part(BaseModel):
@@ -120,7 +120,7 @@ class TierRecord(Record):
     shard: Annotated[int, Field(gt=0)]
     white: SideRecord
     black: SideRecord
-    values: dict[Part, Digest]
+    values: dict[TierPart, Digest]
     files: dict[str, DataFile]
 
     @model_validator(mode="after")
@@ -134,7 +134,7 @@ class TierRecord(Record):
     @property
     def digest(self) -> str:
         """One digest of all decoded values."""
-        return digest_of(self.values)
+        return values_digest(self.values)
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ class TierRecord(Record):
         return tally
 
 
-def digest_of(values: Mapping[Part, str]) -> str:
+def values_digest(values: Mapping[TierPart, str]) -> str:
     """Return one digest of those of a tier's arrays."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 

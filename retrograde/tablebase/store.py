@@ -37,8 +37,8 @@ from retrograde.tablebase.records import (
     RootRecord,
     TablebaseError,
     TierRecord,
-    digest_of,
     read_record,
+    values_digest,
 )
 from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.records import Part
+    from retrograde.tablebase.records import TierPart
     from tablut.position import SideName
     from tablut.variants import Variant
 
@@ -185,7 +185,7 @@ class StoredTier:
         self._check_files()
         self._arrays: dict[str, Any] = {}
 
-    def _lengths(self) -> dict[Part, int]:
+    def _lengths(self) -> dict[TierPart, int]:
         """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
         plain = self._plain_index
         words = -(-plain.row_space // 64)
@@ -235,9 +235,9 @@ class StoredTier:
             except DamagedTableError as error:
                 yield error
 
-    def values(self) -> dict[Part, str]:
+    def values(self) -> dict[TierPart, str]:
         """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`."""
-        found: dict[Part, str] = {}
+        found: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
             for start, stop in slices(length, self.record.shard):
@@ -257,12 +257,12 @@ class StoredTier:
         """Length of the arrays of codes."""
         return self.record.entries
 
-    def chunk(self, part: Part, number: int) -> NDArray[Any]:
+    def chunk(self, part: TierPart, number: int) -> NDArray[Any]:
         """Return one chunk, its checksum verified."""
         start = number * self.record.chunk
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
-    def read(self, part: Part, start: int, stop: int) -> NDArray[Any]:
+    def read(self, part: TierPart, start: int, stop: int) -> NDArray[Any]:
         """Return a range of an array; all shards and chunks that it touches are verified."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
@@ -281,7 +281,7 @@ class StoredTier:
                 f"tablebase file {str(path)!r}: damaged: {_first_line(error)}; build the tier again"
             ) from error
 
-    def _array(self, part: Part) -> Any:
+    def _array(self, part: TierPart) -> Any:
         array = self._arrays.get(part)
         if array is None:
             import zarr
@@ -299,7 +299,7 @@ class StoredTier:
             self._arrays[part] = array
         return array
 
-    def _check_shape(self, part: Part, array: Any) -> None:
+    def _check_shape(self, part: TierPart, array: Any) -> None:
         """Refuse an array that is not laid out as its tier's record says."""
         length = self._lengths()[part]
         chunk = min(self.record.chunk, length)
@@ -400,6 +400,6 @@ def published_text(stores: Iterable[Path | str]) -> str:
             tier = store.tier(*material)
             for damage in tier.check_contents():
                 raise damage
-            game["tiers"][tier_name(material)] = digest_of(tier.values())
+            game["tiers"][tier_name(material)] = values_digest(tier.values())
     body = {"format": _FORMAT, "version": _VERSION, "games": games}
     return json.dumps(body, indent=1, sort_keys=True) + "\n"

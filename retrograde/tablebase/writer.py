@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.tablebase.records import Part
+    from retrograde.tablebase.records import TierPart
     from tablut.indexing.tiers import TierIndex
     from tablut.position import SideName
     from tablut.variants import Variant
@@ -127,7 +127,7 @@ def write_tier(
 
 def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threads: int) -> TierRecord:
     """Write the arrays and the record of a tier to its folder."""
-    values: dict[Part, str] = {}
+    values: dict[TierPart, str] = {}
     with ThreadPoolExecutor(max_workers=threads) as pool:
         histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
         dtypes: dict[SideName, Literal["uint8", "uint16"]] = {

@@ -131,7 +131,7 @@ class ProofMemory(NamedTuple):
     row_place: NDArray[np.uint8]
 
 
-class Tally(NamedTuple):
+class ProofTally(NamedTuple):
     """What a proof finds.
 
     Attributes
@@ -160,7 +160,7 @@ class ProofDesk(NamedTuple):
     tiers: TierTables
     listing: Listing
     memory: ProofMemory
-    tally: Tally
+    tally: ProofTally
     places: NDArray[np.int64]
     tier: int
 
@@ -184,9 +184,9 @@ def new_memory(variant: Variant, row_men: int) -> ProofMemory:
     )
 
 
-def new_tally(codes: int, room: int) -> Tally:
+def new_tally(codes: int, room: int) -> ProofTally:
     """Return a tally of nothing."""
-    return Tally(
+    return ProofTally(
         codes=codes,
         room=room,
         counters=np.zeros(COUNTERS, dtype=np.int64),
@@ -507,7 +507,7 @@ def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
 
 
 @inlined
-def _report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None:
+def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) -> None:
     """Count a failure, and write it down while there is room."""
     number = tally.counters[FAILURES]
     if number < tally.room:
@@ -519,7 +519,7 @@ def _report(tally: Tally, kind: int, entry: int, side: int, proved: int) -> None
 
 
 @inlined
-def _settle(tally: Tally, entry: int, side: int, stored: int, proved: int) -> None:
+def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) -> None:
     """Count a value that is proved, and report it if it is not the stored one."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
@@ -572,7 +572,7 @@ _PART: Final = 1 << 18
 """Entries that a thread proves at once, at least."""
 
 
-class Part(NamedTuple):
+class RowRange(NamedTuple):
     """Some rows of a tier."""
 
     first: int
@@ -588,7 +588,7 @@ class TierProof:
         self.rows = listing(index)
         self.number = unpacked.number((index.attackers, index.defenders))
 
-    def parts(self) -> Iterable[Part]:
+    def parts(self) -> Iterable[RowRange]:
         """Yield ranges of rows of about `_PART` entries each, all of them."""
         rows = self.rows
         for number in range(len(rows.king_cell)):
@@ -599,9 +599,9 @@ class TierProof:
             step = max(1, _PART // width)
             for start in range(first, last, step):
                 stop = min(start + step, last)
-                yield Part(start, stop, (stop - start) * width)
+                yield RowRange(start, stop, (stop - start) * width)
 
-    def prove(self, part: Part) -> Tally:
+    def prove(self, part: RowRange) -> ProofTally:
         """Prove the positions of a part."""
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.tablebase.records import TablebaseError, digest_of
+from retrograde.tablebase.records import TablebaseError, values_digest
 from retrograde.tablebase.store import STANDINGS, Store, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
@@ -127,7 +127,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
         report.files_checked += len(tier.record.files)
         if report.failures == before:
             try:
-                digest = digest_of(tier.values())
+                digest = values_digest(tier.values())
             except TablebaseError as error:
                 report.add(name, str(error))
                 continue

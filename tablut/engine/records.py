@@ -8,7 +8,7 @@ swapped.
 
 Every function below a kernel's entry takes one to three records of twenty to forty
 pointers. numba compares such types item by item, millions of times in a compilation, and
-spells all of their items out in the name of every function that takes them. A `Record` is
+spells all of their items out in the name of every function that takes them. A `RecordType` is
 compared, and spelt, as one word; the code is the same.
 """
 
@@ -72,7 +72,7 @@ def _items(record: tuple[Any, ...]) -> Iterator[int]:
 # -- in kernels ----------------------------------------------------------------------------
 
 
-class Record(types.NamedTuple):
+class RecordType(types.NamedTuple):
     """A named tuple whose name stands for all that its type is."""
 
     def __init__(self, whole: types.NamedTuple) -> None:
@@ -92,13 +92,13 @@ class Record(types.NamedTuple):
         return self.name, ()
 
 
-register_model(Record)(models.TupleModel)
+register_model(RecordType)(models.TupleModel)
 
 
 def _record(fields: list[Any], cls: type) -> Any:
     """Return the type of a record with fields of these types; one of equal fields is a type of its own for numba."""
     whole = types.BaseTuple.from_types(fields, cls)
-    return Record(whole) if type(whole) is types.NamedTuple else whole
+    return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
 
 def _is_record(field: Any) -> bool:

@@ -19,15 +19,15 @@ from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.position import Side
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
 
 Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
 
 _TURNS: tuple[Turn, ...] = get_args(Turn)
 _SIDES: dict[str, Side] = {"WHITE": "w", "BLACK": "b"}
 _TURN_OF: dict[Side, Turn] = {"w": "WHITE", "b": "BLACK"}
-_OVER: dict[str, Result] = {"WHITEWIN": "white", "BLACKWIN": "black", "DRAW": "draw"}
-_TURN_AT_END: dict[Result, Turn] = {"white": "WHITEWIN", "black": "BLACKWIN", "draw": "DRAW"}
+_OVER: dict[str, GameResult] = {"WHITEWIN": "white", "BLACKWIN": "black", "DRAW": "draw"}
+_TURN_AT_END: dict[GameResult, Turn] = {"white": "WHITEWIN", "black": "BLACKWIN", "draw": "DRAW"}
 _NAME_LENGTH = 10
 _CELLS = {"EMPTY": ".", "WHITE": "w", "BLACK": "b", "KING": "K", "THRONE": "."}
 _NAMES = {".": "EMPTY", "w": "WHITE", "b": "BLACK", "K": "KING"}
@@ -52,7 +52,7 @@ class BolognaState:
         return _SIDES.get(self.turn)
 
     @property
-    def result(self) -> Result | None:
+    def result(self) -> GameResult | None:
         """Who won, or ``draw``; None while the game goes on."""
         return _OVER.get(self.turn)
 
@@ -129,7 +129,7 @@ def write_move(move: Move, side: Side) -> str:
     return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
 
 
-def final_turn(result: Result) -> Turn:
+def final_turn(result: GameResult) -> Turn:
     """Return the ``turn`` of the state that ends a game."""
     return _TURN_AT_END[result]
 

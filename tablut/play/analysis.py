@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tablut.rules import Outcome
     from tablut.variants import Variant
 
-Source = Literal["rules", "tablebase", "proof", "search"]
+ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 
 @brief
@@ -70,7 +70,7 @@ class Insight(NamedTuple):
     dtm: int | None
     best: tuple[Move, ...]
     line: tuple[Move, ...]
-    source: Source
+    source: ValueSource
 
     @property
     def chance(self) -> float:
@@ -146,7 +146,7 @@ class Analyst:
         wdl: Wdl | None = None
         dtm: int | None = None
         best: tuple[Move, ...] = (found.move,)
-        source: Source = "search"
+        source: ValueSource = "search"
         tabled = self._tabled(board, left)
         if tabled is not None:
             wdl, dtm, source = *tabled, "tablebase"

@@ -86,7 +86,7 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
 _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
-class Side(StrEnum):
+class PlayedSide(StrEnum):
     """Which side the person plays."""
 
     WHITE = "white"
@@ -114,8 +114,8 @@ def play_command(
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
-        Side, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
-    ] = Side.WHITE,
+        PlayedSide, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
+    ] = PlayedSide.WHITE,
     budget: Budget,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
@@ -185,10 +185,10 @@ def _in_terminal(
     player: str,
     options: PlayerOptions,
     budget: Budget,
-    side: Side,
+    side: PlayedSide,
     save: Path | None,
 ) -> Reply:
-    if position == "-" and side is not Side.NONE:
+    if position == "-" and side is not PlayedSide.NONE:
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
     board.outcome()  # a position that cannot be played on is refused here
@@ -197,7 +197,7 @@ def _in_terminal(
     with ExitStack() as seats:
         players: dict[Literal["white", "black"], Player | None] = {"white": None, "black": None}
         for number, colour in enumerate(players):
-            if side not in (colour, Side.BOTH):
+            if side not in (colour, PlayedSide.BOTH):
                 own = options._replace(seed=options.seed + number)
                 players[colour] = seats.enter_context(player_for(player, rules, own, ready=True))
         settings = TerminalSettings(

@@ -108,7 +108,7 @@ class _Begun(NamedTuple):
 _START: Final = _Begun("startpos", ())
 
 
-class Engine:
+class EngineSession:
     """Takes lines and writes lines.
 
     Parameters
@@ -146,7 +146,7 @@ class Engine:
         self._variant = load_variant(options.variant)
         self._board, self._begun = Board(self._variant), _START
         self._player: Player | None = None
-        self._search: Search | None = None
+        self._search: RunningSearch | None = None
         self._check(options)
 
     @property
@@ -350,7 +350,7 @@ class Engine:
             self._info(str(error))
             self._write("bestmove none")
             return
-        self._search = Search(player, self._board, limits, self._tell, self._answer)
+        self._search = RunningSearch(player, self._board, limits, self._tell, self._answer)
         self._search.start()
 
     def _tell(self, choice: Choice, seconds: float) -> None:
@@ -412,7 +412,7 @@ _AGAIN: Final = 0.005
 _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 
 
-class Search:
+class RunningSearch:
     """A search that runs; without limits only `stop` ends it."""
 
     def __init__(
@@ -520,7 +520,7 @@ def engine_command(
         settings.seed,
         " ".join(settings.option or ()),
     )
-    engine = Engine(lambda text: write_output(text + "\n"), options)
+    engine = EngineSession(lambda text: write_output(text + "\n"), options)
     result = _Engine(
         variant=engine.variant,
         commands=list(COMMANDS),
@@ -533,7 +533,7 @@ def engine_command(
     return reply
 
 
-def _obey(engine: Engine, lines: Iterable[str]) -> None:
+def _obey(engine: EngineSession, lines: Iterable[str]) -> None:
     for line in lines:
         if not engine.handle(line):
             engine.leave()

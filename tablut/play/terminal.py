@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tablut.play.players import Choice, Player
     from tablut.play.search.limits import SearchLimits
     from tablut.prober import Prober
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
 
 _LONGEST: Final = 10_000
 
@@ -111,7 +111,7 @@ class TerminalSettings(NamedTuple):
     prober: Callable[[], Prober | None]
 
 
-class Ending(NamedTuple):
+class GameEnd(NamedTuple):
     """How the game was left.
 
     Attributes
@@ -122,11 +122,11 @@ class Ending(NamedTuple):
         That of an outcome, or ``resigned``.
     """
 
-    result: Result | None
+    result: GameResult | None
     termination: str | None
 
 
-def ending_in_words(ending: Ending) -> str:
+def ending_in_words(ending: GameEnd) -> str:
     """Return an ending as people read it."""
     if ending.result is None:
         return "the game is not over"
@@ -159,12 +159,12 @@ class TerminalGame:
         self._adviser: Player | None = None
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> GameEnd:
         """How the game stands."""
         if self._resigned is not None:
-            return Ending("black" if self._resigned == "white" else "white", "resigned")
+            return GameEnd("black" if self._resigned == "white" else "white", "resigned")
         outcome = self.board.outcome()
-        return Ending(None, None) if outcome is None else Ending(outcome.winner or "draw", outcome.termination)
+        return GameEnd(None, None) if outcome is None else GameEnd(outcome.winner or "draw", outcome.termination)
 
     def tags(self) -> dict[str, str]:
         """Return the tags of the game's record: who plays which side."""
@@ -189,7 +189,7 @@ class TerminalGame:
         """
         write_text(file, write_record(self.board.record(self.tags(), self.ending.result)))
 
-    def run(self) -> Ending:
+    def run(self) -> GameEnd:
         """Play until the game is over and left.
 
         Returns

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tablut.position import MoveText, Position
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import Variant
 
 RECORD_BYTES: Final = 8 << 20
@@ -61,7 +61,7 @@ class GameRecord:
     variant: str | Variant | None
     start: Position | None
     moves: tuple[MoveText, ...]
-    result: Result | None
+    result: GameResult | None
     positions: tuple[Position, ...] | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

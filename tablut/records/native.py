@@ -15,7 +15,7 @@ from tablut.store.files import excerpt
 from tablut.variants import as_variant, shipped_variant, variant_names
 
 if TYPE_CHECKING:
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import Variant, VariantLike
 
 
@@ -101,7 +101,7 @@ def _decoded(content: bytes, origin: str) -> str:
 
 _TAG = re.compile(r'\s*\[([A-Z][\w-]{0,63}) "((?:[^"\\\n]|\\["\\n])*)"\]', re.ASCII)
 _NAME = re.compile(r"[A-Z][\w-]{0,63}", re.ASCII)
-_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
+_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "GameResult")
 _NUMBER = re.compile(r"([0-9]{1,9})\.")
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
@@ -127,7 +127,7 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
         start: Position | None = Position.parse(written, chosen.size)
     else:
         start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
-    claimed = tags.pop("Result", None)
+    claimed = tags.pop("GameResult", None)
     words = without_comments(text[end:], "{", "}", "record").split()
     result = _result(words, claimed)
     return GameRecord(
@@ -180,9 +180,9 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
     return (f"record: names rules {excerpt(name)} without their digest{shown}",)
 
 
-def _result(words: list[str], claimed: str | None) -> Result | None:
+def _result(words: list[str], claimed: str | None) -> GameResult | None:
     """Remove the result from the end of the words and return it; a tag may give it, too."""
-    known: dict[str, Result | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
+    known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     if claimed is not None and claimed not in known:
         raise InputError(f"record: tag Result {excerpt(claimed)}: expected one of {' '.join(known)}")
     last = words.pop() if words and words[-1] in known else None

@@ -25,12 +25,12 @@ from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
     from tablut.position import MoveText
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import Variant
 
 _TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
 _LABEL = re.compile(r"([0-9]{1,9})\.|([0-9][\w.]{0,63})\.", re.ASCII)
-_RESULTS: dict[str, Result | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
+_RESULTS: dict[str, GameResult | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
 _NAMES = {"attackers": "Black", "defenders": "White", "variant": "Variant-name"}
 _RESIGNS = "---"
 

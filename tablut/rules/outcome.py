@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple
 
 Termination = Literal["king_captured", "king_escaped", "no_attackers", "no_moves", "repetition", "move_limit"]
 
-Result = Literal["white", "black", "draw"]
-RESULTS: Final[tuple[Result, ...]] = ("white", "black", "draw")
+GameResult = Literal["white", "black", "draw"]
+RESULTS: Final[tuple[GameResult, ...]] = ("white", "black", "draw")
 """Who won a game, or that nobody did."""
 
 UNDECIDED: Final = 0

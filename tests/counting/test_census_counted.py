@@ -20,7 +20,7 @@ from counting.census.expansion import (
     expand_quiet,
 )
 from counting.census.rows import leaves_digest, open_rows, read_rows
-from counting.census.search import CensusLimits, Search, TooLargeError
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, edge, hundredth_of
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
@@ -67,7 +67,7 @@ def counting(
     try:
         workers = LocalScheduler(1) if scheduler is None else scheduler
         observer = Listener() if listener is None else listener
-        search = Search(variant, full=False, store=store, scheduler=workers, limits=limits, observer=observer)
+        search = CensusSearch(variant, full=False, store=store, scheduler=workers, limits=limits, observer=observer)
         search.run(ply - 1)
         return count_ply(search, ply, wish)
     finally:

@@ -22,7 +22,7 @@ from counting.census import census
 from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.report import CensusReport
 from counting.census.rows import FORMAT_VERSION, HEAD, Owner, open_rows, read_rows, rows_digest, write_rows
-from counting.census.search import CensusLimits, Search, TooLargeError, leaf_ranges
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError, leaf_ranges
 from counting.census.store import CensusStore, PlyRecord
 from counting.census.tasks import answer_of, write_part
 from counting.census.toolbox import toolbox
@@ -60,7 +60,7 @@ def search(
     """Return the digests of the plies; the last is made in passes."""
     store, workers = CensusStore(folder, BOARD, full=False), scheduler or LocalScheduler(1)
     try:
-        made = Search(BOARD, full=False, store=store, scheduler=workers, limits=limits, observer=Observer())
+        made = CensusSearch(BOARD, full=False, store=store, scheduler=workers, limits=limits, observer=Observer())
         return [record.digest for record in made.run(plies, passes)]
     finally:
         store.close()
@@ -458,7 +458,7 @@ def test_more_positions_than_the_board_has_are_refused(
     from counting.census import store as extent
 
     few = module.spaces(SHORT)["no_end"].material()
-    few = module.Material(tuple(tuple(min(count, 80) for count in row) for row in few.rows))
+    few = module.CountsByMaterial(tuple(tuple(min(count, 80) for count in row) for row in few.rows))
     monkeypatch.setattr(module.Space, "material", lambda space: few)
     monkeypatch.setattr(extent, "spaces", module.spaces)
     store = copied(sound, tmp_path)

@@ -18,7 +18,7 @@ from counting import bounds
 from counting.exclusions import record
 from counting.exclusions.record import count_exclusions, counted_spaces, published_exclusions
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
-from counting.exclusions.surviving import Term, Transfer, Variable, surviving
+from counting.exclusions.surviving import KingTerm, Transfer, Variable, surviving
 from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, spaces
 from tablut import variants
@@ -46,7 +46,7 @@ Pieces = dict[tuple[int, int], str]
 
 
 @st.composite
-def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[Term], set[frozenset[tuple[int, str]]], int, int]:
+def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[KingTerm], set[frozenset[tuple[int, str]]], int, int]:
     kinds = draw(st.lists(st.sampled_from(["free", "free", "camp", "royal"]), min_size=2, max_size=6))
     variables = [Variable(kind, 1 if kind == "royal" else draw(st.integers(1, 2))) for kind in kinds]
     letters = {"free": "bwK", "camp": "b", "royal": "K"}
@@ -65,13 +65,19 @@ def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[Term], set[frozense
         around = frozenset(pair for pair in filling(2) if pair[1] != "K" and pair[0] != king)
         filled = frozenset({(king, "K")}) | (around if draw(st.booleans()) else frozenset())
         terms[filled] = draw(st.integers(-2, 2)) or 1
-    return variables, [Term(*term) for term in terms.items()], sets, draw(st.integers(0, 4)), draw(st.integers(0, 3))
+    return (
+        variables,
+        [KingTerm(*term) for term in terms.items()],
+        sets,
+        draw(st.integers(0, 4)),
+        draw(st.integers(0, 3)),
+    )
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(transfers())
 def test_the_transfer_counts_every_filling(
-    drawn: tuple[list[Variable], list[Term], set[frozenset[tuple[int, str]]], int, int],
+    drawn: tuple[list[Variable], list[KingTerm], set[frozenset[tuple[int, str]]], int, int],
 ) -> None:
     variables, terms, sets, attackers, defenders = drawn
     letters = {"free": ".bwK", "camp": ".b", "royal": ".K"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting.paper import PaperEquations
-from counting.spaces import FINAL, Material, classes, soldiers, spaces
+from counting.spaces import FINAL, CountsByMaterial, classes, soldiers, spaces
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import king_patterns
 from tests.support.effort import examples
@@ -81,7 +81,7 @@ def test_spaces_contain_what_the_paper_counts(name: str) -> None:
 # -- polynomials by material -----------------------------------------------------------------
 
 
-def enumerate_soldiers(camp: dict[int, int], free: dict[int, int], attackers: int, defenders: int) -> Material:
+def enumerate_soldiers(camp: dict[int, int], free: dict[int, int], attackers: int, defenders: int) -> CountsByMaterial:
     """Fill every cycle of cells in every way, one by one."""
     camps = [length for length, count in camp.items() for _ in range(count)]
     frees = [length for length, count in free.items() for _ in range(count)]
@@ -91,7 +91,7 @@ def enumerate_soldiers(camp: dict[int, int], free: dict[int, int], attackers: in
         white = sum(length for length, content in zip(camps + frees, filling, strict=True) if content == "w")
         if black <= attackers and white <= defenders:
             rows[black][white] += 1
-    return Material(tuple(map(tuple, rows)))
+    return CountsByMaterial(tuple(map(tuple, rows)))
 
 
 cycle_types = st.dictionaries(st.sampled_from([1, 2, 4]), st.integers(0, 2), max_size=3)
@@ -106,12 +106,12 @@ def test_soldiers_are_what_enumeration_finds(
 
 
 def test_products_sums_and_shifts_by_hand() -> None:
-    x = Material(((0, 0), (1, 0), (0, 0)))  # one attacker
-    y = Material(((0, 1), (0, 0), (0, 0)))  # one defender
-    assert x @ x == Material(((0, 0), (0, 0), (1, 0)))
-    assert x @ x @ x == Material.zero(2, 1)  # cut off
-    assert x @ y == x.shifted(0, 1) == y.shifted(1, 0) == Material(((0, 0), (0, 1), (0, 0)))
-    assert x.shifted(2, 0) == y.shifted(0, 1) == Material.zero(2, 1)
+    x = CountsByMaterial(((0, 0), (1, 0), (0, 0)))  # one attacker
+    y = CountsByMaterial(((0, 1), (0, 0), (0, 0)))  # one defender
+    assert x @ x == CountsByMaterial(((0, 0), (0, 0), (1, 0)))
+    assert x @ x @ x == CountsByMaterial.zero(2, 1)  # cut off
+    assert x @ y == x.shifted(0, 1) == y.shifted(1, 0) == CountsByMaterial(((0, 0), (0, 1), (0, 0)))
+    assert x.shifted(2, 0) == y.shifted(0, 1) == CountsByMaterial.zero(2, 1)
     assert (3 * x + y - x).rows == ((0, 1), (2, 0), (0, 0))
     assert (x + y).within(range(1, 3), range(2)) == x
     assert list(y.pairs())[1] == (0, 1, 1)

@@ -26,9 +26,9 @@ from retrograde.solver.slices.files import (
     DamagedSliceError,
     PackedItems,
     SliceOwner,
+    SliceSource,
     SliceStats,
     SliceWriter,
-    Source,
     open_slice,
     read_items,
     record_path,
@@ -355,7 +355,7 @@ def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str)
 
 def test_files_are_read_as_they_were_written(workshop: Workshop) -> None:
     workshop.build(left=6)
-    files = [open_slice(Source(str(path), "")) for path in workshop.slices()]
+    files = [open_slice(SliceSource(str(path), "")) for path in workshop.slices()]
     starts = SlicedTier(GAME, TIER).starts[np.array(workshop.cuts)]
     packed = PackedItems(files, "white", starts)
     every = packed[0 : len(packed)]

@@ -18,7 +18,7 @@ from retrograde.tablebase.writer import create, write_tier
 from retrograde.verification import proof as proof_module
 from retrograde.verification import verifying as verification_module
 from retrograde.verification.playing import DRAW_PLIES, SEARCHED_PLIES, ForwardCheck, sample_values
-from retrograde.verification.proof import ALIASES, CHECKED, FAILURES, ORBITS, WRONG_VALUE, Tally, TierProof
+from retrograde.verification.proof import ALIASES, CHECKED, FAILURES, ORBITS, WRONG_VALUE, ProofTally, TierProof
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.engine import build_tables, engine_for
@@ -257,12 +257,12 @@ def damaged(codes: dict, share: float, seed: int) -> dict:
     return found
 
 
-def tallies(index: TierIndex, unpacked: UnpackedTiers) -> list[Tally]:
+def tallies(index: TierIndex, unpacked: UnpackedTiers) -> list[ProofTally]:
     proof = TierProof(index, unpacked, CODES)
     return [proof.prove(part) for part in proof.parts()]
 
 
-def assert_same(found: list[Tally], plain: PlainProof) -> int:
+def assert_same(found: list[ProofTally], plain: PlainProof) -> int:
     """Compare all that is counted, and the failures that are listed; return how many there are."""
     counters = sum(tally.counters for tally in found)
     histogram = sum(tally.histogram for tally in found).reshape(2, CODES)

@@ -11,7 +11,7 @@ import pytest
 
 from tablut.formats import bologna
 from tablut.play.competition import ClientSettings, Referee, RefereeSettings, ServerGame, play_on_server
-from tablut.play.competition.referee import PlayedGame
+from tablut.play.competition.referee import RefereedGame
 from tablut.play.competition.wire import FrameReader, encode_frame
 from tablut.play.players import PlayerOptions, make_player
 from tablut.position import Move, Position
@@ -75,7 +75,7 @@ class Served:
         self.told: list[str] = []
         self.clock = Clock()
         self.referee = Referee(BOLOGNA, RefereeSettings(**chosen), self.told.append)
-        self.games: list[PlayedGame] = []
+        self.games: list[RefereedGame] = []
         self.error: Exception | None = None
         self._thread = threading.Thread(target=self._serve, args=(games,), daemon=True)
 
@@ -86,7 +86,7 @@ class Served:
         except Exception as error:
             self.error = error
 
-    def join(self) -> PlayedGame:
+    def join(self) -> RefereedGame:
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "the referee hangs"
         if self.error is not None:

@@ -24,7 +24,7 @@ from tablut.errors import MachineError
 from tablut.formats import bologna
 from tablut.play.competition import write_player_script
 from tablut.play.competition.client import Thinker
-from tablut.play.competition.referee import Match, NoPlayersError, PlayedGame
+from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
 from tablut.play.competition.wire import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
@@ -354,7 +354,7 @@ def test_two_of_our_clients_play_a_whole_game_and_all_agree(tmp_path: Path) -> N
 
 def hostile(
     attack: Callable[[Raw], object], time_passes: bool = False, **settings: Any
-) -> tuple[PlayedGame, str | None, str | None]:
+) -> tuple[RefereedGame, str | None, str | None]:
     """Have white do something in its turn; return the game, and what both clients read at its end."""
     with served(**settings) as running:
         white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))

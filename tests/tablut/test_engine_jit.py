@@ -20,7 +20,7 @@ from tablut import Board
 from tablut.engine import build_tables, engine_for
 from tablut.engine.jit import I64, advance, called, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import transpose_rows
-from tablut.engine.records import Record, directory, field_kinds, flat, record_at
+from tablut.engine.records import RecordType, directory, field_kinds, flat, record_at
 from tablut.errors import InputError
 from tablut.indexing.tier_tables import tier_tables
 from tablut.play.search.evaluation import evaluation_tables_for
@@ -91,9 +91,9 @@ def test_a_part_is_linked_and_a_record_is_its_tuple():
     assert len(summed.overloads) <= 1
     for (argument,) in summed.overloads:
         # One word, and not the same for other types.
-        assert isinstance(argument, Record)
+        assert isinstance(argument, RecordType)
         assert argument.fields == ("left", "right")
-        other = Record(types.NamedTuple([types.int64, types.CPointer(types.uint8)], _Pair))
+        other = RecordType(types.NamedTuple([types.int64, types.CPointer(types.uint8)], _Pair))
         assert argument.name != other.name
         assert argument != other
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.players import player_names
-from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, Engine, EngineOptions
+from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession
 from tablut.position import Move
 from tablut.variants import variant_names
 from tests.support.effort import examples
@@ -31,7 +31,7 @@ class Talk:
     def __init__(self, **options: object) -> None:
         self.said: list[str] = []
         self._heard = threading.Condition()
-        self.engine = Engine(self._hear, EngineOptions(**{"hash": 1, **options}))  # type: ignore[arg-type]
+        self.engine = EngineSession(self._hear, EngineOptions(**{"hash": 1, **options}))  # type: ignore[arg-type]
 
     def _hear(self, line: str) -> None:
         with self._heard:
@@ -192,7 +192,7 @@ def test_options_are_used() -> None:
     assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
     assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
     with pytest.raises(InputError, match="unknown"):
-        Engine(print, EngineOptions(player="nobody"))
+        EngineSession(print, EngineOptions(player="nobody"))
 
 
 @settings(max_examples=examples(40))

@@ -23,7 +23,7 @@ from counting.reachable.checker import LEMMAS
 from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
-from reports.reachable import Amount, ClosedReport, Explanation, Material
+from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow
 from reports.studies.explained.classes import ClassMarks, close, predecessors_within
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -191,7 +191,7 @@ class _Explaining:
             excluded=dict(zip(LEMMAS, excluded[1:], strict=True)),
             closed=closed,
             material=[
-                Material(
+                MaterialRow(
                     attackers=attackers,
                     defenders=defenders,
                     counted=counted_here,

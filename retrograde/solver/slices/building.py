@@ -26,8 +26,8 @@ from retrograde.solver.slices.files import (
     Number,
     PackedItems,
     SliceOwner,
+    SliceSource,
     SliceStats,
-    Source,
     check_blocks,
     damaged,
     open_slice,
@@ -88,10 +88,10 @@ class SliceFolder:
         """Return the file of a slice after a step."""
         return self.folder / f"{step:05}-{number:06}.slice"
 
-    def source(self, checkpoint: Checkpoint, number: int) -> Source:
+    def source(self, checkpoint: Checkpoint, number: int) -> SliceSource:
         """Return the file of a slice at a checkpoint."""
         state = checkpoint.slices[number]
-        return Source(str(self.path(state.step, number)), state.digest)
+        return SliceSource(str(self.path(state.step, number)), state.digest)
 
     def open(self) -> Checkpoint | None:
         """Make the folder if it is missing, and return the checkpoint to go on from; see `resume`."""
@@ -147,7 +147,7 @@ class SliceFolder:
             raise damaged(path, "does not belong to its place")
         return checkpoint
 
-    def _is_whole(self, source: Source) -> bool:
+    def _is_whole(self, source: SliceSource) -> bool:
         try:
             check_blocks(open_slice(source))
         except DamagedSliceError as error:

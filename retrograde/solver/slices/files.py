@@ -46,7 +46,7 @@ class DamagedSliceError(DamagedError):
     """A file of a slice that is not as it was written."""
 
 
-class Source(NamedTuple):
+class SliceSource(NamedTuple):
     """A file of a slice, and the digest that its record must have."""
 
     path: str
@@ -175,7 +175,7 @@ class SliceWriter:
             record_path(self.target).unlink(missing_ok=True)  # it would be that of another file
             Path(self._temporary).replace(self.target)
         write_text(record_path(self.target), record_text(record))
-        return open_slice(Source(str(self.target), _digest(record)))
+        return open_slice(SliceSource(str(self.target), _digest(record)))
 
     def __enter__(self) -> Self:
         return self
@@ -207,7 +207,7 @@ def _digest(record: SliceRecord) -> str:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def open_slice(source: Source) -> SliceFile:
+def open_slice(source: SliceSource) -> SliceFile:
     """Open a file of a slice."""
     path = Path(source.path)
     try:

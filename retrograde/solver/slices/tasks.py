@@ -22,9 +22,9 @@ from retrograde.solver.slices.files import (
     BLOCK,
     DamagedSliceError,
     SliceOwner,
+    SliceSource,
     SliceStats,
     SliceWriter,
-    Source,
     open_slice,
     read_items,
     record_path,
@@ -98,9 +98,9 @@ class SliceTask(NamedTuple):
     plan: str
     cuts: tuple[int, ...]
     owner: SliceOwner
-    own: Source | None
-    near: tuple[tuple[int, Source], ...]
-    received: tuple[Source, ...]
+    own: SliceSource | None
+    near: tuple[tuple[int, SliceSource], ...]
+    received: tuple[SliceSource, ...]
     target: str
 
 
@@ -110,7 +110,7 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
     target = Path(task.target)
     if record_path(target).exists():
         try:
-            done = open_slice(Source(task.target, ""))
+            done = open_slice(SliceSource(task.target, ""))
             if done.record.owner == task.owner:
                 return _answer(done, 0, None)
         except DamagedSliceError as error:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tablut.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from tablut.play.arena.match import MatchReport, MatchSummary, Played, play_match
+    from tablut.play.arena.match import MatchReport, MatchSummary, ScoredGame, play_match
     from tablut.play.arena.plan import Contestant, MatchPlan, Openings, contestant
     from tablut.play.arena.statistics import Sprt, Tally
     from tablut.play.arena.tournament import GameMeasures, TournamentReport, measure, play_tournament
@@ -19,7 +19,7 @@ __all__ = [
     "MatchReport",
     "MatchSummary",
     "Openings",
-    "Played",
+    "ScoredGame",
     "Sprt",
     "Tally",
     "TournamentReport",

@@ -33,7 +33,7 @@ Number = TypeVar("Number", int, float)
 
 
 @brief
-class Played(NamedTuple):
+class ScoredGame(NamedTuple):
     """A game of a match and the points that its first player made.
 
     Attributes
@@ -48,7 +48,7 @@ class Played(NamedTuple):
 
     number: int
     first_is_white: bool
-    game: PlayedGame
+    game: EndedGame
 
     @property
     def points(self) -> float:
@@ -146,7 +146,7 @@ class MatchReport(NamedTuple):
         What they say.
     """
 
-    played: tuple[Played, ...]
+    played: tuple[ScoredGame, ...]
     tally: Tally
     summary: MatchSummary
 
@@ -157,7 +157,7 @@ def play_match(
     threads: int = 1,
     folder: Path | None = None,
     sprt: Sprt | None = None,
-    watch: Callable[[Played], None] | None = None,
+    watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[MatchReport], BaseException] | None = None,
 ) -> MatchReport:
     """Play a match, or the games of it that a folder does not have yet.
@@ -202,7 +202,7 @@ def play_match(
     """
     if plan.games < 1:
         raise InputError(f"games {plan.games}: expected at least 1")
-    played: dict[int, Played] = {}
+    played: dict[int, ScoredGame] = {}
     scheduler = LocalScheduler(threads)
 
     def _so_far() -> MatchReport:
@@ -220,7 +220,7 @@ def play_match(
             return {"played": _one_game(plan, number, folder, idle)}
 
         def done(answer: dict[str, Any]) -> None:
-            one: Played = answer["played"]
+            one: ScoredGame = answer["played"]
             played[one.number] = one
             if watch is not None:
                 watch(one)
@@ -255,7 +255,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
                 player.choose(board.copy(), one.limits)
 
 
-def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> Played:
+def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
     """Return a game of a match, from the folder or played and kept."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
@@ -273,10 +273,10 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
             )
         if path is not None:
             write_text(path, record_text(plan, number, game))
-    return Played(number, pairing.first_is_white, game)
+    return ScoredGame(number, pairing.first_is_white, game)
 
 
-def _complete_pairs(played: dict[int, Played]) -> list[tuple[float, float]]:
+def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
     """Return the points of the complete pairs from the first on, up to the first that is not."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
@@ -285,7 +285,7 @@ def _complete_pairs(played: dict[int, Played]) -> list[tuple[float, float]]:
     return pairs
 
 
-def _end_of_test(played: dict[int, Played], sprt: Sprt) -> int | None:
+def _end_of_test(played: dict[int, ScoredGame], sprt: Sprt) -> int | None:
     """Return after how many pairs, in their order, a test has ended; None while it runs."""
     pairs = _complete_pairs(played)
     for count in range(1, len(pairs) + 1):
@@ -294,7 +294,7 @@ def _end_of_test(played: dict[int, Played], sprt: Sprt) -> int | None:
     return None
 
 
-def _report(plan: MatchPlan, played: dict[int, Played], sprt: Sprt | None) -> MatchReport:
+def _report(plan: MatchPlan, played: dict[int, ScoredGame], sprt: Sprt | None) -> MatchReport:
     ended = None if sprt is None else _end_of_test(played, sprt)
     counted = sorted(played) if ended is None else list(range(2 * ended))
     games = tuple(played[number] for number in counted)
@@ -307,7 +307,7 @@ def _report(plan: MatchPlan, played: dict[int, Played], sprt: Sprt | None) -> Ma
     return MatchReport(games, tally, _summary(plan, games, tally, sprt))
 
 
-def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt | None) -> MatchSummary:
+def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: Sprt | None) -> MatchSummary:
     low, high = interval_of_share(tally)
     by_colour, decisive = {}, {}
     for name, white in (("a_white", True), ("a_black", False)):
@@ -343,12 +343,12 @@ def _summary(plan: MatchPlan, games: Sequence[Played], tally: Tally, sprt: Sprt 
     )
 
 
-def _colour(one: Played, place: int) -> int:
+def _colour(one: ScoredGame, place: int) -> int:
     """Return which of the two of a game, white and black, a player was: the first for place 0."""
     return place if one.first_is_white else 1 - place
 
 
-def _speed(games: Sequence[Played], place: int) -> float | None:
+def _speed(games: Sequence[ScoredGame], place: int) -> float | None:
     seconds = sum(one.game.seconds[_colour(one, place)] for one in games)
     nodes = sum(one.game.nodes[_colour(one, place)] for one in games)
     return round(nodes / seconds) if nodes and seconds else None
@@ -384,7 +384,7 @@ _BYTES: Final = 1 << 20
 """Most bytes of a record of one game."""
 
 
-def record_text(plan: MatchPlan, number: int, game: PlayedGame) -> str:
+def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
     """Return the record of a game."""
     first, second = plan.first.text, plan.second.text
     white_first = plan.pairing(number).first_is_white
@@ -405,7 +405,7 @@ def record_text(plan: MatchPlan, number: int, game: PlayedGame) -> str:
     return write_record(GameRecord(tags, plan.variant, plan.start, moves, game.winner))
 
 
-def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame | None:
+def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame | None:
     """Return a game that was played already, or None if it was not."""
     if not path.exists():
         return None
@@ -415,7 +415,7 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
         raise InputError(f"game record '{path}': {error}; remove the file and the game is played again") from error
 
 
-def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> PlayedGame:
+def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame:
     record = read_record(text, plan.variant)
     tags = record.tags
     if tags.get("Match") != plan.digest:
@@ -426,7 +426,7 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
         seconds, longest = (_pair(tags[name], float) for name in ("Seconds", "Slowest"))
         nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
         end, fault = tags["Termination"], tags.get("Fault")
-        game = PlayedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest)
+        game = EndedGame(moves, record.result or "draw", end, fault, seconds, nodes, longest)
         whole = record_text(plan, number, game) == text
     except (KeyError, ValueError):
         whole = False
@@ -465,7 +465,7 @@ class Seat(NamedTuple):
 
 
 @brief
-class PlayedGame(NamedTuple):
+class EndedGame(NamedTuple):
     """A game that came to an end."""
 
     moves: tuple[Move, ...]
@@ -490,7 +490,7 @@ def play_game(
     start: Position | None = None,
     most_plies: int | None = None,
     grace: float = 0.1,
-) -> PlayedGame:
+) -> EndedGame:
     """Play a game."""
     board = Board(variant, start)
     for move in opening:
@@ -535,7 +535,7 @@ def play_game(
             fault = f"{seat.contestant.text}: {error}"
             winner, termination = lost_to, "illegal"
             break
-    return PlayedGame(
+    return EndedGame(
         tuple(board.move_stack),
         winner,
         termination,

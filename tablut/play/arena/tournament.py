@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tablut.play.arena.match import Played, PlayedGame
+    from tablut.play.arena.match import EndedGame, ScoredGame
     from tablut.play.arena.plan import Contestant, MatchPlan
     from tablut.variants import Variant
 
@@ -71,7 +71,7 @@ def play_tournament(
     *,
     threads: int = 1,
     folder: Path | None = None,
-    watch: Callable[[Played], None] | None = None,
+    watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[TournamentReport], BaseException] | None = None,
 ) -> TournamentReport:
     """Play a match between every two of some players, or what a folder does not have of it.
@@ -278,7 +278,7 @@ class GameMeasures(Result):
     white_elo: float | None
 
 
-def _measured(variant: Variant, game: PlayedGame) -> tuple[list[int], int]:
+def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
     """Return how many legal moves each position of a game had, and how many plies led to one that it had before."""
     board = Board(variant)
     factors, seen = [], {str(board.position)}

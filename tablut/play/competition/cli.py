@@ -30,7 +30,7 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
-    from tablut.play.competition.referee import PlayedGame
+    from tablut.play.competition.referee import RefereedGame
     from tablut.play.players import Player
     from tablut.variants import Variant
 
@@ -112,7 +112,7 @@ def referee_command(
     options = PlayerOptions(seed=seed, hash_mib=hash_mib)
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
-    played: list[PlayedGame] = []
+    played: list[RefereedGame] = []
     with ExitStack() as held, Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
         # What has to be loaded, compiled or started, before a clock runs.
         if white is not None:
@@ -164,7 +164,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
         warn(f"--host {settings.host}: every machine that reaches this one can take a seat; nothing checks who it is")
 
 
-def _reply(rules: Variant, played: list[PlayedGame], seed: int) -> Reply:
+def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
     games = [
         _Game(
             white=game.white,

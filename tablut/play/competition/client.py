@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tablut.formats.bologna import BolognaState
     from tablut.play.players import Choice, Player
     from tablut.position import Move, Side
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import Variant
 
 _FIRST_STATE: Final = 900.0
@@ -114,7 +114,7 @@ class ServerGame(NamedTuple):
     """
 
     board: Board
-    result: Result | None
+    result: GameResult | None
     problem: str | None
     interrupted: bool = False
 
@@ -269,7 +269,7 @@ class _Game:
         # history is shorter where the server goes on although our rules call it decided.
         self.record: Board | None = None
         self.asked: Board | None = None
-        self.result: Result | None = None
+        self.result: GameResult | None = None
         self._thinker = thinker
         self._variant = variant
         self._settings = settings

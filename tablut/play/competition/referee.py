@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tablut.formats.bologna import Turn
     from tablut.position import Move, Position, Side
-    from tablut.rules.outcome import Result
+    from tablut.rules.outcome import GameResult
     from tablut.variants import Variant
 
 _GOODBYE: Final = 1.0
@@ -116,12 +116,12 @@ class RefereeSettings(NamedTuple):
         return self
 
 
-class PlayedGame(NamedTuple):
+class RefereedGame(NamedTuple):
     """A game that was refereed."""
 
     white: str
     black: str
-    verdict: Verdict | None
+    verdict: Ruling | None
     moves: tuple[Move, ...]
     position: Position
     notes: tuple[str, ...]
@@ -203,7 +203,7 @@ class Referee:
         host, port, *_ = self._listeners[side].getsockname()
         return str(host), int(port)
 
-    def play(self, *, last: bool = True) -> PlayedGame:
+    def play(self, *, last: bool = True) -> RefereedGame:
         """Wait for two players, referee one game, and send both away.
 
         Parameters
@@ -225,7 +225,7 @@ class Referee:
         """
         return self._runner.run(self._play(last))
 
-    async def _play(self, last: bool) -> PlayedGame:
+    async def _play(self, last: bool) -> RefereedGame:
         self.match = None
         seats = await self._gather()
         try:
@@ -239,7 +239,7 @@ class Referee:
         finally:
             await asyncio.gather(*(connection.leave(_GOODBYE) for connection in seats.values()))
 
-    def game(self) -> PlayedGame:
+    def game(self) -> RefereedGame:
         """Return the game that is played, or was played last.
 
         Returns
@@ -252,7 +252,7 @@ class Referee:
         board = match.board
         moves = tuple(board.move_stack)
         log = self._write_log(match)
-        return PlayedGame(
+        return RefereedGame(
             match.names["w"], match.names["b"], match.verdict, moves, board.position, tuple(match.notes), log
         )
 
@@ -445,15 +445,15 @@ ENDS: Final = {
 """The ends of a game that a player brings about off the board, in words."""
 
 _OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
-_WINNER: Final[dict[Side, Result]] = {"w": "white", "b": "black"}
+_WINNER: Final[dict[Side, GameResult]] = {"w": "white", "b": "black"}
 SIDE_NAMES: Final = {"w": "white", "b": "black"}
 
 
-class Verdict(NamedTuple):
+class Ruling(NamedTuple):
     """How a game ended."""
 
     termination: str
-    result: Result
+    result: GameResult
 
 
 class Match:
@@ -474,7 +474,7 @@ class Match:
         self.variant = variant
         self.board = Board(replace(variant, rules=rules), start)
         self.names = names
-        self.verdict: Verdict | None = None
+        self.verdict: Ruling | None = None
         self.notes: list[str] = []
         self._repeats = repeats
         self._allowed = errors
@@ -548,9 +548,9 @@ class Match:
         """See whether the rules end the game here."""
         outcome = self.board.outcome()
         if outcome is not None:
-            self.verdict = Verdict(outcome.termination, outcome.winner or "draw")
+            self.verdict = Ruling(outcome.termination, outcome.winner or "draw")
         elif self._draws and self._seen[self._key()] > self._repeats + 1:
-            self.verdict = Verdict("repetition", "draw")
+            self.verdict = Ruling("repetition", "draw")
 
     def _error(self, side: Side, reason: str) -> None:
         self._errors[side] += 1
@@ -562,7 +562,7 @@ class Match:
     def _lose(self, side: Side, termination: str, reason: str = "") -> None:
         if self.verdict is not None:
             return
-        self.verdict = Verdict(termination, _WINNER[_OTHER[side]])
+        self.verdict = Ruling(termination, _WINNER[_OTHER[side]])
         told = f"{SIDE_NAMES[side]} {ENDS[termination]}"
         # What a player sent does not go into the log: its readers would take some words for the server's.
         self._note(told + (f": {reason}" if reason else ""), told)

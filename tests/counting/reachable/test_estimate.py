@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from counting.reachable import games as stages
-from counting.reachable.chunks import Tally, clopper_pearson, numbers_within, share_interval
+from counting.reachable.chunks import SampleTally, clopper_pearson, numbers_within, share_interval
 from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
 from tablut.errors import InputError
@@ -32,15 +32,15 @@ def test_clopper_pearson_inverts_the_binomial(n: int, data: st.DataObject) -> No
 
 
 def test_unknown_samples_widen_the_interval_to_both_sides() -> None:
-    known, unknown = Tally(100, 60, 40, 0, 100, 60, 60), Tally(100, 55, 40, 5, 100, 60, 60)
+    known, unknown = SampleTally(100, 60, 40, 0, 100, 60, 60), SampleTally(100, 55, 40, 5, 100, 60, 60)
     assert share_interval(unknown, 0.05)[0] < share_interval(known, 0.05)[0]
     assert share_interval(unknown, 0.05)[1] == share_interval(known, 0.05)[1]
 
 
 def test_two_stages_hold_together() -> None:
     """More samples of the lemmas narrow the interval, down to that of the games."""
-    few = share_interval(Tally(1000, 600, 400, 0, 2000, 1200, 600), 0.01)
-    many = share_interval(Tally(1000, 600, 400, 0, 10**8, 6 * 10**7, 600), 0.01)
+    few = share_interval(SampleTally(1000, 600, 400, 0, 2000, 1200, 600), 0.01)
+    many = share_interval(SampleTally(1000, 600, 400, 0, 10**8, 6 * 10**7, 600), 0.01)
     assert few[0] < many[0] < 0.6 < many[1] < few[1]
     assert many[1] < 0.6002
     assert clopper_pearson(0, 0, 0.05) == (0.0, 1.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reports.explorer.asked import rules_of_text
 from reports.explorer.facts import layers_of, position_facts
-from reports.explorer.tables import Tables
+from reports.explorer.tables import NamedTables
 from reports.solutions import results as solved_boards
 from retrograde import solve_game
 from retrograde.puzzles.puzzle_file import read_puzzles
@@ -157,7 +157,7 @@ def test_rules_are_bounded(client: httpx.Client) -> None:
 
 # -- a position ----------------------------------------------------------------------------------
 
-TABLES = Tables()
+TABLES = NamedTables()
 ASHTON = load_variant("ashton")
 
 

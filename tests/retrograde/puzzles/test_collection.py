@@ -12,7 +12,7 @@ from retrograde.proofs.certificate import build_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.making import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
@@ -120,7 +120,7 @@ def check_independently(puzzle) -> None:
     variant = load_variant(puzzle.variant)
     engine = engine_for(variant)
     winner, plies = puzzle.stipulation
-    search = WinSearch(engine, int(winner == "black"), 64 << 20, Budget(ProofLimits()))
+    search = WinSearch(engine, int(winner == "black"), 64 << 20, ProofBudget(ProofLimits()))
     board = engine.board(puzzle.position.cells, puzzle.position.side)
     proof = build_certificate(engine, search, board, plies, 1_000_000)
     checked = StrategyCheck(variant, proof, most_plies=3_000).run()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from retrograde.proofs.certificate import MOST_PLIES, ProofCertificate, build_certificate, game_of, read_certificate
 from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.solution import ProofLimits
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
@@ -45,7 +45,7 @@ WINS = [
 
 
 def searched(variant: Variant, winner: str) -> WinSearch:
-    return WinSearch(engine_for(variant), int(winner == "black"), 1 << 22, Budget(ProofLimits(nodes=300_000)))
+    return WinSearch(engine_for(variant), int(winner == "black"), 1 << 22, ProofBudget(ProofLimits(nodes=300_000)))
 
 
 def certificate(name: str, text: str, winner: str, plies: int, most: int = 100_000) -> ProofCertificate:
@@ -143,7 +143,9 @@ def test_a_strategy_that_is_too_large_or_too_dear() -> None:
         certificate(*WINS[1], most=10)
     engine = engine_for(load_variant("brandubh-5-4v0"))
     with pytest.raises(TablutError, match="limits ran out"):
-        build_certificate(engine, WinSearch(engine, 0, 1 << 16, Budget(ProofLimits(nodes=5))), engine.start(), 6, 1000)
+        build_certificate(
+            engine, WinSearch(engine, 0, 1 << 16, ProofBudget(ProofLimits(nodes=5))), engine.start(), 6, 1000
+        )
 
 
 # -- false proofs --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
-from retrograde.proofs.win_search import Budget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from retrograde.tablebase.probing import prober_for
 from tablut.board import Board
@@ -63,7 +63,7 @@ def compare_with_twin(variant, position, plies):
     board = engine.board(parsed.cells, parsed.side)
     before = board.copy()
     for side, winner in enumerate(WINNERS):
-        search = WinSearch(engine, side, 1 << 16, Budget(ProofLimits()))
+        search = WinSearch(engine, side, 1 << 16, ProofBudget(ProofLimits()))
         for bound in range(1, plies + 1):
             expected = wins_within(variant, text, winner, bound)
             assert search.within(board, bound) == expected, (variant.rules, text, winner, bound)
@@ -215,7 +215,7 @@ def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
 def test_a_search_makes_room_for_more_plies() -> None:
     """What was found with a short stack stays, and a long one changes no answer."""
     engine = engine_for(load_variant("brandubh-5-4v0"))
-    grown, fresh = (WinSearch(engine, 0, 1 << 20, Budget(ProofLimits())) for _ in range(2))
+    grown, fresh = (WinSearch(engine, 0, 1 << 20, ProofBudget(ProofLimits())) for _ in range(2))
     known = [grown.within(engine.start(), plies) for plies in range(1, 9)]
     assert known == [plies >= 6 for plies in range(1, 9)]
     nodes = grown.budget.nodes
@@ -223,7 +223,7 @@ def test_a_search_makes_room_for_more_plies() -> None:
     assert grown.budget.nodes - nodes < nodes
     assert fresh.within(engine.start(), 120)
     assert 6 <= grown.distance <= 120
-    black = WinSearch(engine, 1, 1 << 20, Budget(ProofLimits()))
+    black = WinSearch(engine, 1, 1 << 20, ProofBudget(ProofLimits()))
     assert [black.within(engine.start(), plies) for plies in (1, 3, 17, 33)] == [False] * 4
 
 
@@ -360,7 +360,7 @@ def test_a_tablebase_cuts_the_search_off() -> None:
         winner, distance = (mover, value) if value > 0 else (mover ^ 1, -value - 1)
         nodes = []
         for prober in (None, FewMen(values, 4)):
-            search = WinSearch(engine, winner, 1 << 18, Budget(ProofLimits()), prober)
+            search = WinSearch(engine, winner, 1 << 18, ProofBudget(ProofLimits()), prober)
             assert search.within(board, distance - 1) is False
             assert search.within(board, distance) is True
             assert search.distance == distance
