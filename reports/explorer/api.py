@@ -54,7 +54,6 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
-from tablut.records import write_record
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.store.files import excerpt
@@ -421,7 +420,7 @@ def _add_games(router: APIRouter) -> None:
 
     @router.post("/save", summary="A game as the text of a record", tags=["games"], response_class=PlainTextResponse)
     def _save(asked: SaveAsked) -> PlainTextResponse:
-        return PlainTextResponse(write_record(asked.record()))
+        return PlainTextResponse(asked.text())
 
 
 # -- answers that come while the work goes on ------------------------------------------------------

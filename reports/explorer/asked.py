@@ -16,7 +16,8 @@ from tablut.board import Board
 from tablut.errors import InputError, VariantError
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
-from tablut.records import read_record
+from tablut.records import read_record, write_record
+from tablut.records.opentafl import write_game
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
@@ -118,9 +119,12 @@ class SaveAsked(MovesAsked):
         Literal["white", "black", "draw"] | None, Field(description="Who won, where the board does not show it.")
     ] = None
 
-    def record(self) -> GameRecord:
+    form: Annotated[Literal["tablut", "opentafl"], Field(description="Whose record.")] = "tablut"
+
+    def text(self) -> str:
         """Return the record of the game."""
-        return self.board().record(self.tags, self.result)
+        record = self.board().record(self.tags, self.result)
+        return write_record(record) if self.form == "tablut" else write_game(record)
 
 
 class BestMoveAsked(MovesAsked):

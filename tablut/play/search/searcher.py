@@ -4,7 +4,7 @@ The kernel runs without the interpreter's lock, reads the clock itself every tho
 nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
 that what follows, taking the lock and reading the result, ends in time too. Where there
 is no clock that it can read, a thread raises the flag. Further threads may search beside the first
-one (`tablut.play.search.searcher`); it alone keeps the time, and its answer counts.
+one (`tablut.play.search.worker`); it alone keeps the time, and its answer counts.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
+from tablut.records import read_record
 from tablut.variants import load_variant
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -216,6 +217,16 @@ def test_a_drawing_is_that_of_the_project(client: httpx.Client) -> None:
     response = client.get("/api/svg", params={"variant": "brandubh"})
     assert response.headers["content-type"] == "image/svg+xml"
     assert response.text == svg.board(Board("brandubh"))
+
+
+@pytest.mark.parametrize("form", ["tablut", "opentafl"])
+def test_a_game_is_saved_in_either_form(client: httpx.Client, form: str) -> None:
+    asked = {"variant": "brandubh", "moves": ["d6-c6"], "tags": {"White": "Anna"}, "form": form}
+    record = read_record(client.post("/api/save", json=asked).text)
+    assert (record.tags["White"], [str(move) for move in record.moves]) == ("Anna", ["d6-c6"])
+    unsaid = client.post("/api/save", json={"variant": "ashton", "moves": [], "form": "opentafl"})
+    assert unsaid.status_code == 422
+    assert "camps" in unsaid.json()["error"]
 
 
 # -- puzzles, endings, records -------------------------------------------------------------------

@@ -1,21 +1,26 @@
-// A game on any page as text: copied or downloaded, in our record's form.
+// A game on any page as text: copied or downloaded, in our record's form or in OpenTafl's.
 
 import { post } from "./api.js";
 import { complain, copy, el } from "./dom.js";
 
 // `said()` gives the game, its tags, and its result where the board does not show it.
 export function saveGame(box, said) {
-  const text = async () => {
+  const text = async (form) => {
     const { game, tags = {}, result = null } = said();
-    return post("/api/save", game.asked({ tags, result }), { text: true });
+    return post("/api/save", game.asked({ tags, result, form }), { text: true });
   };
-  const button = (name, act) =>
+  const download = (name) => (record) => {
+    const address = URL.createObjectURL(new Blob([record], { type: "text/plain" }));
+    el("a", { href: address, download: name }).click();
+    URL.revokeObjectURL(address);
+  };
+  const button = (name, act, form = "tablut") =>
     el("button", {
       type: "button",
       text: name,
       onclick: async () => {
         try {
-          act(await text());
+          act(await text(form));
         } catch (error) {
           complain(error);
         }
@@ -23,10 +28,7 @@ export function saveGame(box, said) {
     });
   box.replaceChildren(
     button("Copy the game", (record) => copy(record, "Game")),
-    button("Download it", (record) => {
-      const address = URL.createObjectURL(new Blob([record], { type: "text/plain" }));
-      el("a", { href: address, download: "tablut-game.txt" }).click();
-      URL.revokeObjectURL(address);
-    }),
+    button("Download it", download("tablut-game.txt")),
+    button("For OpenTafl", download("tablut-game.otg"), "opentafl"),
   );
 }
