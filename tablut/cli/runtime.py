@@ -136,7 +136,8 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         as_csv = _is_csv(parameters, as_json=as_json)
         _TYPED.set(shlex.join(ctx.obj))
         stopped, token = None, AS_JSON.set(as_json)
-        asked = {name: value for name, value in parameters.items() if name != "as_csv"}
+        parameters.pop("as_csv", None)
+        asked = dict(parameters)
         for name, group in groups.items():
             asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:

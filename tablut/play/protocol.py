@@ -125,7 +125,7 @@ class EngineSession:
 
     Examples
     --------
-    >>> engine = Engine(print, EngineOptions(variant="brandubh", player="random"))
+    >>> engine = EngineSession(print, EngineOptions(variant="brandubh", player="random"))
     >>> engine.handle("position startpos moves d2-f2"), engine.handle("show")
     info string position 3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w
     info string moves 1, white to move, brandubh

@@ -101,7 +101,7 @@ def _decoded(content: bytes, origin: str) -> str:
 
 _TAG = re.compile(r'\s*\[([A-Z][\w-]{0,63}) "((?:[^"\\\n]|\\["\\n])*)"\]', re.ASCII)
 _NAME = re.compile(r"[A-Z][\w-]{0,63}", re.ASCII)
-_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "GameResult")
+_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
 _NUMBER = re.compile(r"([0-9]{1,9})\.")
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
@@ -127,7 +127,7 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
         start: Position | None = Position.parse(written, chosen.size)
     else:
         start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
-    claimed = tags.pop("GameResult", None)
+    claimed = tags.pop("Result", None)
     words = without_comments(text[end:], "{", "}", "record").split()
     result = _result(words, claimed)
     return GameRecord(

@@ -76,7 +76,6 @@ def test_bounds_as_json(capsys: Captured) -> None:
     assert report["provenance"]["parameters"] == {
         "variant": None,
         "latex": False,
-        "as_csv": False,
         "as_bfile": False,
     }
 
