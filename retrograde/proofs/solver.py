@@ -36,7 +36,7 @@ from retrograde.proofs.solution import (
     may_be_listed,
     reachable_values,
 )
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
@@ -492,6 +492,8 @@ class _ProofSearch:
         # No exhaustive listing: it would take far more than the nodes that were granted.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
+        # Who asks searches as well: both kernels take seconds to compile, once.
+        compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
         """See `tablut.prober.Prover.prove`."""

@@ -13,6 +13,8 @@ import numpy as np
 
 from retrograde.proofs.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
 from retrograde.proofs.table import LONGEST, keep_values, new_proof_workspace, with_room
+from tablut.engine.jit import ahead
+from tablut.engine.layout import new_board
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
 from tablut.running.clocks import wall_clock
@@ -52,6 +54,12 @@ class ProofBudget:
         if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
+
+
+def compile_ahead(engine: Engine) -> None:
+    """Have the search compiled by another processor, if it is not kept."""
+    answer, board = np.zeros(ANSWER_FIELDS, dtype=np.int64), new_board(engine.variant.size)
+    ahead(prove, engine.tables, new_proof_workspace(engine.tables, 0, 1), board, 0, 0, answer)
 
 
 class WinSearch:

@@ -35,6 +35,7 @@ import numpy as np
 from retrograde.solver.kernels.backward import backward_pass
 from retrograde.solver.kernels.forward import forward_pass, immediate_pass
 from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, Pass, new_messages
+from tablut.engine.jit import ahead
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
 
@@ -121,6 +122,9 @@ class TierPasses:
     def run(self, step: int) -> None:
         """Do one step."""
         if step == START:
+            # Each takes seconds to compile, once.
+            ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
+            ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)
             self.immediate(BLACK)
         elif step == QUICK_LOSSES:

@@ -44,7 +44,7 @@ PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TA
 """Whether they are used in this process; the one place that decides it."""
 
 if PRIVATE:
-    from tablut.engine.kernel_cache import KernelCache, attach_cache
+    from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
     from tablut.engine.parts import KernelCompiler, PartCompiler
 
 KERNELS: Final[list[Any]] = []
@@ -93,6 +93,12 @@ def kernel(function: Function) -> Function:
         attach_cache(dispatcher, function)
     KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
+
+
+def ahead(function: Callable[..., Any], *arguments: Any) -> None:
+    """Have a kernel compiled by another processor for such arguments, if there is one, before it is called here."""
+    if PRIVATE and numba.config.NUMBA_NUM_THREADS > 1:
+        compile_beside(function, tuple(map(numba.typeof, arguments)))
 
 
 def inlined(function: Function) -> Function:

@@ -17,13 +17,16 @@ cache folder. Where nothing can be written, everything works without a cache.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import pickle
 import re
+import subprocess
 import sys
 import time
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +36,7 @@ import numba
 import numba.core.config
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.serialize import dumps
 
 from tablut.errors import TablutError
 from tablut.running import clocks
@@ -235,14 +239,16 @@ class KernelCache(FunctionCache):
             clocks.end("", done=False, loads=True)
             self.unlock(sig)
 
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        codegen = target_context.codegen()
-        path = self.path(sig, codegen)
+    def payload(self, sig: Any, codegen: Any) -> bytes | None:
+        """Return what the file of a version holds, None if it has none that is whole and current."""
         try:
-            content = read_bytes(path, "compiled kernel", _MOST)
+            content = read_bytes(self.path(sig, codegen), "compiled kernel", _MOST)
         except TablutError:
             return None  # missing or unreadable
-        payload = unseal(self.key(sig, codegen), content)
+        return unseal(self.key(sig, codegen), content)
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        payload = self.payload(sig, target_context.codegen())
         return None if payload is None else self._impl.rebuild(target_context, pickle.loads(payload))
 
     def _save_overload(self, sig: Any, data: Any) -> None:
@@ -255,6 +261,47 @@ class KernelCache(FunctionCache):
             _sweep(path.parent)
         except (TablutError, OSError) as error:
             _say_uncached(str(error))
+
+
+# -- compiled side by side: numba compiles one function of a process at a time -------------
+
+
+_asked: Final[set[tuple[Any, ...]]] = set()
+
+
+def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
+    """Have another process compile a kernel for argument types, unless it is kept; this one compiles others meanwhile.
+
+    Whoever needs the kernel before it is done waits for its lock. A process that fails costs only its time.
+    """
+    if (dispatcher, arguments) in _asked or not isinstance(dispatcher._cache, KernelCache):
+        return
+    _asked.add((dispatcher, arguments))
+    if arguments in dispatcher.overloads or dispatcher._cache.payload(arguments, dispatcher.targetctx.codegen()):
+        return
+    function = dispatcher.py_func
+    process = subprocess.Popen(
+        # Without the current folder among the places of modules: what lies there is not ours.
+        [sys.executable, "-P", "-c", "from tablut.engine import kernel_cache; kernel_cache.compile_as_told()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(_end, process)
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin as pipe:
+        pipe.write(dumps((function.__module__, function.__name__, arguments)))
+
+
+def compile_as_told() -> None:
+    """Compile and keep the kernel that standard input names, with its argument types."""
+    module, name, arguments = pickle.loads(sys.stdin.buffer.read())
+    getattr(import_module(module), name).compile(arguments)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:

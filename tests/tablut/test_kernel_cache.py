@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 KEY = hashlib.sha256(b"sources").digest()
 
-# Two kernels of one file, called through dispatchers of their own, so that every call asks the cache.
+# Kernels of one file; two are called through dispatchers of their own, so that every call asks the cache.
 MODULE = '''
 from tablut.running import clocks
 from tablut.engine.jit import kernel
@@ -37,6 +37,10 @@ def double(x):
 
 def triple(x):
     return 3 * x
+
+@kernel
+def fourfold(x):
+    return 4 * x
 
 def answers():
     """Return both answers by new dispatchers, and how many kernels were compiled for them."""
@@ -288,3 +292,25 @@ def test_what_killed_processes_left_is_swept_and_what_others_write_is_not(tmp_pa
         os.utime(path, (past, past))
     kernel_cache._sweep(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [new.name]
+
+
+def test_another_process_compiles_ahead(run):
+    """The kernel is kept when that process ends; it was called with the same types, and not compiled here."""
+    script = """
+import json
+from types import SimpleNamespace
+import numba
+from module import fourfold
+from tablut.engine import jit, kernel_cache
+from tablut.running import clocks
+
+numba.config.NUMBA_NUM_THREADS = 2
+started = []
+kernel_cache.atexit = SimpleNamespace(register=lambda end, process: started.append(process))
+for _ in range(2):
+    jit.ahead(fourfold, 7)
+for process in started:
+    process.wait()
+print(json.dumps([len(started), int(fourfold(7)), clocks.compiled_kernels()]))
+"""
+    assert run(script) == [1, 28, 0]
