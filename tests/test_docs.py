@@ -104,7 +104,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+# Tutorials take longest, and run as notebooks whenever a change lands.
+QUICK_PAGES = [pytest.param(page, marks=[pytest.mark.slow] * (page in TUTORIALS)) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", QUICK_PAGES, ids=IDS)
 def test_every_block_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

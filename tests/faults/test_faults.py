@@ -1,4 +1,4 @@
-"""Fault injection: a small run by default, the whole one under ``-m slow``; and what the run itself is made of."""
+"""Fault injection: runs under ``-m slow``; by default what was found once, and what the run itself is made of."""
 
 import json
 import os
@@ -36,6 +36,7 @@ def run_faults(folder: Path, *options: str, limit: float) -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_a_small_run_finds_nothing(tmp_path: Path) -> None:
     """Of the part that is ready in seconds; the full run has them all."""
     counts = {part: 3 * (part == "damages") for part in PARTS}

@@ -12,6 +12,7 @@ from tablut.cli.shell import run
 RENDERED = Path(__file__).resolve().parents[2] / "reports" / "rendered"
 
 
+@pytest.mark.slow  # `tablut report --check`, which is run whenever a change lands, asks the same
 def test_the_committed_report_is_current_and_nothing_else_lies_there(capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["report", "--check", "--out", str(RENDERED), "--json"])
     answer = capsys.readouterr().out

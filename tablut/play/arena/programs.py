@@ -165,7 +165,9 @@ class Process:
                 while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                     if found.text.split()[0] == answer:
                         return found
-                raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
+                # At the deadline it is the guard that ends the program.
+                if time.monotonic() < deadline:
+                    raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
         finally:
             guard.cancel()
         self.kill()
