@@ -57,6 +57,7 @@ U64: Final[Any] = np.uint64
 """Conversions inside kernels. `Any`, because a checker cannot know numba's integer types."""
 
 _intrinsic: Any = intrinsic
+_config: Any = numba.config
 
 
 class _Watch(event.Listener):
@@ -97,7 +98,7 @@ def kernel(function: Function) -> Function:
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
     """Have a kernel compiled by another processor for such arguments, if there is one, before it is called here."""
-    if PRIVATE and numba.config.NUMBA_NUM_THREADS > 1:
+    if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))
 
 
