@@ -128,7 +128,7 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 
 def check_folder(folder: Path, option: str) -> None:
     """Refuse a folder for output that is a file, before anything is written there."""
-    if folder.exists() and not folder.is_dir():
+    if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(f"{option} {excerpt(str(folder))}: is no folder; name one, which need not exist yet")
 
 
