@@ -324,7 +324,7 @@ def peeling_for(variant: Variant) -> PeelTables:
     if rules.corners.hostile:
         to_white = to_white | set(variant.regions.royal_corners)
     if rules.castle.hostile_to_white != "never":
-        to_white = to_white | {variant.regions.castle}
+        to_white = to_white | variant.regions.castles
     exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
     inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
     return PeelTables(
@@ -347,8 +347,9 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
         beside = _steps(size, origins.origins, lines, reverse=False)
         for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
             found |= cells - beside[way]
-    if not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
-        rank, file = divmod(variant.regions.castle, size)
+    at = variant.regions.castle
+    if at is not None and not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
+        rank, file = divmod(at, size)
         found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
     return found
 

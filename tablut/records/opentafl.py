@@ -434,7 +434,7 @@ def write_rules(variant: Variant) -> str:
     read = read_rules(text)
     # A draw by the third occurrence is read as none, because ours is one by the second.
     fields = {field.name: field.value for field in rule_fields(read.rules)}
-    fields |= {"repetition": "draw" if rules.repetition == "draw" else fields["repetition"]}
+    fields |= {"repetition": "draw" if rules.repetition.result == "draw" else fields["repetition"]}
     unlike = [field.name for field in rule_fields(rules) if fields[field.name] != field.value]
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:

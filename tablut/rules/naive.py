@@ -120,7 +120,7 @@ class NaiveGame:
             for file, letter in enumerate(text)
         }
         self._rows = [[(file, rank) for file in range(self.size)] for rank in reversed(range(self.size))]
-        self.castle = next(cell for cell, letter in self.terrain.items() if letter == "T")
+        self.castle = next((cell for cell, letter in self.terrain.items() if letter == "T"), None)
 
     # -- positions ---------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from tablut.errors import InputError, VariantError, did_you_mean
 from tablut.store.files import beside, excerpt, read_text
-from tablut.variants.model import Variant
+from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
@@ -196,6 +196,13 @@ def is_own_name(variant: Variant) -> bool:
     """Return whether a variant's name names its game: it is not the name of another game that ships."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
+
+
+def check_knows(variant: Variant, who: str, *known: str) -> None:
+    """Refuse a rule set with later rules that a part of the house does not know, by the names of the rules."""
+    unknown = [rule for rule in later_rules(variant) if rule not in known]
+    if unknown:
+        raise VariantError(f"variant {variant.name!r}: {who} does not know {' or '.join(unknown)} yet")
 
 
 def _from_file(path: Path) -> Variant:

@@ -289,7 +289,7 @@ class _AlphaBeta:
         began = time.perf_counter()
         limits.checked("movetime", "nodes", "depth")
         moves = [move.code for move in moves_asked_about(board, self.variant)]
-        past = [] if self.variant.rules.repetition == "none" else reversible_keys(board)
+        past = [] if self.variant.rules.repetition.result == "none" else reversible_keys(board)
         array = self._engine.board(board.position.cells, board.position.side)
         code, mate, depth, nodes = self._search(array, moves, past, board.ply, limits, began)
         move = Move.from_code(code, self.variant.size)
@@ -312,7 +312,7 @@ class _AlphaBeta:
         state.keys[: len(past)] = np.array(past, dtype=np.uint64)
         counters[ROOT_MOVES] = len(moves)
         counters[LIMIT_PLY] = UNLIMITED if rules.move_limit is None else rules.move_limit - plies
-        counters[REPETITION_RULE] = _REPETITION[rules.repetition]
+        counters[REPETITION_RULE] = _REPETITION[rules.repetition.result]
         counters[BASE] = len(past)
         last = min(limits.depth or self._depth, MOST_DEPTH)
         best, mate, completed = moves[0], None, 0

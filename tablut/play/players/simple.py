@@ -108,8 +108,8 @@ class Scheme(NamedTuple):
 
 def central_squares(variant: Variant) -> frozenset[int]:
     """Return the castle and the squares beside it."""
-    castle = variant.regions.castle
-    return frozenset({castle, *variant.regions.neighbours(castle)})
+    regions = variant.regions
+    return regions.castles.union(*(regions.neighbours(castle) for castle in regions.castles))
 
 
 def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:

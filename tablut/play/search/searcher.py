@@ -418,7 +418,7 @@ class Searcher:
         ever: a side that stands better, or not much worse, looks for something else. No proof is lost by that,
         since the shortest win never recurs.
         """
-        rule = _RULES[self.variant.rules.repetition]
+        rule = _RULES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
             return rule, 0
         return _RULES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
