@@ -20,8 +20,20 @@ FILE_BYTES: Final = 64 << 10
 
 _DATA = resources.files("tablut.variants") / "data"
 
-# The full sets in the order of the documentation, then the reduced boards.
+# The full sets in the order of the documentation, then the reduced boards; after them, since published sequences
+# number the others, what people play.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+_FAMILY = (
+    "copenhagen",
+    "fetlar",
+    "brandubh-federation",
+    "saami-tablut",
+    "tawlbwrdd",
+    "tawlbwrdd-throneless",
+    "sea-battle-9",
+    "sea-battle-11",
+    "alea-evangelii",
+)
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +43,8 @@ def variant_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The six full rule sets first, then the reduced boards in alphabetical order.
+        The six full rule sets first, then the reduced boards in alphabetical order, then the tafl games that
+        people play.
 
     Examples
     --------
@@ -39,12 +52,17 @@ def variant_names() -> tuple[str, ...]:
     ('ashton', 'bologna', 'mcgill')
     """
     found = {entry.name.removesuffix(".toml") for entry in _DATA.iterdir() if entry.name.endswith(".toml")}
-    return _FULL + tuple(sorted(found.difference(_FULL)))
+    return _FULL + tuple(sorted(found.difference(_FULL, _FAMILY))) + _FAMILY
 
 
 def shipped_variants() -> tuple[Variant, ...]:
     """Return every variant that ships with the package, in the order of `variant_names`."""
     return tuple(load_variant(name) for name in variant_names())
+
+
+def older_variants() -> tuple[Variant, ...]:
+    """Return the shipped variants that use no rule of `later_rules`: those that every part of the house knows."""
+    return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
 def shipped_name(variant: Variant) -> str | None:

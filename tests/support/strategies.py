@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.variants import Rules, Variant, shipped_variants
+from tablut.variants import Rules, Variant
 from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules
+from tests.support.games import OLDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def symmetries(size: int) -> st.SearchStrategy[Symmetry]:
 
 def variants() -> st.SearchStrategy[Variant]:
     """Generate shipped variants."""
-    return st.sampled_from(shipped_variants())
+    return st.sampled_from(OLDER)
 
 
 @st.composite
@@ -95,7 +96,7 @@ def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) ->
     def _rows(letters: list[str]) -> tuple[str, ...]:
         return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
 
-    variant = Variant("random", "", "", _rows(cells), _rows(start), shipped_variants()[0].rules)
+    variant = Variant("random", "", "", _rows(cells), _rows(start), OLDER[0].rules)
     return replace(variant, rules=draw(rule_sets(_camp_names(variant))))
 
 

@@ -25,6 +25,15 @@ SHIPPED = {
     "brandubh-5-4v0": (5, 4, 0, "black", 21, 0, 20, 4, 4),
     "brandubh-5-4v4": (5, 4, 4, "black", 21, 0, 20, 4, 4),
     "brandubh-7-4v1": (7, 4, 1, "black", 45, 0, 44, 4, 4),
+    "copenhagen": (11, 24, 12, "black", 117, 0, 116, 4, 4),
+    "fetlar": (11, 24, 12, "black", 117, 0, 116, 4, 4),
+    "brandubh-federation": (7, 8, 4, "black", 45, 0, 44, 4, 4),
+    "saami-tablut": (9, 16, 8, "black", 49, 0, 80, 32, 28),
+    "tawlbwrdd": (11, 24, 12, "black", 81, 0, 120, 40, 36),
+    "tawlbwrdd-throneless": (11, 24, 12, "black", 81, 0, 121, 40, 36),
+    "sea-battle-9": (9, 16, 8, "black", 49, 0, 81, 32, 28),
+    "sea-battle-11": (11, 24, 12, "black", 81, 0, 121, 40, 36),
+    "alea-evangelii": (19, 48, 24, "black", 345, 0, 344, 16, 16),
 }
 
 
