@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, king_falls_to, neighbour
+from tablut.engine.attacks import captures_at, king_falls_to
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, unmake
 from tablut.engine.layout import (
@@ -36,6 +36,7 @@ from tablut.engine.layout import (
     king_of,
     line_of,
     move_of,
+    neighbour,
     new_board,
     occupied,
     own_pieces,

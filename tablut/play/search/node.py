@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, read_clock
 from tablut.engine.kernels import can_move, escape_of_king, generate, key_change
 from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
@@ -44,7 +44,6 @@ from tablut.play.search.state import (
     recurs,
     seen_place,
 )
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -267,8 +266,7 @@ class Node(NamedTuple):
 @inlined
 def value_of_end(outcome: int, side: int, ply: int) -> int:
     """Return the value, for the side that moved, of a ply that decided the game."""
-    black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
-    return I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
+    return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
 
 @inlined
