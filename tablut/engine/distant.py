@@ -101,9 +101,7 @@ def _wall_taken(
 
 
 @apart
-def with_shieldwalls(
-    t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
-) -> int:
+def with_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int) -> int:
     """Return the captures of an arrived piece, those of shieldwalls included."""
     size, last = t.size, t.size - 1
     rank, file = coordinates(t, target)
