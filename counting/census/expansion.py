@@ -258,7 +258,7 @@ def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_k
         if captures != 0:
             toggle_captured(t, work.board, target, captures, 16 - shift)
             left -= 0 if parent.side == 1 else popcount(captures)
-        stays_open = parent.way_out and captures == 0 and not may_part(t, work.board, target)
+        stays_open = parent.way_out and captures == 0 and not may_part(t.distant, work.board, target)
         outcome = judge(t, work.board, parent.side, target, king, left, stays_open)
         if captures != 0:
             toggle_captured(t, work.board, target, captures, 16 - shift)

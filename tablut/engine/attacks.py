@@ -188,7 +188,7 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     if side == 1:
         directions &= ~I64(t.facing[king * t.cells + target])
     if t.distant.shieldwall != 0:
-        directions = with_shieldwalls(t, board, side, target, king, directions)
+        directions = with_shieldwalls(t.distant, board, side, target, king, directions)
     return directions
 
 

@@ -105,13 +105,13 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         enemy = (content >> (16 - shift)) & I64(t.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
     if t.distant.shieldwall != 0:
-        mark_shieldwalls(t, board, side, threats)
+        mark_shieldwalls(t.distant, board, side, threats)
 
 
 @inlined
 def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether it is worth asking of each of black's plies whether it is surely no encirclement."""
-    return t.distant.encirclement != 0 and side == 1 and not ends_afar(t, board, side, king_of(t, board))
+    return t.distant.encirclement != 0 and side == 1 and not ends_afar(t.distant, board, side, king_of(t, board))
 
 
 @inlined
@@ -179,7 +179,7 @@ def _apply_every_move(
                             child_key ^= captured_key(t, side, target, captures)
                     if is_king:
                         put_king(t, board, target)
-                    stays_open = way_out and captures == 0 and not may_part(t, board, target)
+                    stays_open = way_out and captures == 0 and not may_part(t.distant, board, target)
                     outcome = judge(t, board, side, target, king, left, stays_open)
                     if outcome != UNDECIDED:
                         decided += 1

@@ -51,8 +51,12 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 class DistantTables(NamedTuple):
     """Rules by which a ply acts on what is far from it: see `tablut.engine.distant`.
 
+    They come together with what else these rules need, so that a call passes no more.
+
     Attributes
     ----------
+    size, king_armed, rank, file, exposed
+        As in `Tables`.
     shieldwall : int
         0 none, 1 taken by a piece at an end of it, 2 by any piece that takes part.
     encirclement : int
@@ -72,6 +76,11 @@ class DistantTables(NamedTuple):
         may stop; what is hostile to a defender; where a soldier can be captured.
     """
 
+    size: int
+    king_armed: int
+    rank: NDArray[np.uint8]
+    file: NDArray[np.uint8]
+    exposed: NDArray[np.uint32]
     shieldwall: int
     encirclement: int
     fort: int
@@ -181,6 +190,7 @@ def build_tables(variant: Variant) -> Tables:
     sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
     king_falls = _king_falls(variant, camps)
+    distant = _distant(variant, camps, set(range(cells)) - sheltered)
     tables = Tables(
         size=size,
         cells=cells,
@@ -189,9 +199,9 @@ def build_tables(variant: Variant) -> Tables:
         king_armed=int(rules.king.armed),
         either_after_ply=int(rules.no_moves == "either_after_ply"),
         **line_tables(variant)._asdict(),
-        rank=(np.arange(cells) // size).astype(np.uint8),
-        file=(np.arange(cells) % size).astype(np.uint8),
-        exposed=line_masks(set(range(cells)) - sheltered, size),
+        rank=distant.rank,
+        file=distant.file,
+        exposed=distant.exposed,
         anvils=_anvils(variant, camps),
         facing=_facing(size),
         king_falls=king_falls,
@@ -200,7 +210,7 @@ def build_tables(variant: Variant) -> Tables:
         escapes_on=line_masks(regions.escapes, size),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
-        distant=_distant(variant, camps, set(range(cells)) - sheltered),
+        distant=distant,
     )
     for field in (*tables, *tables.distant):
         if isinstance(field, np.ndarray):
@@ -229,6 +239,11 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
     sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
     numbers = [sum(1 << cell for cell in found) for found in sets]
     return DistantTables(
+        size=size,
+        king_armed=int(rules.king.armed),
+        rank=(np.arange(size * size) // size).astype(np.uint8),
+        file=(np.arange(size * size) % size).astype(np.uint8),
+        exposed=line_masks(exposed, size),
         shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
         encirclement=int(rules.encirclement == "no_way_to_edge"),
         fort=int(rules.fort == "on_edge"),
