@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.distant import FEWEST_AROUND, with_shieldwalls
+from tablut.engine.distant import FEWEST_AROUND, ends_afar, with_shieldwalls
 from tablut.engine.jit import I64, inlined, popcount, trailing_zeros
 from tablut.engine.layout import (
     coordinates,
@@ -284,6 +284,15 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 
 # -- the end -------------------------------------------------------------------------------
+
+
+@inlined
+def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+    if side == 0:
+        row, column = king_slides(t, board, king)
+        return t.distant.fort != 0 and (row | column) != 0 and ends_afar(t.distant, board, side, king)
+    return t.distant.encirclement != 0 and ends_afar(t.distant, board, side, king)
 
 
 @inlined

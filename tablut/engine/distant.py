@@ -317,8 +317,6 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
         low, high = more_low, more_high
     more_low, more_high = _grown(d, low, high)
     low, high = low | (more_low & corner_low), high | (more_high & corner_high)
-    if low == here_low and high == here_high:
-        return False
     alive_low, alive_high = wall_low, wall_high
     while True:
         walk_low, walk_high = _meet(d, I64(WALK), ~alive_low, ~alive_high)
@@ -345,7 +343,7 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
 
 @apart
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+    """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
     if side == 1:
         return _is_encircled(d, board)
     return _holds_fort(d, board, king)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, slides_along
-from tablut.engine.distant import ends_afar, mark_shieldwalls, may_part
+from tablut.engine.attacks import captures_at, slides_along, wins_afar
+from tablut.engine.distant import mark_shieldwalls, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import (
     captured_key,
@@ -111,7 +111,7 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 @inlined
 def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether it is worth asking of each of black's plies whether it is surely no encirclement."""
-    return t.distant.encirclement != 0 and side == 1 and not ends_afar(t.distant, board, side, king_of(t, board))
+    return t.distant.encirclement != 0 and side == 1 and not wins_afar(t, board, side, king_of(t, board))
 
 
 @inlined

@@ -499,7 +499,7 @@ class NaiveGame:
                 ends = [_add(row[0], along, -1), _add(row[-1], along)]
                 held = [end for end in ends if is_ours(end)]
                 # The text lets a corner stand in for one of the two ends.
-                corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends)
+                corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
                 if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
                     continue
                 if target in (held if wall.mover == "bracket" else held + fronts):
@@ -589,7 +589,7 @@ class NaiveGame:
             if not lost:
                 break
             alive = alive - lost
-        region = self._flood({king}, lambda cell: not position.piece(cell) and self._lets_pass(cell))
+        region = self._flood({king}, lambda cell: not position.piece(cell) and self.terrain[cell] != "X")
         targets = [target for direction in _DIRECTIONS for target in self._slide(position, king, direction)]
         can_move = any(target in region or self.terrain[target] == "X" for target in targets)
         return self._on_edge(king) and can_move and not region & reach
