@@ -6,21 +6,35 @@ Functions are called, not inlined, where a rule set without these rules never co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, apart, inlined, popcount, trailing_zeros
 from tablut.engine.layout import coordinates, count_of, edge_captures, line_of, own_pieces
-from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK
+from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.engine.tables import DistantTables
 
+_intrinsic: Any = intrinsic
+
 FEWEST_AROUND = 4
 """Fewer attackers encircle nobody."""
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def is_far(_typing_context: Any, record: Any) -> Any:
+    """Return whether a rule set has any of these rules, which a kernel knows when it is compiled."""
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+        return context.get_constant(types.boolean, int(record.instance_class is not NearTables))
+
+    return types.boolean(record), codegen
 
 
 # -- shieldwalls -----------------------------------------------------------------------------

@@ -57,6 +57,8 @@ class DistantTables(NamedTuple):
     ----------
     size, king_armed, rank, file, exposed
         As in `Tables`.
+    far : int
+        1 where there is any of these rules.
     shieldwall : int
         0 none, 1 taken by a piece at an end of it, 2 by any piece that takes part.
     encirclement : int
@@ -81,6 +83,7 @@ class DistantTables(NamedTuple):
     rank: NDArray[np.uint8]
     file: NDArray[np.uint8]
     exposed: NDArray[np.uint32]
+    far: int
     shieldwall: int
     encirclement: int
     fort: int
@@ -88,6 +91,10 @@ class DistantTables(NamedTuple):
     ends: NDArray[np.uint32]
     pinch: NDArray[np.uint8]
     sets: NDArray[np.uint64]
+
+
+# The same by another name for rule sets without any of these rules: kernels are compiled without them.
+NearTables = NamedTuple("NearTables", list(DistantTables.__annotations__.items()))  # type: ignore[misc]
 
 
 class Tables(NamedTuple):
@@ -238,12 +245,14 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
     by_file = [{cell for cell in cells if cell % size != file} for file in (0, size - 1)]
     sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
     numbers = [sum(1 << cell for cell in found) for found in sets]
-    return DistantTables(
+    far = rules.shieldwall is not None or rules.fort != "none" or rules.encirclement != "none"
+    return (DistantTables if far else NearTables)(
         size=size,
         king_armed=int(rules.king.armed),
         rank=(np.arange(size * size) // size).astype(np.uint8),
         file=(np.arange(size * size) % size).astype(np.uint8),
         exposed=line_masks(exposed, size),
+        far=int(far),
         shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
         encirclement=int(rules.encirclement == "no_way_to_edge"),
         fort=int(rules.fort == "on_edge"),
