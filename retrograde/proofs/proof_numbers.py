@@ -365,7 +365,11 @@ def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
-    if (side == 0 and count_of(t, board, 1) <= 3) or (is_far(t.distant) and t.distant.shieldwall != 0) or may_end_afar(t, board, side):
+    if (
+        (side == 0 and count_of(t, board, 1) <= 3)
+        or (is_far(t.distant) and t.distant.shieldwall != 0)
+        or may_end_afar(t, board, side)
+    ):
         return True
     if side == 1:
         king = king_of(t, board)

@@ -200,7 +200,9 @@ def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.u
 
 
 @inlined
-def _beside_column(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _beside_column(
+    d: DistantTables, low: np.uint64, high: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the cells north of a set's, some beyond the board, then those south of them."""
     up, down = U64(d.size), U64(64 - d.size)
     return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up

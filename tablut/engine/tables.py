@@ -190,6 +190,8 @@ def build_tables(variant: Variant) -> Tables:
     (9, 3, 16)
     """
     size, regions, rules = variant.size, variant.regions, variant.rules
+    if variant.rules.fort == "on_edge_counted":
+        raise InputError(f"{variant.name}: the compiled rules do not know fort = on_edge_counted yet")
     if size > LARGEST:
         raise InputError(f"{variant.name}: the compiled rules know boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
     cells = size * size
@@ -267,8 +269,10 @@ def _pinches(black: int) -> bool:
     """Return whether the cells around the middle of three by three that are not black hang together in parts only."""
     around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
     # Corners on even places: one with both of its sides black is no part.
-    open_ones = [found if place % 2 else found and (around[place - 1] or around[(place + 1) % 8])
-                 for place, found in enumerate(around)]
+    open_ones = [
+        found if place % 2 else found and (around[place - 1] or around[(place + 1) % 8])
+        for place, found in enumerate(around)
+    ]
     return sum(found and not open_ones[place - 1] for place, found in enumerate(open_ones)) > 1
 
 

@@ -246,6 +246,8 @@ def _check_fields_agree(file: _VariantFile) -> None:
         raise _FieldError("corners", "no king can reach one, as 'terrain' has it")
     if file.fort != "none" and all({0, size - 1}.isdisjoint(divmod(cell, size)) for cell in regions.king_cells):
         raise _FieldError("fort", f"is {file.fort}, and by 'terrain' no king stands on an edge cell and plays on")
+    if file.fort != "none" and regions.camps:
+        raise _FieldError("fort", f"is {file.fort}, and 'terrain' has camps, of which no text on forts speaks")
     if file.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
         raise _FieldError("fort", f"is {file.fort}, and 'terrain' has the castle on the edge")
 

@@ -1,4 +1,4 @@
-"""The rules of the tafl family, by the plain rules: shieldwalls, forts, rings, wide corners, no castle."""
+"""The rules of the tafl family, by both rules: shieldwalls, forts, rings, wide corners, no castle."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from symmetry import dihedral
+from tablut.engine import engine_for
 from tablut.notation import square_name
 from tablut.position import Move, Position
-from tablut.rules import NaiveGame, Outcome
+from tablut.rules import OUTCOMES, NaiveGame, Outcome
 from tablut.variants import Rules, Variant, load_variant
 
 FORT, RING = Outcome("exit_fort", "white"), Outcome("encirclement", "black")
@@ -32,11 +33,17 @@ def small(terrain: tuple[str, ...] = NARROW, **changes: Any) -> Variant:
 def play(variant: Variant, text: str, move: str) -> tuple[str, Outcome | None]:
     """Return the captured squares and the outcome of a legal move; its eight images say the same."""
     game, size, found = NaiveGame(variant), variant.size, set()
+    # The compiled rules do not count men.
+    engine = engine_for(variant) if variant.rules.fort != "on_edge_counted" else None
     for g in dihedral(size):
-        position = game.read(str(Position.parse(text, size).transformed(g)))
-        cells = game.parse_move(str(Move.parse(move, size).transformed(g)))
+        image, turned = Position.parse(text, size).transformed(g), Move.parse(move, size).transformed(g)
+        position, cells = game.read(str(image)), game.parse_move(str(turned))
         assert cells in game.legal_moves(position), f"{text} {move} is not legal"
         result = game.apply(position, cells)
+        if engine is not None:
+            undo, outcome = engine.make(engine.board(image.cells, image.side), turned.code)
+            assert OUTCOMES[outcome] == result.outcome, text
+            assert set(engine.captured(undo)) == {rank * size + file for file, rank in result.captured}, text
         taken = {square_name(g.table.index(rank * size + file), size) for file, rank in result.captured}
         found.add((" ".join(sorted(taken)), result.outcome))
     assert len(found) == 1, text
@@ -116,6 +123,9 @@ def test_wide_corners_and_boards_without_a_castle() -> None:
     game = NaiveGame(small(WIDE, corners__wide=True))
     moves = [game.move_name(move) for move in game.legal_moves(game.read("7/7/7/K6/7/7/2b4 b"))]
     assert [move for move in moves if move < "c1-c2"] == []
+    # A corner with the king in it is one end of a row, not two.
+    wall = small(shieldwall=BRACKET, corners__hostile=False)
+    assert play(wall, "3K3/bw5/bw5/7/7/7/7 w", "d7-a7") == ("", Outcome("king_escaped", "white"))
     # One of the four cells is an anvil like another.
     assert play(small(WIDE, corners__wide=True), "7/7/7/K2b3/7/2w4/7 b", "d4-d2") == ("c2", None)
     empty = (*NARROW[:3], "." * 7, *NARROW[4:])
