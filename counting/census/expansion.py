@@ -22,8 +22,8 @@ import numpy as np
 
 from counting.census.buckets import FIXING
 from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
-from tablut.engine.distant import is_far, may_part
 from tablut.engine.canonical import table_entries
+from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import judge, toggle, toggle_captured
 from tablut.engine.layout import (

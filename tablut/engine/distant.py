@@ -78,7 +78,7 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes soldiers."""
+    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes some."""
     own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
     covering = _wall_pieces(d, board, front, side, king)

@@ -93,8 +93,10 @@ class DistantTables(NamedTuple):
     sets: NDArray[np.uint64]
 
 
-# The same by another name for rule sets without any of these rules: kernels are compiled without them.
-NearTables = NamedTuple("NearTables", list(DistantTables.__annotations__.items()))  # type: ignore[misc]
+class NearTables(DistantTables):
+    """The same for rule sets without any of these rules: by its name kernels are compiled without them."""
+
+    __annotations__ = DistantTables.__annotations__
 
 
 class Tables(NamedTuple):
@@ -284,7 +286,7 @@ def _hostile_to_white(variant: Variant, camps: set[int]) -> set[int]:
 
 def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
-    to_black = anvils_against_attackers(variant) - castle
+    to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
     # For each state of the castle, the values of the field under which it is an anvil then.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})

@@ -10,8 +10,8 @@ still stands. It came along a line that is empty now, and what it captured stood
 beside it, not on its way. Where it can have come from is a look-up by line, place and
 occupancy, as its slides are.
 
-Non-guarantees: the position itself must be counted; a shieldwall is not taken back. Whether the predecessor can be reached
-is another question.
+Non-guarantees: the position itself must be counted; a shieldwall is not taken back. Whether the predecessor
+can be reached is another question.
 """
 
 from __future__ import annotations
