@@ -22,8 +22,8 @@ import numpy as np
 
 from counting.census.buckets import FIXING
 from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
-from tablut.engine.distant import may_part
 from tablut.engine.canonical import table_entries
+from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import judge, toggle, toggle_captured
 from tablut.engine.layout import (
@@ -245,7 +245,7 @@ def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_k
     king = target if is_king else parent.home
     threat = _threat(t, work, target)
     besieging = parent.side == 1 and t.facing[king * t.cells + target] != 0
-    afar = t.distant.encirclement != 0 if parent.side == 1 else t.distant.fort != 0 and t.distant.edge[king] != 0
+    afar = is_far(t.distant) and (parent.side == 1 or t.distant.edge[king] != 0)
     outcome, captures = UNDECIDED, 0
     if threat != 0 or besieging or t.either_after_ply != 0 or afar:
         left, shift = parent.attackers, 16 - (parent.side << 4)
@@ -258,7 +258,7 @@ def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_k
         if captures != 0:
             toggle_captured(t, work.board, target, captures, 16 - shift)
             left -= 0 if parent.side == 1 else popcount(captures)
-        stays_open = parent.way_out and captures == 0 and not may_part(t, work.board, target)
+        stays_open = parent.way_out and captures == 0 and not may_part(t.distant, work.board, target)
         outcome = judge(t, work.board, parent.side, target, king, left, stays_open)
         if captures != 0:
             toggle_captured(t, work.board, target, captures, 16 - shift)

@@ -36,6 +36,7 @@ import numpy as np
 
 from retrograde.proofs.table import INFINITE, LONGEST, find, keep_open, keep_settled
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
+from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import can_move, count_moves, escape_of_king, generate, line_content, make, unmake
 from tablut.engine.layout import (
@@ -364,7 +365,11 @@ def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
-    if (side == 0 and count_of(t, board, 1) <= 3) or t.distant.shieldwall != 0 or may_end_afar(t, board, side):
+    if (
+        (side == 0 and count_of(t, board, 1) <= 3)
+        or (is_far(t.distant) and t.distant.shieldwall != 0)
+        or may_end_afar(t, board, side)
+    ):
         return True
     if side == 1:
         king = king_of(t, board)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.distant import FEWEST_AROUND, with_shieldwalls
+from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
 from tablut.engine.jit import I64, inlined, popcount, trailing_zeros
 from tablut.engine.layout import (
     coordinates,
@@ -187,8 +187,8 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     directions |= (victims & (anvils | (anvils >> 2))) << 1
     if side == 1:
         directions &= ~I64(t.facing[king * t.cells + target])
-    if t.distant.shieldwall != 0:
-        directions = with_shieldwalls(t, board, side, target, king, directions)
+    if is_far(t.distant) and t.distant.shieldwall != 0:
+        directions = with_shieldwalls(t.distant, board, side, target, king, directions)
     return directions
 
 
@@ -287,8 +287,21 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 
 @inlined
+def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+    if not is_far(t.distant):
+        return False
+    if side == 0:
+        row, column = king_slides(t, board, king)
+        return t.distant.fort != 0 and (row | column) != 0 and ends_afar(t.distant, board, side, king)
+    return t.distant.encirclement != 0 and ends_afar(t.distant, board, side, king)
+
+
+@inlined
 def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side, wherever it goes, might encircle white or make a fort."""
+    if not is_far(t.distant):
+        return False
     if side == 1:
         return t.distant.encirclement != 0 and count_of(t, board, 1) >= FEWEST_AROUND
     if t.distant.fort == 0:

@@ -6,41 +6,55 @@ Functions are called, not inlined, where a rule set without these rules never co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, apart, inlined, popcount, trailing_zeros
 from tablut.engine.layout import coordinates, count_of, edge_captures, line_of, own_pieces
-from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK
+from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
+    from tablut.engine.tables import DistantTables
+
+_intrinsic: Any = intrinsic
 
 FEWEST_AROUND = 4
 """Fewer attackers encircle nobody."""
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def is_far(_typing_context: Any, record: Any) -> Any:
+    """Return whether a rule set has any of these rules, which a kernel knows when it is compiled."""
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+        return context.get_constant(types.boolean, int(record.instance_class is not NearTables))
+
+    return types.boolean(record), codegen
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
 
 
 @inlined
-def _front_line(t: Tables, line: int) -> int:
+def _front_line(d: DistantTables, line: int) -> int:
     """Return the line in front of an edge line, towards the middle."""
-    return line + 1 if line in (0, t.size) else line - 1
+    return line + 1 if line in (0, d.size) else line - 1
 
 
 @inlined
-def _wall_pieces(t: Tables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
+def _wall_pieces(d: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
     """Return the places of a line on which a side has pieces that take part in captures."""
     own = own_pieces(line_of(board, line), side)
-    if side == 0 and t.king_armed == 0:
-        rank, file = coordinates(t, king)
+    if side == 0 and d.king_armed == 0:
+        rank, file = coordinates(d, king)
         if line == rank:
             own &= ~(1 << file)
-        elif line == t.size + file:
+        elif line == d.size + file:
             own &= ~(1 << rank)
     return own
 
@@ -62,19 +76,19 @@ def _run_down(row: int, place: int) -> int:
 
 @inlined
 def _wall_taken(
-    t: Tables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
+    d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes soldiers."""
-    own, front = _wall_pieces(t, board, line, side, king), _front_line(t, line)
+    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes some."""
+    own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
-    covering = _wall_pieces(t, board, front, side, king)
+    covering = _wall_pieces(d, board, front, side, king)
     # The piece need not be on the board yet.
     if bracket:
         own |= 1 << place
     else:
         covering |= 1 << place
     open_row = enemy & ~covering
-    ends = own | I64(t.distant.ends[line])
+    ends = own | I64(d.ends[line])
     taken = I64(0)
     if bracket:
         count = _run_up(enemy, place + 1)
@@ -91,28 +105,30 @@ def _wall_taken(
         two = ((own >> high) | (own >> max(low, 0))) & (ends >> high) & (ends >> max(low, 0)) & 1
         if high - low > 2 and row & open_row == 0 and two != 0:
             taken = row
-    taken &= I64(t.exposed[line])
-    rank, file = coordinates(t, king)
+    taken &= I64(d.exposed[line])
+    rank, file = coordinates(d, king)
     if line == rank:
         taken &= ~(1 << file)
-    elif line == t.size + file:
+    elif line == d.size + file:
         taken &= ~(1 << rank)
     return taken
 
 
 @apart
-def with_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int) -> int:
+def with_shieldwalls(
+    d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
+) -> int:
     """Return the captures of an arrived piece, those of shieldwalls included."""
-    size, last = t.size, t.size - 1
-    rank, file = coordinates(t, target)
+    size, last = d.size, d.size - 1
+    rank, file = coordinates(d, target)
     row, column = I64(0), I64(0)
     for along in range(2):
         place, depth = (file, rank) if along == 0 else (rank, file)
         line = (0 if along == 0 else size) + (last if 2 * depth > last else 0)
         bracket = depth in (0, last)
-        if not bracket and (t.distant.shieldwall != 2 or depth not in (1, last - 1)):
+        if not bracket and (d.shieldwall != 2 or depth not in (1, last - 1)):
             continue
-        taken = _wall_taken(t, board, side, line, place, bracket, king)
+        taken = _wall_taken(d, board, side, line, place, bracket, king)
         if taken == 0:
             continue
         if along == 0:
@@ -127,14 +143,14 @@ def with_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, target: in
 
 
 @apart
-def mark_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may take a shieldwall."""
-    size = t.size
+    size = d.size
     for number in range(4):
         line = (0 if number < 2 else size) + (size - 1 if number & 1 else 0)
-        front = _front_line(t, line)
+        front = _front_line(d, line)
         enemy, own = own_pieces(line_of(board, line), side ^ 1), own_pieces(line_of(board, line), side)
-        ends, covering = own | I64(t.distant.ends[line]), own_pieces(line_of(board, front), side)
+        ends, covering = own | I64(d.ends[line]), own_pieces(line_of(board, front), side)
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
@@ -145,7 +161,7 @@ def mark_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, threats: N
                 closed = ((ends >> low) & 1) + ((ends >> high) & 1)
                 if high < size and lacks == 0 and closed != 0:
                     threats[line] |= np.uint32((1 << low) | (1 << high))
-                if high < size and t.distant.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
+                if high < size and d.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
                     threats[front] |= np.uint32(lacks)
             place += max(count, 1)
 
@@ -154,27 +170,27 @@ def mark_shieldwalls(t: Tables, board: NDArray[np.uint32], side: int, threats: N
 
 
 @inlined
-def _cells_of(t: Tables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
+def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
     """Return the cells on which a side's pieces stand; the king is white's."""
     low, high = U64(0), U64(0)
-    for back in range(t.size):
-        row = own_pieces(line_of(board, t.size - 1 - back), side)
-        high = (high << U64(t.size)) | (low >> U64(64 - t.size))
-        low = (low << U64(t.size)) | U64(row)
+    for back in range(d.size):
+        row = own_pieces(line_of(board, d.size - 1 - back), side)
+        high = (high << U64(d.size)) | (low >> U64(64 - d.size))
+        low = (low << U64(d.size)) | U64(row)
     return low, high
 
 
 @inlined
-def _meet(t: Tables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _meet(d: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return what a set has in common with one of the tables'."""
-    return low & t.distant.sets[2 * number], high & t.distant.sets[2 * number + 1]
+    return low & d.sets[2 * number], high & d.sets[2 * number + 1]
 
 
 @inlined
-def _beside_row(t: Tables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the cells east of a set's, then those west of them."""
-    up_low, up_high = _meet(t, I64(NOT_LAST), low, high)
-    down_low, down_high = _meet(t, I64(NOT_FIRST), low, high)
+    up_low, up_high = _meet(d, I64(NOT_LAST), low, high)
+    down_low, down_high = _meet(d, I64(NOT_FIRST), low, high)
     return (
         up_low << U64(1),
         (up_high << U64(1)) | (up_low >> U64(63)),
@@ -184,33 +200,35 @@ def _beside_row(t: Tables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, 
 
 
 @inlined
-def _beside_column(t: Tables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _beside_column(
+    d: DistantTables, low: np.uint64, high: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return the cells north of a set's, some beyond the board, then those south of them."""
-    up, down = U64(t.size), U64(64 - t.size)
+    up, down = U64(d.size), U64(64 - d.size)
     return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
 
 
 @inlined
-def _grown(t: Tables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a set with the cells beside it, some beyond the board."""
-    east, east_high, west, west_high = _beside_row(t, low, high)
-    north, north_high, south, south_high = _beside_column(t, low, high)
+    east, east_high, west, west_high = _beside_row(d, low, high)
+    north, north_high, south, south_high = _beside_column(d, low, high)
     return low | east | west | north | south, high | east_high | west_high | north_high | south_high
 
 
 @inlined
-def _is_encircled(t: Tables, board: NDArray[np.uint32]) -> bool:
+def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
     """Return whether no way through empty and white cells leads from a white piece to the edge."""
-    if count_of(t, board, 1) < FEWEST_AROUND:
+    if count_of(d, board, 1) < FEWEST_AROUND:
         return False
-    low, high = _cells_of(t, board, I64(1))
-    open_low, open_high = _meet(t, I64(ALL), ~low, ~high)
-    low, high = _cells_of(t, board, I64(0))
+    low, high = _cells_of(d, board, I64(1))
+    open_low, open_high = _meet(d, I64(ALL), ~low, ~high)
+    low, high = _cells_of(d, board, I64(0))
     while True:
-        edge_low, edge_high = _meet(t, I64(EDGE), low, high)
+        edge_low, edge_high = _meet(d, I64(EDGE), low, high)
         if (edge_low | edge_high) != U64(0):
             return False
-        more_low, more_high = _grown(t, low, high)
+        more_low, more_high = _grown(d, low, high)
         more_low &= open_low
         more_high &= open_high
         if more_low == low and more_high == high:
@@ -219,14 +237,14 @@ def _is_encircled(t: Tables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def may_part(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
+def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
     """Return whether an attacker on a cell may part ways that were one without it, seen from the cells around it."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(d, cell)
     below = line_of(board, rank - 1) & 0xFFFF if rank > 0 else I64(0)
-    above = line_of(board, rank + 1) & 0xFFFF if rank < t.size - 1 else I64(0)
+    above = line_of(board, rank + 1) & 0xFFFF if rank < d.size - 1 else I64(0)
     here = line_of(board, rank) & 0xFFFF
     around = (((below << 1) >> file) & 7) | ((((here << 1) >> file) & 7) << 3) | ((((above << 1) >> file) & 7) << 6)
-    return t.distant.pinch[around] != 0
+    return d.pinch[around] != 0
 
 
 # -- exit forts ------------------------------------------------------------------------------
@@ -248,24 +266,24 @@ def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def _flanked(
-    t: Tables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
+    d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Return the cells between a cell of the first set and one of the second, in line."""
-    a, a_high, b, b_high = _beside_row(t, low, high)
-    c, c_high, d, d_high = _beside_row(t, any_low, any_high)
-    found, found_high = (a & d) | (b & c), (a_high & d_high) | (b_high & c_high)
-    a, a_high, b, b_high = _beside_column(t, low, high)
-    c, c_high, d, d_high = _beside_column(t, any_low, any_high)
-    return found | (a & d) | (b & c), found_high | (a_high & d_high) | (b_high & c_high)
+    up, up_high, down, down_high = _beside_row(d, low, high)
+    over, over_high, under, under_high = _beside_row(d, any_low, any_high)
+    found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
+    up, up_high, down, down_high = _beside_column(d, low, high)
+    over, over_high, under, under_high = _beside_column(d, any_low, any_high)
+    return found | (up & under) | (down & over), found_high | (up_high & under_high) | (down_high & over_high)
 
 
 @apart
 def _walled(
-    t: Tables, wall_low: np.uint64, wall_high: np.uint64, low: np.uint64, high: np.uint64
+    d: DistantTables, wall_low: np.uint64, wall_high: np.uint64, low: np.uint64, high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Return the cells of shieldwalls that attackers on a set of cells could take, of what was a wall at first."""
-    size, last = t.size, t.size - 1
-    ends_low, ends_high = low | t.distant.sets[2 * ENDS], high | t.distant.sets[2 * ENDS + 1]
+    size, last = d.size, d.size - 1
+    ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
     found_low, found_high = U64(0), U64(0)
     for number in range(4):
         step = 1 if number < 2 else size
@@ -295,55 +313,53 @@ def _walled(
 
 
 @inlined
-def _holds_fort(t: Tables, board: NDArray[np.uint32], king: int) -> bool:
+def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
     """Return whether the king stands in a fort on the edge, as docs/rules.md decides it."""
-    if t.distant.edge[king] == 0:
+    if d.edge[king] == 0:
         return False
     here_low, here_high = _bit(king)
-    reach_low, reach_high = _cells_of(t, board, I64(1))
-    white_low, white_high = _cells_of(t, board, I64(0))
+    reach_low, reach_high = _cells_of(d, board, I64(1))
+    white_low, white_high = _cells_of(d, board, I64(0))
     wall_low, wall_high = white_low & ~here_low, white_high & ~here_high
-    free_low, free_high = _meet(t, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
-    corner_low, corner_high = _meet(t, I64(ROYAL), free_low, free_high)
+    free_low, free_high = _meet(d, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
+    corner_low, corner_high = _meet(d, I64(ROYAL), free_low, free_high)
     low, high = here_low, here_high
     while True:
-        more_low, more_high = _grown(t, low, high)
+        more_low, more_high = _grown(d, low, high)
         more_low = (more_low & free_low & ~corner_low) | low
         more_high = (more_high & free_high & ~corner_high) | high
         if more_low == low and more_high == high:
             break
         low, high = more_low, more_high
-    more_low, more_high = _grown(t, low, high)
+    more_low, more_high = _grown(d, low, high)
     low, high = low | (more_low & corner_low), high | (more_high & corner_high)
-    if low == here_low and high == here_high:
-        return False
     alive_low, alive_high = wall_low, wall_high
     while True:
-        walk_low, walk_high = _meet(t, I64(WALK), ~alive_low, ~alive_high)
+        walk_low, walk_high = _meet(d, I64(WALK), ~alive_low, ~alive_high)
         while True:
             if ((reach_low & low) | (reach_high & high)) != U64(0):
                 return False
-            more_low, more_high = _grown(t, reach_low, reach_high)
+            more_low, more_high = _grown(d, reach_low, reach_high)
             more_low, more_high = reach_low | (more_low & walk_low), reach_high | (more_high & walk_high)
             if more_low == reach_low and more_high == reach_high:
                 break
             reach_low, reach_high = more_low, more_high
-        stand_low, stand_high = _meet(t, I64(STAND), reach_low, reach_high)
+        stand_low, stand_high = _meet(d, I64(STAND), reach_low, reach_high)
         taken_low, taken_high = _flanked(
-            t, stand_low, stand_high, stand_low | t.distant.sets[2 * ANVIL], stand_high | t.distant.sets[2 * ANVIL + 1]
+            d, stand_low, stand_high, stand_low | d.sets[2 * ANVIL], stand_high | d.sets[2 * ANVIL + 1]
         )
-        if t.distant.shieldwall != 0:
-            more_low, more_high = _walled(t, wall_low, wall_high, stand_low, stand_high)
+        if d.shieldwall != 0:
+            more_low, more_high = _walled(d, wall_low, wall_high, stand_low, stand_high)
             taken_low, taken_high = taken_low | more_low, taken_high | more_high
-        taken_low, taken_high = _meet(t, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
+        taken_low, taken_high = _meet(d, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
         if (taken_low | taken_high) == U64(0):
             return True
         alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
 
 
 @apart
-def ends_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
     if side == 1:
-        return _is_encircled(t, board)
-    return _holds_fort(t, board, king)
+        return _is_encircled(d, board)
+    return _holds_fort(d, board, king)

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, captures_at, king_falls_to, king_slides, slides_along, slides_of
-from tablut.engine.distant import ends_afar
+from tablut.engine.attacks import (
+    NO_MOVE,
+    captures_at,
+    king_falls_to,
+    king_slides,
+    slides_along,
+    slides_of,
+    wins_afar,
+)
 from tablut.engine.jit import I64, U64, called, inlined, popcount, scalar, trailing_zeros
 from tablut.engine.layout import (
     captured_cell,
@@ -176,13 +183,13 @@ def judge(
     if side == 1:
         if king_falls_to(t, board, king, target):
             return KING_CAPTURED
-        if t.distant.encirclement != 0 and not stays_open and ends_afar(t, board, side, king):
+        if not stays_open and wins_afar(t, board, side, king):
             return ENCIRCLEMENT
     elif target == king and t.escapes[target] != 0:
         outcome = KING_ESCAPED
     elif attackers == 0:
         outcome = NO_ATTACKERS
-    elif t.distant.fort != 0 and ends_afar(t, board, side, king):
+    elif wins_afar(t, board, side, king):
         outcome = EXIT_FORT
     if t.either_after_ply != 0:
         # The order of the rules: a white side without a move loses even if its king has escaped.

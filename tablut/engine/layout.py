@@ -26,7 +26,7 @@ from tablut.engine.jit import I64, inlined, trailing_zeros
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
+    from tablut.engine.tables import DistantTables, Tables
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
@@ -98,7 +98,7 @@ def put_side(t: Tables, board: NDArray[np.uint32], side: int) -> None:
 
 
 @inlined
-def count_of(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def count_of(t: Tables | DistantTables, board: NDArray[np.uint32], side: int) -> int:
     """Return the number of a side's soldiers: attackers of 1, defenders of 0."""
     return I64(board[2 * t.size + 3 - side])
 
@@ -110,7 +110,7 @@ def put_count(t: Tables, board: NDArray[np.uint32], side: int, count: int) -> No
 
 
 @inlined
-def coordinates(t: Tables, cell: int) -> tuple[int, int]:
+def coordinates(t: Tables | DistantTables, cell: int) -> tuple[int, int]:
     """Return the rank and the file of a cell."""
     return I64(t.rank[cell]), I64(t.file[cell])
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, slides_along
-from tablut.engine.distant import ends_afar, mark_shieldwalls, may_part
+from tablut.engine.attacks import captures_at, slides_along, wins_afar
+from tablut.engine.distant import is_far, mark_shieldwalls, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import (
     captured_key,
@@ -104,14 +104,14 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         own = ((content >> shift) & 0xFFFF) | I64(anvils[line])
         enemy = (content >> (16 - shift)) & I64(t.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
-    if t.distant.shieldwall != 0:
-        mark_shieldwalls(t, board, side, threats)
+    if is_far(t.distant) and t.distant.shieldwall != 0:
+        mark_shieldwalls(t.distant, board, side, threats)
 
 
 @inlined
 def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether it is worth asking of each of black's plies whether it is surely no encirclement."""
-    return t.distant.encirclement != 0 and side == 1 and not ends_afar(t, board, side, king_of(t, board))
+    return is_far(t.distant) and side == 1 and not wins_afar(t, board, side, king_of(t, board))
 
 
 @inlined
@@ -179,7 +179,7 @@ def _apply_every_move(
                             child_key ^= captured_key(t, side, target, captures)
                     if is_king:
                         put_king(t, board, target)
-                    stays_open = way_out and captures == 0 and not may_part(t, board, target)
+                    stays_open = way_out and captures == 0 and not may_part(t.distant, board, target)
                     outcome = judge(t, board, side, target, king, left, stays_open)
                     if outcome != UNDECIDED:
                         decided += 1

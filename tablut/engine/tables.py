@@ -51,8 +51,14 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 class DistantTables(NamedTuple):
     """Rules by which a ply acts on what is far from it: see `tablut.engine.distant`.
 
+    They come together with what else these rules need, so that a call passes no more.
+
     Attributes
     ----------
+    size, king_armed, rank, file, exposed
+        As in `Tables`.
+    far : int
+        1 where there is any of these rules.
     shieldwall : int
         0 none, 1 taken by a piece at an end of it, 2 by any piece that takes part.
     encirclement : int
@@ -72,6 +78,12 @@ class DistantTables(NamedTuple):
         may stop; what is hostile to a defender; where a soldier can be captured.
     """
 
+    size: int
+    king_armed: int
+    rank: NDArray[np.uint8]
+    file: NDArray[np.uint8]
+    exposed: NDArray[np.uint32]
+    far: int
     shieldwall: int
     encirclement: int
     fort: int
@@ -79,6 +91,12 @@ class DistantTables(NamedTuple):
     ends: NDArray[np.uint32]
     pinch: NDArray[np.uint8]
     sets: NDArray[np.uint64]
+
+
+class NearTables(DistantTables):
+    """The same for rule sets without any of these rules: by its name kernels are compiled without them."""
+
+    __annotations__ = DistantTables.__annotations__
 
 
 class Tables(NamedTuple):
@@ -183,6 +201,7 @@ def build_tables(variant: Variant) -> Tables:
     sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
     king_falls = _king_falls(variant, camps)
+    distant = _distant(variant, camps, set(range(cells)) - sheltered)
     tables = Tables(
         size=size,
         cells=cells,
@@ -191,9 +210,9 @@ def build_tables(variant: Variant) -> Tables:
         king_armed=int(rules.king.armed),
         either_after_ply=int(rules.no_moves == "either_after_ply"),
         **line_tables(variant)._asdict(),
-        rank=(np.arange(cells) // size).astype(np.uint8),
-        file=(np.arange(cells) % size).astype(np.uint8),
-        exposed=line_masks(set(range(cells)) - sheltered, size),
+        rank=distant.rank,
+        file=distant.file,
+        exposed=distant.exposed,
         anvils=_anvils(variant, camps),
         facing=_facing(size),
         king_falls=king_falls,
@@ -202,7 +221,7 @@ def build_tables(variant: Variant) -> Tables:
         escapes_on=line_masks(regions.escapes, size),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
-        distant=_distant(variant, camps, set(range(cells)) - sheltered),
+        distant=distant,
     )
     for field in (*tables, *tables.distant):
         if isinstance(field, np.ndarray):
@@ -230,7 +249,14 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
     by_file = [{cell for cell in cells if cell % size != file} for file in (0, size - 1)]
     sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
     numbers = [sum(1 << cell for cell in found) for found in sets]
-    return DistantTables(
+    far = rules.shieldwall is not None or rules.fort != "none" or rules.encirclement != "none"
+    return (DistantTables if far else NearTables)(
+        size=size,
+        king_armed=int(rules.king.armed),
+        rank=(np.arange(size * size) // size).astype(np.uint8),
+        file=(np.arange(size * size) % size).astype(np.uint8),
+        exposed=line_masks(exposed, size),
+        far=int(far),
         shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
         encirclement=int(rules.encirclement == "no_way_to_edge"),
         fort=int(rules.fort == "on_edge"),
@@ -260,7 +286,7 @@ def _hostile_to_white(variant: Variant, camps: set[int]) -> set[int]:
 
 def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
-    to_black = anvils_against_attackers(variant) - castle
+    to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
     # For each state of the castle, the values of the field under which it is an anvil then.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})

@@ -10,8 +10,8 @@ still stands. It came along a line that is empty now, and what it captured stood
 beside it, not on its way. Where it can have come from is a look-up by line, place and
 occupancy, as its slides are.
 
-Non-guarantees: the position itself must be counted. Whether the predecessor can be reached
-is another question.
+Non-guarantees: the position itself must be counted; a shieldwall is not taken back. Whether the predecessor
+can be reached is another question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, king_falls_to
+from tablut.engine.attacks import captures_at, king_falls_to, wins_afar
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, unmake
 from tablut.engine.layout import (
@@ -233,6 +233,8 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
         return I64(0)
+    if wins_afar(t, board, side, king):
+        return I64(0)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     count = I64(0)
     for rank in range(size):
@@ -269,6 +271,8 @@ def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+        return False
+    if wins_afar(t, board, side, king):
         return False
     for rank in range(size):
         own = own_pieces(line_of(board, rank), side)

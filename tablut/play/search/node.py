@@ -109,7 +109,10 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     s.line_length[ply] = 0
     rule, draw = I64(s.counters[REPETITION_RULE]), I64(s.counters[RECURRENCE])
     again = rule != 0 and (ply > 1 or draw == 0) and recurs(s, key, ply)
-    again_value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
+    again_value = draw if (ply & 1) == 0 else -draw
+    if rule != 1:
+        lost = rule == 3 + side
+        again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # A recurrence that no rule knows of (it has a value) hides no win at once: who missed it can take it now. After a
     # move of the root it hides nothing at all, see `goes_back`.
     if again and draw == 0:
