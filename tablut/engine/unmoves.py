@@ -48,7 +48,6 @@ from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
-from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -93,7 +92,6 @@ class OriginTables(NamedTuple):
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
     """Return the tables of a variant; the same object for equal variants."""
-    check_known(variant, "play backwards")
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {

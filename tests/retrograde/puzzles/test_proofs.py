@@ -27,6 +27,7 @@ from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
+from tests.support.games import recurrence
 from tests.support.strategies import placement, small_variants
 from tests.twins.proof import wins_within
 
@@ -247,7 +248,7 @@ def attack(variant: Variant, random: Random) -> Counter[str]:
 def under(variant: Variant, random: Random) -> Variant:
     """The same board under other rules about history and immobility."""
     changes = {
-        "repetition": random.choice(("draw", "mover_loses", "none")),
+        "repetition": recurrence(random.choice(("draw", "mover_loses", "none"))),
         "no_moves": random.choice(("side_to_move_loses", "either_after_ply")),
         "move_limit": random.choice((None, 1, 2, 3, 4, 5, 6, 20)),
     }

@@ -25,6 +25,7 @@ from tablut.position import Position
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import examples
+from tests.support.games import recurrence
 from tests.support.strategies import placement, random_play, small_variants
 from tests.twins.proof import wins_within
 from tests.twins.solver import plain_solution
@@ -235,7 +236,7 @@ def test_draws_and_unresolved_positions() -> None:
     drawn = solve(variant, position, limits=ProofLimits(nodes=200_000, memory_bytes=1 << 22))
     assert (drawn.status, drawn.wdl, drawn.dtm, drawn.source) == ("proved", "draw", None, "exhaustion")
     assert drawn.line == drawn.winning_moves == ()
-    berkeley_like = replace(variant, rules=variant.rules.model_copy(update={"repetition": "mover_loses"}))
+    berkeley_like = replace(variant, rules=variant.rules.model_copy(update={"repetition": recurrence("mover_loses")}))
     left = solve(berkeley_like, position, limits=ProofLimits(nodes=200_000, memory_bytes=1 << 22))
     assert (left.status, left.wdl) == ("proved", "unresolved")
 
