@@ -38,6 +38,7 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.notation import diagram_cells
+from tablut.variants.library import check_known
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -254,6 +255,7 @@ class Lemmas:
         self.variant = variant
         self.engine = engine_for(variant)
         self.tables = self.engine.tables
+        check_known(variant, "the search for a game backwards")
         self.origins = build_origins(variant)
         self.more = _build_lemmas(variant)
 

@@ -93,7 +93,6 @@ class OriginTables(NamedTuple):
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
     """Return the tables of a variant; the same object for equal variants."""
-    check_known(variant, "play backwards")
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -344,6 +343,7 @@ class Retractions(NamedTuple):
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
+    check_known(variant, "play backwards", ["shieldwall"])
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

@@ -29,7 +29,6 @@ from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_a
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -268,7 +267,6 @@ class _AlphaBeta:
     deepens: ClassVar[bool]
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        check_known(variant, self.name, ["repetition"])
         settings = read_settings(self.name, options, self.declared)
         self.variant = variant
         self._engine = engine_for(variant)

@@ -21,7 +21,6 @@ from tablut.play.players.registry import Setting, read_settings
 from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_tables, victory_path
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.rules.outcome import UNDECIDED
-from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -381,7 +380,6 @@ class MonteCarloPlayer:
     defaults: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        check_known(variant, self.name, ["repetition"])
         said = options._replace(settings=(*self.defaults.items(), *options.settings))
         self.settings = read_settings(self.name, said, SETTINGS)
         self.variant = variant

@@ -41,7 +41,6 @@ from tablut.position import Move
 from tablut.running.clocks import wall_clock
 from tablut.running.machine import check_threads
 from tablut.variants import as_variant
-from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,7 +132,6 @@ class Searcher:
         threads: int = 1,
     ) -> None:
         self.variant = variant = as_variant(variant)
-        check_known(variant, "the search", ["repetition"])
         if prober is not None and not prober.variant.same_game(variant):
             raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
         self._engine = engine_for(variant)
