@@ -255,7 +255,7 @@ class Lemmas:
         self.variant = variant
         self.engine = engine_for(variant)
         self.tables = self.engine.tables
-        check_known(variant, "a lemma on reachability")
+        check_known(variant, "the search for a game backwards")
         self.origins = build_origins(variant)
         self.more = _build_lemmas(variant)
 

@@ -342,6 +342,7 @@ class Retractions(NamedTuple):
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
+    check_known(variant, "play backwards", ["shieldwall"])
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

@@ -6,12 +6,15 @@ import os
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tablut.errors import InputError, VariantError, did_you_mean
 from tablut.store.files import beside, excerpt, read_text
 from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """What `as_variant` reads."""
@@ -216,9 +219,9 @@ def is_own_name(variant: Variant) -> bool:
     return name not in variant_names() or variant.same_game(_shipped(name))
 
 
-def check_known(variant: Variant, who: str) -> None:
-    """Refuse a rule set with later rules, by their names, for a part of the house that does not know them."""
-    if unknown := later_rules(variant):
+def check_known(variant: Variant, who: str, unknown: Collection[str] | None = None) -> None:
+    """Refuse a rule set with later rules that a part of the house does not know, by their names; by default all."""
+    if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
         raise VariantError(f"variant {variant.name!r}: {who} does not know {', '.join(unknown)} yet")
 
 

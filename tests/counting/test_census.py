@@ -108,13 +108,16 @@ def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
 
 
 @settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
-@given(small_variants(size=3, most_attackers=2, most_defenders=1))
+@given(small_variants(size=3, most_attackers=2, most_defenders=1, later=True))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_the_twin(variant, None)
 
 
 @settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from([5, 7, 9, 11]).flatmap(lambda size: small_variants(size=size, most_attackers=3)), st.just(2))
+@given(
+    st.sampled_from([5, 7, 9, 11]).flatmap(lambda size: small_variants(size=size, most_attackers=3, later=True)),
+    st.just(2),
+)
 def test_any_rules_on_any_terrain(variant: Variant, plies: int) -> None:
     assert_equals_the_twin(variant, plies)
     report = census(variant, plies=plies, full=True)

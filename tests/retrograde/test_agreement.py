@@ -152,7 +152,7 @@ limits = st.none() | st.integers(1, 4) | st.integers(1, 40)
 
 
 @settings(max_examples=examples(4), deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
-@given(variant=small_variants(size=3), limit=limits)
+@given(variant=small_variants(size=3, later=True), limit=limits)
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None) -> None:
     assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree")
 

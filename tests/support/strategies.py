@@ -122,7 +122,9 @@ def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11), *,
 
 
 @st.composite
-def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most_defenders: int = 1) -> Variant:
+def small_variants(
+    draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most_defenders: int = 1, *, later: bool = False
+) -> Variant:
     """Generate rule sets on a small board with any terrain, any rule fields and few soldiers.
 
     Unlike `random_terrains` the start keeps the rules of a variant file, and the board is
@@ -150,7 +152,7 @@ def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most
         return tuple("".join(diagram[row : row + size]) for row in range(cells - size, -1, -size))
 
     camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
-    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps)))
+    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps, later=later)))
 
 
 def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:
