@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 from symmetry import count_orbits
 from tablut.store.files import brief
 from tablut.variants import as_variant
-from tablut.variants.library import check_known
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
 
 if TYPE_CHECKING:
@@ -221,7 +220,6 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
 def spaces(variant: VariantLike) -> dict[str, Space]:
     """Return the spaces of a variant by id."""
     variant = as_variant(variant)
-    check_known(variant, "the count of its states")
     regions, rules = variant.regions, variant.rules
     some, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)

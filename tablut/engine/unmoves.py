@@ -48,6 +48,7 @@ from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
+from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
