@@ -311,7 +311,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     besieged already proves nothing.)
     """
     castle = variant.regions.castle
-    if not _never_returns(variant):
+    if castle is None or not _never_returns(variant):
         return ()
     start = "".join(reversed(variant.start))
     if any(all(start[cell] == "b" for cell in pattern.attackers) for pattern in king_patterns(variant, castle)):
@@ -325,7 +325,7 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
     if not variant.rules.king.armed:
         idle = regions.king_cells
     else:
-        idle = frozenset({regions.castle}) if _never_returns(variant) else frozenset()
+        idle = regions.castles if _never_returns(variant) else frozenset()
     return tuple(KingPlacement(king) for king in sorted(idle))
 
 

@@ -16,7 +16,8 @@ from tablut.board import Board
 from tablut.cli.runtime import Reply, command, progress
 from tablut.results import Result
 from tablut.running.clocks import cpu_clock
-from tablut.variants import load_variant, shipped_variants
+from tablut.variants import load_variant
+from tablut.variants.library import older_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ def fingerprint() -> str:
     from tablut.engine.engine import engine_for
 
     digest = hashlib.sha256()
-    for variant in shipped_variants():
+    for variant in older_variants():
         engine = engine_for(variant)
         for board in _game(engine):
             statistics = engine.perft_applied(board, 2)

@@ -16,7 +16,8 @@ from tablut import svg
 from tablut.notation import square_name
 from tablut.position import Position
 from tablut.results import scientific
-from tablut.variants import load_variant, shipped_variants
+from tablut.variants import load_variant
+from tablut.variants.library import older_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +32,7 @@ _PIXELS = 170
 @cache
 def every_bound() -> list[BoundsReport]:
     """Return the bounds of all rule sets that ship; two pages show them."""
-    return [bounds(variant) for variant in shipped_variants()]
+    return [bounds(variant) for variant in older_variants()]
 
 
 def artefacts() -> list[Artefact]:

@@ -18,7 +18,8 @@ from reports.rendering import Artefact, drawing, page
 from tablut import svg
 from tablut.position import Position
 from tablut.strip import draw_sheet
-from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
+from tablut.variants import Variant, load_variant, rule_fields
+from tablut.variants.library import older_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ def _symmetry() -> list[Artefact]:
 
 def _variants() -> list[Artefact]:
     """Return the files of the page on the rule sets."""
-    variants = shipped_variants()
+    variants = older_variants()
     reduced = [variant for variant in variants if "-" in variant.name]
     full = [variant for variant in variants if variant not in reduced]
     return [

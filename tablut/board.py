@@ -290,7 +290,17 @@ class Board:
         if self._codes is None:
             array = self._playable()
             self._codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
+            if self.variant.rules.repetition.result == "illegal":
+                self._codes = [code for code in self._codes if not self._recurs_too_often(code)]
         return self._codes
+
+    def _recurs_too_often(self, code: int) -> bool:
+        """Return whether a move makes the occurrence of a position that counts."""
+        array = self._playable()
+        undo, _ = self._engine.make(array, code)
+        cells, side = self._engine.cells(array)
+        self._engine.unmake(array, undo)
+        return self._earlier.get((cells, side), 0) + 1 >= self.variant.rules.repetition.times
 
     @property
     def legal_moves(self) -> LegalMoves:
@@ -395,6 +405,8 @@ class Board:
             return "there is no piece to move"
         if (piece == "b") != (self.turn == "black"):
             return f"it is {self.turn}'s turn"
+        if move.code in self._engine.legal_moves(self._playable()):
+            return "the position that it makes has occurred too often"
         game = NaiveGame(self.variant)
         return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
@@ -527,9 +539,9 @@ class Board:
         if not self._generated():
             return Outcome("no_moves", other)
         rules = self.variant.rules
-        if rules.repetition != "none" and self.is_repetition():
+        if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
             # The position recurred by the move of the side that is not to move.
-            return Outcome("repetition", self.turn if rules.repetition == "mover_loses" else None)
+            return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
 
     def is_game_over(self) -> bool:
@@ -543,7 +555,11 @@ class Board:
 
     def is_repetition(self) -> bool:
         """Return whether the position (placement and side to move) occurred earlier on this board."""
-        return self._earlier.get((self._position.cells, self._position.side), 0) > 0
+        return self.occurrence() > 1
+
+    def occurrence(self) -> int:
+        """Return which occurrence of the position (placement and side to move) on this board it is, from 1."""
+        return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
         """Return the record of the moves made on this board.

@@ -16,7 +16,7 @@ from tablut.store.files import excerpt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FILES = "abcdefghijk"
+FILES = "abcdefghijklmnopqrs"
 
 
 def square_name(square: int, size: int) -> str:

@@ -13,7 +13,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
-from tablut.notation import diagram_cells, parse_square, position_text, square_name
+from tablut.notation import FILES, diagram_cells, parse_square, position_text, square_name
 from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 
 _LETTERS = "bwK"
-_TEXT = 240
-"""Characters of a position that an error message shows: all those of a board of side 11."""
+_TEXT = 480
+"""Characters of a position that an error message shows: all those of a board of side 19."""
 _ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
 _PIECES = {"b": "b", "w": "w", "K": "K"}
 _FOREIGN = dict.fromkeys("tT", "OpenTafl's ")
-_SQUARE = "[a-k][0-9]{1,2}"
+_SQUARE = f"[a-{FILES[-1]}][0-9]{{1,2}}"
 # After the first capture each part begins with a letter that says which it is: no text can be read in two ways.
 _MOVE = re.compile(
     rf"(?P<start>{_SQUARE})-?(?P<target>{_SQUARE})(?P<taken>x{_SQUARE}(?:(?:/x?|xx?)?{_SQUARE})*+)?",

@@ -113,7 +113,7 @@ def position_status(variant: VariantLike, position: PositionLike) -> Status:
         Status.MANY_KINGS: len(kings) > 1,
         Status.TOO_MANY_ATTACKERS: attackers > variant.attackers,
         Status.TOO_MANY_DEFENDERS: defenders > variant.defenders,
-        Status.SOLDIER_ON_CASTLE: cells[regions.castle] in "bw",
+        Status.SOLDIER_ON_CASTLE: any(cells[castle] in "bw" for castle in regions.castles),
         Status.SOLDIER_ON_CORNER: any(cells[corner] in "bw" for corner in regions.royal_corners),
         Status.TOO_MANY_IN_CAMP: any(in_camps[camp.letter, "b"] > camp.garrison for camp in regions.camps),
         Status.KING_IN_CAMP: any(in_camps[camp.letter, "K"] for camp in regions.camps),

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.census.buckets import FIXING
-from tablut.engine.attacks import captures_at, neighbour, slides_along, slides_of
+from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
 from tablut.engine.canonical import table_entries
+from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import judge, toggle, toggle_captured
 from tablut.engine.layout import (
     board_items,
+    captured_cell,
     coordinates,
     count_of,
     king_of,
@@ -37,9 +39,9 @@ from tablut.engine.layout import (
     side_of,
 )
 from tablut.engine.packing import board_bits, king_width, least_images, unpack
-from tablut.engine.perft import mark_threats
+from tablut.engine.perft import has_way_out, mark_threats
 from tablut.engine.records import flat
-from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, NO_MOVES_WHITE, UNDECIDED
+from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,6 +99,7 @@ class Parent(NamedTuple):
     own: int
     foe: int
     tail: np.uint64
+    way_out: bool
 
 
 class Pieces(NamedTuple):
@@ -225,7 +228,8 @@ def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     count = table_entries(low, high, t.size, work.entries)
     least = I64(least_images(work.rows, work.entries, I64(count), settled, advance(work.table, 16 * black)))
     own, foe = (black, white) if side == 1 else (white, black)
-    return Parent(side, home, attackers, settled, least, own, foe, U64(side ^ 1) << U64(king_width(t)))
+    way_out = has_way_out(t, work.board, side)
+    return Parent(side, home, attackers, settled, least, own, foe, U64(side ^ 1) << U64(king_width(t)), way_out)
 
 
 @inlined
@@ -237,44 +241,45 @@ def _threat(t: Tables, work: Work, target: int) -> int:
 
 @inlined
 def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
-    """Return the outcome of a ply and the directions in which it captures; made on the board only where it matters."""
+    """Return the outcome of a ply and its captures; made on the board only where it matters."""
     king = target if is_king else parent.home
     threat = _threat(t, work, target)
     besieging = parent.side == 1 and t.facing[king * t.cells + target] != 0
-    outcome, directions = UNDECIDED, 0
-    if threat != 0 or besieging or t.either_after_ply != 0:
+    afar = is_far(t.distant) and (parent.side == 1 or t.distant.edge[king] != 0)
+    outcome, captures = UNDECIDED, 0
+    if threat != 0 or besieging or t.either_after_ply != 0 or afar:
         left, shift = parent.attackers, 16 - (parent.side << 4)
         toggle(t, work.board, start, shift)
         toggle(t, work.board, target, shift)
         if is_king:
             put_king(t, work.board, target)
         if threat != 0:
-            directions = captures_at(t, work.board, parent.side, target, king)
-        if directions != 0:
-            toggle_captured(t, work.board, target, directions, 16 - shift)
-            left -= 0 if parent.side == 1 else popcount(directions)
-        outcome = judge(t, work.board, parent.side, target, king, left)
-        if directions != 0:
-            toggle_captured(t, work.board, target, directions, 16 - shift)
+            captures = captures_at(t, work.board, parent.side, target, king)
+        if captures != 0:
+            toggle_captured(t, work.board, target, captures, 16 - shift)
+            left -= 0 if parent.side == 1 else popcount(captures)
+        stays_open = parent.way_out and captures == 0 and not may_part(t.distant, work.board, target)
+        outcome = judge(t, work.board, parent.side, target, king, left, stays_open)
+        if captures != 0:
+            toggle_captured(t, work.board, target, captures, 16 - shift)
         if is_king:
             put_king(t, work.board, parent.home)
         toggle(t, work.board, target, shift)
         toggle(t, work.board, start, shift)
     elif is_king and t.escapes[target] != 0:
         outcome = KING_ESCAPED
-    return outcome, directions
+    return outcome, captures
 
 
 @inlined
-def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, directions: int) -> Pieces:
+def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
     """Return the entries of a child's soldiers; those of the side that lost some are made."""
     empty = t.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (t.cells + MOVER, target)
     foe = parent.foe
-    while directions:
-        direction = directions & -directions
-        directions ^= direction
-        remove_cell(work.table, t.cells + ENEMY, foe, neighbour(t, target, direction))
+    while captures:
+        remove_cell(work.table, t.cells + ENEMY, foe, captured_cell(t, target, captures))
+        captures &= captures - 1
         foe = t.cells + ENEMY
     return Pieces(foe, empty, own, arrived) if parent.side == 1 else Pieces(own, arrived, foe, empty)
 
@@ -309,7 +314,7 @@ def _write_child(
     flags = U64(trailing_zeros(popcount(least))) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
-        if outcome in (KING_CAPTURED, NO_MOVES_WHITE):
+        if winner_of(outcome) == 1:
             flags |= U64(1) << U64(BLACK_WON)
     store_position(child, t.words, t.cells, black, white, tail, flags)
 
@@ -341,16 +346,16 @@ def _expand_piece(
             if not choice.quiet and _threat(t, work, target) == 0:
                 made += 1
                 continue
-            outcome, directions = _played(t, work, parent, start, target, is_king)
+            outcome, captures = _played(t, work, parent, start, target, is_king)
             made += 1
-            if directions != 0:
+            if captures != 0:
                 capturing += 1
-                captured += popcount(directions)
-            if not (choice.quiet if directions == 0 else choice.capturing):
+                captured += popcount(captures)
+            if not (choice.quiet if captures == 0 else choice.capturing):
                 continue
             if not is_king and not choice.quiet:  # captures are few
                 remove_cell(work.table, t.cells + MOVER, parent.own, start)
-            pieces = _pieces_after(t, work, parent, target, is_king, directions)
+            pieces = _pieces_after(t, work, parent, target, is_king, captures)
             king = target if is_king else parent.home
             child = advance(children, total * t.words)
             _write_child(t, work, parent, pieces, king, outcome, child)

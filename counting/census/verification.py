@@ -29,7 +29,7 @@ from tablut.engine import engine_for
 from tablut.engine.packing import count_children
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
+from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.running.progress import Observer
 from tablut.store.files import lock_folder, store_path
 from tablut.variants import as_variant, shipped_variants
@@ -556,7 +556,7 @@ def canonical_children(
                 found = engine.expand(rows[start : start + step])
                 words = engine.canonical(found.words, group)[0]
                 words[:, -1] |= (found.outcomes != UNDECIDED).astype(np.uint64) << np.uint64(DECIDED)
-                black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE)).astype(np.uint64)
+                black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE, ENCIRCLEMENT)).astype(np.uint64)
                 words[:, -1] |= black << np.uint64(BLACK_WON)
                 if last - first < LEAVES:
                     leaves = np.empty(len(words), dtype=np.uint16)

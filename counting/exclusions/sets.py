@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from tablut.rules import NaiveGame, NaivePosition
+from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -46,6 +47,7 @@ class Arrivals:
     """Which piece of a set could have arrived last, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
+        check_known(variant, "the search for locked sets")
         regions, size = variant.regions, variant.size
         self.variant, self.game = variant, NaiveGame(variant)
         self.start = self.game.start()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.reachable.lemmas import LemmaTables, PeelTables, board_lemma, is_start
-from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import key_change, position_key, unmake
 from tablut.engine.layout import (
     board_items,
+    captured_cell,
     coordinates,
     count_of,
     king_of,
@@ -392,7 +392,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 @inlined
 def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
-    start, target, directions = start_of(record), target_of(record), undo_captured(record)
+    start, target, captures = start_of(record), target_of(record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
         score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
@@ -402,10 +402,9 @@ def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
         )
         if homes.own[target] == 0:
             score -= _gain_of_home(beam, room, priced, homes, start, target)
-    while directions:
-        direction = directions & -directions
-        directions ^= direction
-        score += I64(homes.victims[neighbour(beam.rules, target, direction)]) - MISSING
+    while captures:
+        score += I64(homes.victims[captured_cell(beam.rules, target, captures)]) - MISSING
+        captures &= captures - 1
     return royal + (score >> CALM) if royal != 0 else score
 
 

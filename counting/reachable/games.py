@@ -205,9 +205,9 @@ def family_tables(variant: Variant) -> FamilyTables:
     found = [] if record is None else sets_of(record, variant.size)
     if record is not None and spaces(variant)["excluded_no_end"].kings:
         # A king held on the castle that it never left is not among the survivors either.
-        castle = variant.regions.castle
         found += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
+            for castle in variant.regions.castles
             for pattern in king_patterns(variant, castle)
         ]
     cells = np.zeros((len(found), 4), dtype=np.uint64)

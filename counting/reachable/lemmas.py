@@ -38,6 +38,7 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.notation import diagram_cells
+from tablut.variants.library import check_known
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -254,6 +255,7 @@ class Lemmas:
         self.variant = variant
         self.engine = engine_for(variant)
         self.tables = self.engine.tables
+        check_known(variant, "the search for a game backwards")
         self.origins = build_origins(variant)
         self.more = _build_lemmas(variant)
 
@@ -324,7 +326,7 @@ def peeling_for(variant: Variant) -> PeelTables:
     if rules.corners.hostile:
         to_white = to_white | set(variant.regions.royal_corners)
     if rules.castle.hostile_to_white != "never":
-        to_white = to_white | {variant.regions.castle}
+        to_white = to_white | variant.regions.castles
     exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
     inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
     return PeelTables(
@@ -347,8 +349,9 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
         beside = _steps(size, origins.origins, lines, reverse=False)
         for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
             found |= cells - beside[way]
-    if not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
-        rank, file = divmod(variant.regions.castle, size)
+    at = variant.regions.castle
+    if at is not None and not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
+        rank, file = divmod(at, size)
         found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
     return found
 

@@ -103,12 +103,14 @@ def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
     kinds = _kinds(variant.terrain)
     values = {field.name: field.value for field in rule_fields(variant.rules)}
     for point in points():
-        if set(point.cells) <= kinds and values.get(point.name, "") is not None:
+        # A field that says nothing in this game is not among its values, and a board may have no castle.
+        silent = (point.values and point.name not in values) or values.get(point.name, "") is None
+        if set(point.cells) <= kinds and not silent and (variant.regions.castles or "castle" not in point.name):
             scenes = [
                 scene
                 for scene in point.scenes
                 if _kinds(_book().boards[scene.board]) <= kinds
-                and all(values[name] == value for name, value in scene.rules.items())
+                and all(values.get(name) == value for name, value in scene.rules.items())
             ]
             yield point.model_copy(update={"scenes": tuple(scenes)}), values.get(point.name, "")
 

@@ -35,10 +35,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.proofs.table import INFINITE, LONGEST, find, keep_open, keep_settled
-from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, neighbour, winner_of
+from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
+from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import can_move, count_moves, escape_of_king, generate, line_content, make, unmake
-from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
+from tablut.engine.layout import (
+    captured_cell,
+    coordinates,
+    count_of,
+    king_of,
+    put_side,
+    side_of,
+    start_of,
+    target_of,
+    undo_captured,
+)
 from tablut.engine.packing import flip, king_width, pack
 from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
@@ -66,7 +77,7 @@ def _child_words(
 ) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
     cells = t.cells
-    start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
     mover = side_of(t, board) ^ 1
     own, enemy = (0, cells) if mover == 1 else (cells, 0)
     for word in range(t.words):
@@ -79,10 +90,9 @@ def _child_words(
     else:
         flip(child, own + start)
         flip(child, own + target)
-    while directions:
-        direction = directions & -directions
-        directions ^= direction
-        flip(child, enemy + neighbour(t, target, direction))
+    while captures:
+        flip(child, enemy + captured_cell(t, target, captures))
+        captures &= captures - 1
 
 
 @inlined
@@ -305,7 +315,7 @@ def prove(
 # a ply that leaves the other side without a move; every move is tried for them, unless
 # it is plain that no single ply can do that:
 #
-# * a ply captures at most three soldiers, so not the last of four;
+# * without shieldwalls a ply captures at most three soldiers, so not the last of four;
 # * a ply adds a piece to two lines and takes victims from at most three more, so a side
 #   that can move on six lines can still move after it;
 # * a ply closes at most one of the directions in which the king can go.
@@ -355,7 +365,11 @@ def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
-    if side == 0 and count_of(t, board, 1) <= 3:
+    if (
+        (side == 0 and count_of(t, board, 1) <= 3)
+        or (is_far(t.distant) and t.distant.shieldwall != 0)
+        or may_end_afar(t, board, side)
+    ):
         return True
     if side == 1:
         king = king_of(t, board)

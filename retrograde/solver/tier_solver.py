@@ -119,7 +119,10 @@ class TierSolver:
 
 def rules_to_solve_by(variant: Variant) -> Variant:
     """Return a variant of which every undecided position has the same value, with rules that take less work."""
-    if variant.rules.no_moves != "either_after_ply" or not slides_can_be_taken_back(variant):
+    # Encirclement and forts end games by a ply that need not leave anybody stuck.
+    rules = variant.rules
+    afar = rules.encirclement != "none" or rules.fort != "none"
+    if rules.no_moves != "either_after_ply" or afar or not slides_can_be_taken_back(variant):
         return variant
     return replace(variant, rules=variant.rules.model_copy(update={"no_moves": "side_to_move_loses"}))
 

@@ -27,7 +27,7 @@ Material = tuple[int, int]
 """Attackers and defenders."""
 
 _MOST_CAPTURED = 3
-"""Soldiers that a ply captures at most: one on each side of its target but that it came from."""
+"""Soldiers that a ply captures at most without a shieldwall: one on each side of its target but that it came from."""
 
 
 def tier_graph(
@@ -60,8 +60,9 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     for material, tier in sizes.items():
         if sum(material) < most:
             graph.add_node(material, positions=2 * tier.size)
+    captured_most = _MOST_CAPTURED if variant.rules.shieldwall is None else most
     for attackers, defenders in list(graph):
-        for captured in range(1, _MOST_CAPTURED + 1):
+        for captured in range(1, captured_most + 1):
             for below in ((attackers - captured, defenders), (attackers, defenders - captured)):
                 if below in graph:
                     graph.add_edge((attackers, defenders), below)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from retrograde.verification.findings import LISTED
-from tablut.engine.attacks import may_capture, slides_from, winner_of
+from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
 from tablut.engine.kernels import generate, make, toggle, unmake
 from tablut.engine.layout import (
@@ -440,7 +440,7 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
     if count == 0:
         return I64(1)
     # Only some rules ask it after every ply.
-    certain = t.either_after_ply == 0 or _leaves_moves(d, side, king)
+    certain = (t.either_after_ply == 0 or _leaves_moves(d, side, king)) and not may_end_afar(t, w.board, side)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
         code = _successor_code(d, side, king, I64(w.moves[number]), certain)

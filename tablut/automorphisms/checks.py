@@ -252,7 +252,7 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryChec
     """Test whether each kind of cell and each region goes to itself."""
     regions = variant.regions
     camps = {camp.cells for camp in regions.camps}
-    sets = (regions.king_cells, regions.free_cells, regions.camp_cells, regions.escapes, frozenset({regions.castle}))
+    sets = (regions.king_cells, regions.free_cells, regions.camp_cells, regions.escapes, regions.castles)
     failures, example = 0, ""
     for element in elements:
         kept = all({element.table[cell] for cell in cells} == cells for cells in sets)

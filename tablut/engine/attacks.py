@@ -14,20 +14,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
 from tablut.engine.jit import I64, inlined, popcount, trailing_zeros
 from tablut.engine.layout import (
     coordinates,
+    count_of,
     is_occupied,
     king_of,
     line_of,
     move_of,
+    neighbour,
     occupied,
     own_pieces,
     side_of,
     start_of,
     target_of,
 )
-from tablut.rules.outcome import KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK
+from tablut.rules.outcome import EXIT_FORT, KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,18 +123,6 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 
 @inlined
-def neighbour(t: Tables, cell: int, direction: int) -> int:
-    """Return the cell next to a cell in a direction; it must exist."""
-    if direction == 1:
-        return cell - 1
-    if direction == 2:
-        return cell - t.size
-    if direction == 4:
-        return cell + 1
-    return cell + t.size
-
-
-@inlined
 def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
     """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
     rank, file = coordinates(t, cell)
@@ -156,7 +147,7 @@ def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
 
 @inlined
 def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
-    """Return the directions in which a piece that has arrived on a cell captures a soldier.
+    """Return the soldiers that a piece that has arrived on a cell captures, as `tablut.engine.layout` has them.
 
     ``side`` is the mover, ``king`` the king's cell after the move; the board already
     shows the piece on its target.
@@ -196,6 +187,8 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     directions |= (victims & (anvils | (anvils >> 2))) << 1
     if side == 1:
         directions &= ~I64(t.facing[king * t.cells + target])
+    if is_far(t.distant) and t.distant.shieldwall != 0:
+        directions = with_shieldwalls(t.distant, board, side, target, king, directions)
     return directions
 
 
@@ -294,6 +287,31 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 
 @inlined
+def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+    if not is_far(t.distant):
+        return False
+    if side == 0:
+        row, column = king_slides(t, board, king)
+        return t.distant.fort != 0 and (row | column) != 0 and ends_afar(t.distant, board, side, king)
+    return t.distant.encirclement != 0 and ends_afar(t.distant, board, side, king)
+
+
+@inlined
+def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+    """Return whether a ply of a side, wherever it goes, might encircle white or make a fort."""
+    if not is_far(t.distant):
+        return False
+    if side == 1:
+        return t.distant.encirclement != 0 and count_of(t, board, 1) >= FEWEST_AROUND
+    if t.distant.fort == 0:
+        return False
+    king = king_of(t, board)
+    row, column = king_slides(t, board, king)
+    return t.distant.edge[king] != 0 or ((row | column) & (1 | (1 << (t.size - 1)))) != 0
+
+
+@inlined
 def winner_of(outcome: int) -> int:
     """Return the side that an outcome code of a decided position names: 0 white, 1 black."""
-    return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK) else I64(1)
+    return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, EXIT_FORT) else I64(1)

@@ -11,7 +11,7 @@ import numpy as np
 from tablut.engine import kernels
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.jit import kernel, pointer
-from tablut.engine.layout import KING_AT, SIDE_AT, head, new_board, read_undo
+from tablut.engine.layout import KING_AT, SIDE_AT, captured_cells, head, new_board
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
@@ -165,9 +165,7 @@ class BoardEngine:
 
     def captured(self, undo: int) -> tuple[int, ...]:
         """Return the cells of the soldiers that a move captured, by its undo record."""
-        (_, target, directions), size = read_undo(undo), self.variant.size
-        steps = {1: -1, 2: -size, 4: 1, 8: size}
-        return tuple(sorted(target + step for direction, step in steps.items() if directions & direction))
+        return captured_cells(undo, self.variant.size)
 
     def key(self, board: NDArray[np.uint32]) -> int:
         """Return the Zobrist key of a board array."""

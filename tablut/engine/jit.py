@@ -112,6 +112,11 @@ def called(function: Function) -> Function:
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
+def apart(function: Function) -> Function:
+    """Compile a function that kernels call, for what few rule sets need: numba would inline it where its caller is."""
+    return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=False))
+
+
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
     """Return numba's dispatcher of a whole kernel or of a part; nothing here is called from C."""
     _ours.add(function)

@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, captures_at, king_falls_to, king_slides, neighbour, slides_along, slides_of
+from tablut.engine.attacks import (
+    NO_MOVE,
+    captures_at,
+    king_falls_to,
+    king_slides,
+    slides_along,
+    slides_of,
+    wins_afar,
+)
 from tablut.engine.jit import I64, U64, called, inlined, popcount, scalar, trailing_zeros
 from tablut.engine.layout import (
+    captured_cell,
     coordinates,
     count_of,
     king_of,
@@ -34,6 +43,8 @@ from tablut.engine.layout import (
     undo_of,
 )
 from tablut.rules.outcome import (
+    ENCIRCLEMENT,
+    EXIT_FORT,
     KING_CAPTURED,
     KING_ESCAPED,
     NO_ATTACKERS,
@@ -149,30 +160,37 @@ def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
 
 
 @inlined
-def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, directions: int, shift: int) -> None:
-    """Remove or restore the soldiers around a cell."""
-    while directions:
-        direction = directions & -directions
-        directions ^= direction
-        toggle(t, board, neighbour(t, target, direction), shift)
+def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, captures: int, shift: int) -> None:
+    """Remove or restore the soldiers that a piece captured on a cell."""
+    while captures:
+        toggle(t, board, captured_cell(t, target, captures), shift)
+        captures &= captures - 1
 
 
 @inlined
-def judge(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int) -> int:
+def judge(
+    t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int, stays_open: bool
+) -> int:
     """Return the outcome code after a ply; the board shows the position after it.
+
+    ``stays_open`` says that black's ply is known to have encircled nobody.
 
     Notes
     -----
-    O(1), or O(N) under ``either_after_ply``.
+    O(1), or O(N) under ``either_after_ply``; with encirclement or forts, floods of the board.
     """
     outcome = UNDECIDED
     if side == 1:
         if king_falls_to(t, board, king, target):
             return KING_CAPTURED
+        if not stays_open and wins_afar(t, board, side, king):
+            return ENCIRCLEMENT
     elif target == king and t.escapes[target] != 0:
         outcome = KING_ESCAPED
     elif attackers == 0:
         outcome = NO_ATTACKERS
+    elif wins_afar(t, board, side, king):
+        outcome = EXIT_FORT
     if t.either_after_ply != 0:
         # The order of the rules: a white side without a move loses even if its king has escaped.
         if not can_move(t, board, 0):
@@ -193,25 +211,25 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
     if side == 0 and start == king:
         king = I64(target)
         put_king(t, board, target)
-    directions = captures_at(t, board, side, target, king)
-    if directions != 0:
-        toggle_captured(t, board, target, directions, 16 - shift)
-        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) - popcount(directions))
-    outcome = judge(t, board, side, target, king, count_of(t, board, 1))
+    captures = captures_at(t, board, side, target, king)
+    if captures != 0:
+        toggle_captured(t, board, target, captures, 16 - shift)
+        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) - popcount(captures))
+    outcome = judge(t, board, side, target, king, count_of(t, board, 1), False)
     put_side(t, board, side ^ 1)
-    return undo_of(move, directions), outcome
+    return undo_of(move, captures), outcome
 
 
 @inlined
 def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     """Take a move back, by its undo record."""
-    start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
     side = side_of(t, board) ^ 1
     shift = 16 - (side << 4)
     put_side(t, board, side)
-    if directions != 0:
-        toggle_captured(t, board, target, directions, 16 - shift)
-        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) + popcount(directions))
+    if captures != 0:
+        toggle_captured(t, board, target, captures, 16 - shift)
+        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) + popcount(captures))
     toggle(t, board, target, shift)
     toggle(t, board, start, shift)
     if side == 0 and king_of(t, board) == target:
@@ -219,23 +237,22 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 
 @inlined
-def captured_key(t: Tables, side: int, target: int, directions: int) -> np.uint64:
+def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
     """Return the keys of the soldiers that a move captured, combined by exclusive or."""
     change = U64(0)
-    while directions:
-        direction = directions & -directions
-        directions ^= direction
-        change ^= t.keys[side * t.cells + neighbour(t, target, direction)]
+    while captures:
+        change ^= t.keys[side * t.cells + captured_cell(t, target, captures)]
+        captures &= captures - 1
     return change
 
 
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
     """Return what a ply changes in the Zobrist key."""
-    start, target, directions = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
-    return change ^ captured_key(t, side, target, directions)
+    return change ^ captured_key(t, side, target, captures)
 
 
 @inlined

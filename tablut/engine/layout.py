@@ -6,12 +6,13 @@ bits 16-31; then its *head*: the king's cell, the side to move (0 white, 1 black
 numbers of attackers and of defenders. Every piece is thus stored twice, and a slide or a
 capture is a few operations on one line whichever way it runs.
 
-A move is ``start | target << 7``; an undo record is the move with the directions of its
-captures on top, ``| directions << 14``.
+A move is ``start | target << 7``; an undo record is the move with its captures on top,
+``| captures << 14``. Captures are bits, one for each soldier taken: 0-3 the directions from
+the target, 4-19 the places of the edge row nearest to it, 20-35 those of the edge column.
 
 Functions of a table and a board are inlined into kernels and cost nothing there. They
 take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new_board`,
-`head`, `images_of_moves` and `read_undo` are for Python.
+`head`, `images_of_moves` and `captured_cells` are for Python.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tablut.engine.jit import I64, inlined
+from tablut.engine.jit import I64, inlined, trailing_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine.tables import Tables
+    from tablut.engine.tables import DistantTables, Tables
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
@@ -33,6 +34,8 @@ ATTACKERS_AT: Final = 2
 DEFENDERS_AT: Final = 3
 """Places in a board's head."""
 _HEAD: Final = 4
+_ROW_AT: Final = 4
+_COLUMN_AT: Final = 20
 
 
 def new_board(size: int) -> NDArray[np.uint32]:
@@ -55,9 +58,13 @@ def cells_of_moves(moves: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return moves & 127, moves >> 7 & 127
 
 
-def read_undo(undo: int) -> tuple[int, int, int]:
-    """Return start, target and directions of captures of an undo record."""
-    return undo & 127, undo >> 7 & 127, undo >> 14
+def captured_cells(undo: int, size: int) -> tuple[int, ...]:
+    """Return the cells of the soldiers that the ply of an undo record captured, ascending."""
+    target, captures = undo >> 7 & 127, undo >> 14
+    row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
+    cells = [target - 1, target - size, target + 1, target + size]
+    cells += [row + place for place in range(16)] + [column // size + place * size for place in range(16)]
+    return tuple(sorted(cell for number, cell in enumerate(cells) if captures >> number & 1))
 
 
 @inlined
@@ -91,7 +98,7 @@ def put_side(t: Tables, board: NDArray[np.uint32], side: int) -> None:
 
 
 @inlined
-def count_of(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def count_of(t: Tables | DistantTables, board: NDArray[np.uint32], side: int) -> int:
     """Return the number of a side's soldiers: attackers of 1, defenders of 0."""
     return I64(board[2 * t.size + 3 - side])
 
@@ -103,7 +110,7 @@ def put_count(t: Tables, board: NDArray[np.uint32], side: int, count: int) -> No
 
 
 @inlined
-def coordinates(t: Tables, cell: int) -> tuple[int, int]:
+def coordinates(t: Tables | DistantTables, cell: int) -> tuple[int, int]:
     """Return the rank and the file of a cell."""
     return I64(t.rank[cell]), I64(t.file[cell])
 
@@ -154,12 +161,43 @@ def target_of(move: int) -> int:
 
 
 @inlined
-def undo_of(move: int, directions: int) -> int:
-    """Return the undo record of a move that captured soldiers in some directions."""
-    return (move & 0x3FFF) | (directions << 14)
+def undo_of(move: int, captures: int) -> int:
+    """Return the undo record of a move that captured soldiers."""
+    return (move & 0x3FFF) | (captures << 14)
 
 
 @inlined
 def undo_captured(undo: int) -> int:
-    """Return the directions in which the ply of an undo record captured soldiers, 0 if it captured none."""
-    return (undo >> 14) & 15
+    """Return the captures of the ply of an undo record, one bit each, 0 if it captured none."""
+    return undo >> 14
+
+
+@inlined
+def captured_cell(t: Tables, target: int, captures: int) -> int:
+    """Return the cell of the lowest of some captures that a move to a target made."""
+    place = trailing_zeros(captures)
+    if place < 4:
+        return neighbour(t, target, 1 << place)
+    rank, file = coordinates(t, target)
+    last = t.size - 1
+    if place < _COLUMN_AT:
+        return place - _ROW_AT + (last * t.size if 2 * rank > last else 0)
+    return (place - _COLUMN_AT) * t.size + (last if 2 * file > last else 0)
+
+
+@inlined
+def edge_captures(row: int, column: int) -> int:
+    """Return the captures on the edge row and the edge column that are nearest to a move's target."""
+    return (row << _ROW_AT) | (column << _COLUMN_AT)
+
+
+@inlined
+def neighbour(t: Tables, cell: int, direction: int) -> int:
+    """Return the cell next to a cell in a direction; it must exist."""
+    if direction == 1:
+        return cell - 1
+    if direction == 2:
+        return cell - t.size
+    if direction == 4:
+        return cell + 1
+    return cell + t.size

@@ -18,11 +18,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from tablut.engine.attacks import neighbour
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
 from tablut.engine.kernels import count_moves, generate, make, unmake
 from tablut.engine.layout import (
     board_items,
+    captured_cell,
     king_of,
     put_count,
     put_king,
@@ -247,11 +247,10 @@ def expand(
             else:
                 flip(child, own + start)
                 flip(child, own + target)
-            directions = undo_captured(undo)
-            while directions:
-                direction = directions & -directions
-                directions ^= direction
-                flip(child, enemy + neighbour(t, target, direction))
+            captures = undo_captured(undo)
+            while captures:
+                flip(child, enemy + captured_cell(t, target, captures))
+                captures &= captures - 1
             parents[total] = parent
             moves[total] = np.int32(move)
             outcomes[total] = np.uint8(outcome)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, slides_along
+from tablut.engine.attacks import captures_at, slides_along, wins_afar
+from tablut.engine.distant import is_far, mark_shieldwalls, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import (
     captured_key,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
-LEAF_COUNTERS = 8
+LEAF_COUNTERS = 10
 """Counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""
 
 
@@ -103,6 +104,14 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         own = ((content >> shift) & 0xFFFF) | I64(anvils[line])
         enemy = (content >> (16 - shift)) & I64(t.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
+    if is_far(t.distant) and t.distant.shieldwall != 0:
+        mark_shieldwalls(t.distant, board, side, threats)
+
+
+@inlined
+def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+    """Return whether it is worth asking of each of black's plies whether it is surely no encirclement."""
+    return is_far(t.distant) and side == 1 and not wins_afar(t, board, side, king_of(t, board))
 
 
 @inlined
@@ -124,6 +133,7 @@ def _apply_every_move(
     shift = 16 - (side << 4)
     slides_at = t.attacker_slides if side == 1 else t.defender_slides
     mark_threats(t, board, side, threats)
+    way_out = has_way_out(t, board, side)
     total, captured, decided = I64(0), I64(0), I64(0)
     key_sum = U64(0)
     for rank in range(size):
@@ -158,24 +168,25 @@ def _apply_every_move(
                     child_key = moving_key ^ t.keys[kind + target]
                     to_rank, to_file = coordinates(t, target)
                     threat = (I64(threats[to_rank]) >> to_file) | (I64(threats[size + to_file]) >> to_rank)
-                    directions, left = 0, attackers
+                    captures, left = 0, attackers
                     if threat & 1:
-                        directions = captures_at(t, board, side, target, king)
-                        if directions:
-                            toggle_captured(t, board, target, directions, 16 - shift)
-                            count = popcount(directions)
+                        captures = captures_at(t, board, side, target, king)
+                        if captures:
+                            toggle_captured(t, board, target, captures, 16 - shift)
+                            count = popcount(captures)
                             captured += count
                             left -= 0 if side == 1 else count
-                            child_key ^= captured_key(t, side, target, directions)
+                            child_key ^= captured_key(t, side, target, captures)
                     if is_king:
                         put_king(t, board, target)
-                    outcome = judge(t, board, side, target, king, left)
+                    stays_open = way_out and captures == 0 and not may_part(t.distant, board, target)
+                    outcome = judge(t, board, side, target, king, left, stays_open)
                     if outcome != UNDECIDED:
                         decided += 1
                         counters[2 + outcome] += U64(1)
                     key_sum += child_key
-                    if directions:
-                        toggle_captured(t, board, target, directions, 16 - shift)
+                    if captures:
+                        toggle_captured(t, board, target, captures, 16 - shift)
                     toggle(t, board, target, shift)
             if is_king:
                 put_king(t, board, home)

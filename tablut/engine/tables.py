@@ -3,7 +3,8 @@
 Kernels see neither names nor rule fields. A rule reaches them as the content of a
 table: who slides where (`tablut.engine.lines`), which cells are anvils against whom,
 from which side a soldier captures a king, where a king has won. The only flags are
-``king_armed`` and ``either_after_ply``.
+``king_armed`` and ``either_after_ply``, and those of rules that look beyond a piece's
+neighbours, in `DistantTables`.
 
 Directions are bits: 1 west, 2 south, 4 east, 8 north; the neighbours of a cell that
 hold attackers form a number from 0 to 15 of the same bits.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.lines import line_tables
+from tablut.errors import InputError
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -39,6 +41,64 @@ NORTH: Final = 8
 _OPPOSITE: Final = {WEST: EAST, EAST: WEST, SOUTH: NORTH, NORTH: SOUTH}
 
 
+LARGEST: Final = 11
+"""The largest board that lines, moves and words are laid out for."""
+
+ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range(10)
+"""Sets in `DistantTables.sets`."""
+
+
+class DistantTables(NamedTuple):
+    """Rules by which a ply acts on what is far from it: see `tablut.engine.distant`.
+
+    They come together with what else these rules need, so that a call passes no more.
+
+    Attributes
+    ----------
+    size, king_armed, rank, file, exposed
+        As in `Tables`.
+    far : int
+        1 where there is any of these rules.
+    shieldwall : int
+        0 none, 1 taken by a piece at an end of it, 2 by any piece that takes part.
+    encirclement : int
+        1 where black wins by it.
+    fort : int
+        1 where white wins by one.
+    edge : ndarray of uint8, shape (C,)
+        1 on the board's edge.
+    ends : ndarray of uint32, shape (2N,)
+        By line, the places that may stand in for a piece at an end of a shieldwall.
+    pinch : ndarray of uint8, shape (512,)
+        By the attackers on three by three cells: 1 where one in the middle parts the others
+        of them, those beyond the edge being empty.
+    sets : ndarray of uint64, shape (10, 2)
+        Sets of cells, as the low 64 and the others: the board; its edge; all cells but those of the first and
+        of the last file; royal corners; those that stand in at an end of a shieldwall; where attackers may pass, and
+        may stop; what is hostile to a defender; where a soldier can be captured.
+    """
+
+    size: int
+    king_armed: int
+    rank: NDArray[np.uint8]
+    file: NDArray[np.uint8]
+    exposed: NDArray[np.uint32]
+    far: int
+    shieldwall: int
+    encirclement: int
+    fort: int
+    edge: NDArray[np.uint8]
+    ends: NDArray[np.uint32]
+    pinch: NDArray[np.uint8]
+    sets: NDArray[np.uint64]
+
+
+class NearTables(DistantTables):
+    """The same for rule sets without any of these rules: by its name kernels are compiled without them."""
+
+    __annotations__ = DistantTables.__annotations__
+
+
 class Tables(NamedTuple):
     """A variant as kernels see it; N is its size, C = N² its cells, W the words of a position.
 
@@ -47,7 +107,7 @@ class Tables(NamedTuple):
     size, cells, words : int
         N, C and W.
     castle : int
-        The castle's cell.
+        The castle's cell, -1 without one.
     king_armed, either_after_ply : int
         0 or 1: whether the king captures, and whether a ply may leave either side
         without a move and so end the game.
@@ -76,6 +136,8 @@ class Tables(NamedTuple):
         Zobrist keys; attackers, defenders, king.
     side_key : ndarray of uint64, shape (1,)
         Zobrist key of black to move.
+    distant : DistantTables
+        Shieldwalls, encirclement and forts.
     """
 
     size: int
@@ -105,6 +167,7 @@ class Tables(NamedTuple):
     escapes_on: NDArray[np.uint32]
     keys: NDArray[np.uint64]
     side_key: NDArray[np.uint64]
+    distant: DistantTables
 
 
 @lru_cache(maxsize=64)
@@ -129,22 +192,27 @@ def build_tables(variant: Variant) -> Tables:
     (9, 3, 16)
     """
     size, regions, rules = variant.size, variant.regions, variant.rules
+    if variant.rules.fort == "on_edge_counted":
+        raise InputError(f"{variant.name}: the compiled rules do not know fort = on_edge_counted yet")
+    if size > LARGEST:
+        raise InputError(f"{variant.name}: the compiled rules know boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
     cells = size * size
     camps = {cell for camp in regions.camps for cell in camp.cells}
     sheltered = camps if rules.camps.shelter else set()
     keys, side_key = zobrist_keys(cells)
     king_falls = _king_falls(variant, camps)
+    distant = _distant(variant, camps, set(range(cells)) - sheltered)
     tables = Tables(
         size=size,
         cells=cells,
         words=_words(cells),
-        castle=regions.castle,
+        castle=-1 if regions.castle is None else regions.castle,
         king_armed=int(rules.king.armed),
         either_after_ply=int(rules.no_moves == "either_after_ply"),
         **line_tables(variant)._asdict(),
-        rank=(np.arange(cells) // size).astype(np.uint8),
-        file=(np.arange(cells) % size).astype(np.uint8),
-        exposed=line_masks(set(range(cells)) - sheltered, size),
+        rank=distant.rank,
+        file=distant.file,
+        exposed=distant.exposed,
         anvils=_anvils(variant, camps),
         facing=_facing(size),
         king_falls=king_falls,
@@ -153,8 +221,9 @@ def build_tables(variant: Variant) -> Tables:
         escapes_on=line_masks(regions.escapes, size),
         keys=keys,
         side_key=np.array([side_key], dtype=np.uint64),
+        distant=distant,
     )
-    for field in tables:
+    for field in (*tables, *tables.distant):
         if isinstance(field, np.ndarray):
             field.flags.writeable = False
     return tables
@@ -170,11 +239,55 @@ def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
     return masks
 
 
+def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTables:
+    regions, rules, size = variant.regions, variant.rules, variant.size
+    cells, royal, castle = set(range(size * size)), regions.royal_corners, regions.castles
+    edge = {cell for cell in cells if len(_sides(cell, size)) < 4}
+    ends = royal if rules.shieldwall is not None and rules.shieldwall.corner else frozenset()
+    walk = cells - royal - (set() if rules.castle.passable == "everyone" else castle)
+    anvils = _hostile_to_white(variant, camps) | (castle if rules.castle.hostile_to_white != "never" else set())
+    by_file = [{cell for cell in cells if cell % size != file} for file in (0, size - 1)]
+    sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
+    numbers = [sum(1 << cell for cell in found) for found in sets]
+    far = rules.shieldwall is not None or rules.fort != "none" or rules.encirclement != "none"
+    return (DistantTables if far else NearTables)(
+        size=size,
+        king_armed=int(rules.king.armed),
+        rank=(np.arange(size * size) // size).astype(np.uint8),
+        file=(np.arange(size * size) % size).astype(np.uint8),
+        exposed=line_masks(exposed, size),
+        far=int(far),
+        shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
+        encirclement=int(rules.encirclement == "no_way_to_edge"),
+        fort=int(rules.fort == "on_edge"),
+        edge=np.array([cell in edge for cell in range(size * size)], dtype=np.uint8),
+        ends=line_masks(ends, size),
+        pinch=np.array([_pinches(black) for black in range(512)], dtype=np.uint8),
+        sets=np.array([[number & _MASK, number >> 64] for number in numbers], dtype=np.uint64),
+    )
+
+
+def _pinches(black: int) -> bool:
+    """Return whether the cells around the middle of three by three that are not black hang together in parts only."""
+    around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
+    # Corners on even places: one with both of its sides black is no part.
+    open_ones = [
+        found if place % 2 else found and (around[place - 1] or around[(place + 1) % 8])
+        for place, found in enumerate(around)
+    ]
+    return sum(found and not open_ones[place - 1] for place, found in enumerate(open_ones)) > 1
+
+
+def _hostile_to_white(variant: Variant, camps: set[int]) -> set[int]:
+    """Return the cells outside the castle that are hostile to a defender."""
+    rules, royal = variant.rules, variant.regions.royal_corners
+    return (camps if rules.camps.hostile else set()) | (royal if rules.corners.hostile else set())
+
+
 def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
-    regions, rules = variant.regions, variant.rules
-    castle = {regions.castle}
-    to_black = set(anvils_against_attackers(variant)) - castle
-    to_white = (camps if rules.camps.hostile else set()) | (regions.royal_corners if rules.corners.hostile else set())
+    rules, castle = variant.rules, variant.regions.castles
+    to_black = set(anvils_against_attackers(variant) - castle)
+    to_white = _hostile_to_white(variant, camps)
     # For each state of the castle, the values of the field under which it is an anvil then.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
@@ -212,15 +325,13 @@ def _facing(size: int) -> NDArray[np.uint8]:
 
 def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
     regions, rules, size = variant.regions, variant.rules.king, variant.size
-    hostile = (camps if variant.rules.camps.hostile else set()) | (
-        regions.royal_corners if variant.rules.corners.hostile else set()
-    )
+    hostile = _hostile_to_white(variant, camps)
     falls = np.zeros((size * size, 16), dtype=np.uint8)
     for king in range(size * size):
         sides = _sides(king, size)
-        beside = regions.castle in sides.values() and rules.beside_castle == "as_on_castle"
+        beside = not regions.castles.isdisjoint(sides.values()) and rules.beside_castle == "as_on_castle"
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
-        anvils = hostile | {regions.castle} if beside else hostile
+        anvils = hostile | regions.castles if beside else hostile
         # Terrain among all four sides counts only beside the castle, in line it counts anywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):

@@ -10,8 +10,8 @@ still stands. It came along a line that is empty now, and what it captured stood
 beside it, not on its way. Where it can have come from is a look-up by line, place and
 occupancy, as its slides are.
 
-Non-guarantees: the position itself must be counted. Whether the predecessor can be reached
-is another question.
+Non-guarantees: the position itself must be counted; a shieldwall is not taken back. Whether the predecessor
+can be reached is another question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, king_falls_to, neighbour
+from tablut.engine.attacks import captures_at, king_falls_to, wins_afar
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, unmake
 from tablut.engine.layout import (
@@ -36,6 +36,7 @@ from tablut.engine.layout import (
     king_of,
     line_of,
     move_of,
+    neighbour,
     new_board,
     occupied,
     own_pieces,
@@ -47,6 +48,7 @@ from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
+from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -230,6 +232,8 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
         return I64(0)
+    if wins_afar(t, board, side, king):
+        return I64(0)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     count = I64(0)
     for rank in range(size):
@@ -266,6 +270,8 @@ def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
     size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+        return False
+    if wins_afar(t, board, side, king):
         return False
     for rank in range(size):
         own = own_pieces(line_of(board, rank), side)
@@ -337,6 +343,7 @@ class Retractions(NamedTuple):
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
+    check_known(variant, "play backwards", ["shieldwall"])
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

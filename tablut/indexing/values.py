@@ -83,7 +83,7 @@ def within_limit(value: int, plies_left: int | None) -> int:
 
 def unforced(variant: Variant) -> Wdl:
     """Return what a position is worth from which neither side can force a win."""
-    return "unresolved" if variant.rules.repetition == "mover_loses" else "draw"
+    return "draw" if variant.rules.repetition.draws else "unresolved"
 
 
 # -- codes and items, for Python, for arrays and for kernels ---------------------------------

@@ -12,6 +12,7 @@ from tablut.cli.runtime import interruptible
 from tablut.cli.streams import read_line
 from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
 from tablut.formats.reading import read_move
+from tablut.indexing.values import unforced
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
 from tablut.position import MoveText, SideName
@@ -362,10 +363,10 @@ class TerminalGame:
             attackers, defenders = self.board.position.material
             self._live.print(f"the tablebase does not reach {attackers} attackers and {defenders} defenders")
             return
-        unforced = "unresolved" if self.board.variant.rules.repetition == "mover_loses" else "draw"
-        self._live.print(f"{self.board.turn} to move: {_value(rated[0].score, unforced)}")
+        otherwise = unforced(self.board.variant)
+        self._live.print(f"{self.board.turn} to move: {_value(rated[0].score, otherwise)}")
         for move, score in rated[:_SHOWN_MOVES]:
-            self._live.print(f"{move!s:<8} {_value(score, unforced)}")
+            self._live.print(f"{move!s:<8} {_value(score, otherwise)}")
         if len(rated) > _SHOWN_MOVES:
             self._live.print(f"and {len(rated) - _SHOWN_MOVES} more moves, none better")
 

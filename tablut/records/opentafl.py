@@ -19,7 +19,7 @@ from tablut.notation import parse_square, square_name
 from tablut.position import Position
 from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.store.files import excerpt
-from tablut.variants.library import as_variant, is_own_name
+from tablut.variants.library import as_variant, check_known, is_own_name
 from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
 
@@ -322,8 +322,8 @@ def _parse(text: str) -> _Rules:
         keys[key] = value
     if "dim" not in keys or not {"start", "starti"}.intersection(keys):
         raise InputError(f"{origin}: expected dim:SIZE first and start:POSITION last")
-    if keys["dim"] not in ("3", "5", "7", "9", "11"):
-        raise InputError(f"{origin}: {excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 11")
+    if keys["dim"] not in map(str, range(3, 20, 2)):
+        raise InputError(f"{origin}: {excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 19")
     keys = _DEFAULTS | keys
     rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
     try:
@@ -409,6 +409,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 
 def write_rules(variant: Variant) -> str:
     """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
+    check_known(variant, "a record for OpenTafl")
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king = rules.castle, rules.king
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
@@ -434,7 +435,7 @@ def write_rules(variant: Variant) -> str:
     read = read_rules(text)
     # A draw by the third occurrence is read as none, because ours is one by the second.
     fields = {field.name: field.value for field in rule_fields(read.rules)}
-    fields |= {"repetition": "draw" if rules.repetition == "draw" else fields["repetition"]}
+    fields |= {"repetition": "draw" if rules.repetition.result == "draw" else fields["repetition"]}
     unlike = [field.name for field in rule_fields(rules) if fields[field.name] != field.value]
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:

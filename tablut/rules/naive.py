@@ -13,6 +13,7 @@ which the game is over is not recognised as such, only the ply that ends it is.
 
 from __future__ import annotations
 
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.errors import InputError
@@ -22,7 +23,7 @@ from tablut.store.files import excerpt
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from tablut.variants import VariantLike
 
@@ -31,6 +32,8 @@ NaiveMove = tuple[Cell, Cell]
 
 _DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
+# The castle of a board without one: neither a cell nor beside one.
+_NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
 
@@ -92,6 +95,23 @@ class NaiveResult(NamedTuple):
     outcome: Outcome | None
 
 
+class _Pattern(NamedTuple):
+    """White soldiers that fall together, the cells that black men must hold, and those to which the last may come."""
+
+    row: list[Cell]
+    men: list[Cell]
+    closing: list[Cell]
+
+
+def _add(cell: Cell, step: Cell, times: int = 1) -> Cell:
+    return cell[0] + times * step[0], cell[1] + times * step[1]
+
+
+def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
+    """Return the longest unbroken rows of some cells on a line."""
+    return [list(row) for belongs, row in groupby(line, cells.__contains__) if belongs]
+
+
 class NaiveGame:
     """The rules of one variant.
 
@@ -120,7 +140,7 @@ class NaiveGame:
             for file, letter in enumerate(text)
         }
         self._rows = [[(file, rank) for file in range(self.size)] for rank in reversed(range(self.size))]
-        self.castle = next(cell for cell, letter in self.terrain.items() if letter == "T")
+        self.castle = next((cell for cell, letter in self.terrain.items() if letter == "T"), _NOWHERE)
 
     # -- positions ---------------------------------------------------------------------
 
@@ -389,6 +409,7 @@ class NaiveGame:
                 king_captured = king_captured or self._king_falls(arrived, beside, behind)
             elif self._are_enemies(moved, victim) and self._soldier_falls(arrived, moved, beside, behind):
                 captured.add(beside)
+        captured |= self._walled_in(arrived, moved, target)
         for cell in captured:
             del pieces[cell]
         after = arrived
@@ -403,12 +424,15 @@ class NaiveGame:
         """Return whether a soldier next to the moved enemy piece is captured against what is behind it."""
         if moved == "K" and not self.rules.king.armed:
             return False
-        if self.rules.camps.shelter and self._in_camp(victim):
+        if self._is_sheltered(victim):
             return False
         partner = position.piece(behind)
         if moved == "b":
             return partner == "b" or self._hostile_to_white(position, victim, behind)
         return partner == "w" or (partner == "K" and self.rules.king.armed) or self._hostile_to_black(position, behind)
+
+    def _is_sheltered(self, cell: Cell) -> bool:
+        return self.rules.camps.shelter and self._in_camp(cell)
 
     def _hostile_to_white(self, position: NaivePosition, victim: Cell, anvil: Cell) -> bool:
         """Return whether terrain is an anvil against a white soldier."""
@@ -458,6 +482,40 @@ class NaiveGame:
         # Terrain counts among the four sides only beside the castle.
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
+    def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
+        """Return the soldiers that a moved piece captures by a shieldwall; an unarmed king takes no part in one."""
+        wall = self.rules.shieldwall
+        if wall is None:
+            return set()
+        own, enemies = ("b", "wK") if moved == "b" else ("wK" if self.rules.king.armed else "w", "b")
+
+        def is_ours(cell: Cell) -> bool:
+            return position.piece(cell) in tuple(own)
+
+        captured = set()
+        for line, along, inward in self._edges():
+            for row in _rows(line, {cell for cell in line if position.piece(cell) in tuple(enemies)}):
+                fronts = [_add(cell, inward) for cell in row]
+                ends = [_add(row[0], along, -1), _add(row[-1], along)]
+                held = [end for end in ends if is_ours(end)]
+                # The text lets a corner stand in for one of the two ends.
+                corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
+                if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
+                    continue
+                if target in (held if wall.mover == "bracket" else held + fronts):
+                    captured |= {cell for cell in row if position.piece(cell) != "K" and not self._is_sheltered(cell)}
+        return captured
+
+    def _edges(self) -> list[tuple[list[Cell], Cell, Cell]]:
+        """Return the four edge lines, each with its direction and the one towards the middle."""
+        far = range(self.size)
+        return [
+            ([(file, 0) for file in far], (1, 0), (0, 1)),
+            ([(file, self.size - 1) for file in far], (1, 0), (0, -1)),
+            ([(0, rank) for rank in far], (0, 1), (1, 0)),
+            ([(self.size - 1, rank) for rank in far], (0, 1), (-1, 0)),
+        ]
+
     @staticmethod
     def _sides(cell: Cell) -> list[Cell]:
         """Return the four cells around a cell, those beyond the edge included."""
@@ -466,17 +524,136 @@ class NaiveGame:
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
         """Return how a ply ended the game, in the order in which the rules ask."""
         either = self.rules.no_moves == "either_after_ply"
+        white_moved = position.side == "b"
         if king_captured:
             return Outcome("king_captured", "black")
+        if not white_moved and self.rules.encirclement != "none" and self._is_encircled(position):
+            return Outcome("encirclement", "black")
         if either and self._is_stuck(position, "w"):
             return Outcome("no_moves", "black")
         if escaped:
             return Outcome("king_escaped", "white")
         if "b" not in position.pieces.values():
             return Outcome("no_attackers", "white")
+        if white_moved and self.rules.fort != "none" and self.is_fort(position):
+            return Outcome("exit_fort", "white")
         if either and self._is_stuck(position, "b"):
             return Outcome("no_moves", "white")
         return None
+
+    # -- what is decided by what stands far away ------------------------------------------
+
+    def _is_encircled(self, position: NaivePosition) -> bool:
+        """Return whether no white piece can come to an edge cell over empty and white cells; terrain does not count."""
+        whites = {cell for cell, piece in position.pieces.items() if piece != "b"}
+        return not any(self._on_edge(cell) for cell in self._flood(whites, lambda cell: position.piece(cell) != "b"))
+
+    def is_fort(self, position: NaivePosition) -> bool:
+        """Return whether the king stands on the edge in a fort that black cannot break while he moves within.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            After white's ply.
+
+        Returns
+        -------
+        bool
+            As ``fort`` of the rules decides; ``on_edge`` where it is ``none``. A fort that is found is one; some that
+            nobody could break are not found.
+
+        Examples
+        --------
+        >>> game = NaiveGame("brandubh")
+        >>> game.is_fort(game.read("7/7/1b5/7/2www2/1w3w1/1w1K1w1 b"))
+        True
+        >>> game.is_fort(game.read("7/7/1b5/7/2ww3/1w3w1/1w1K1w1 b"))
+        False
+        """
+        king = position.king()
+        white = {cell for cell, piece in position.pieces.items() if piece == "w"}
+        black = {cell for cell, piece in position.pieces.items() if piece == "b"}
+        patterns, alive = list(self._patterns(white)), white
+
+        def is_open(cell: Cell) -> bool:
+            return cell not in alive and self._lets_pass(cell)
+
+        while True:
+            reach = self._flood(black, is_open)
+            lost = {
+                cell
+                for pattern in patterns
+                if alive.intersection(pattern.row) and self._can_close(pattern, black, reach)
+                for cell in pattern.row
+            }
+            if not lost:
+                break
+            alive = alive - lost
+        region = self._flood({king}, lambda cell: not position.piece(cell) and self.terrain[cell] != "X")
+        targets = [target for direction in _DIRECTIONS for target in self._slide(position, king, direction)]
+        can_move = any(target in region or self.terrain[target] == "X" for target in targets)
+        return self._on_edge(king) and can_move and not region & reach
+
+    def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
+        """Yield every way in which black men could capture white soldiers: who is captured, which men it takes."""
+        for cell in white:
+            north, east, south, west = self._sides(cell)
+            for near, far in ((north, south), (south, north), (east, west), (west, east)):
+                yield _Pattern([cell], [near, far], [near, far])
+                castle = far == self.castle and self.rules.castle.hostile_to_white != "never"
+                if castle or self._hostile_to_king(far):
+                    yield _Pattern([cell], [near], [near])
+        if self.rules.shieldwall is None:
+            return
+        for line, along, inward in self._edges():
+            for row in _rows(line, white):
+                for first, last in combinations(range(len(row)), 2):
+                    segment = row[first : last + 1]
+                    fronts = [_add(cell, inward) for cell in segment]
+                    ends = [_add(row[first], along, -1), _add(row[last], along)]
+                    for held in (ends, ends[:1], ends[1:]):
+                        corner = self.rules.shieldwall.corner and all(
+                            self.terrain.get(end) == "X" for end in ends if end not in held
+                        )
+                        if len(held) == 2 or corner:
+                            closing = held if self.rules.shieldwall.mover == "bracket" else held + fronts
+                            yield _Pattern(segment, held + fronts, closing)
+
+    def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
+        """Return whether black men could come to stand as a pattern asks, the last of them on a closing cell."""
+        stands = {cell for cell in reach if cell != self.castle}
+        if not stands.issuperset(pattern.men):
+            return False
+        if self.rules.fort != "on_edge_counted":
+            return True
+        comes = False
+        for cell in pattern.men:
+            part = self._flood({cell}, reach.__contains__)
+            men = len(part & black)
+            if men < len(part.intersection(pattern.men)):
+                return False
+            # The man that closes the pattern comes to a cell that was empty.
+            comes = comes or (cell in pattern.closing and men < len(part & stands))
+        return comes
+
+    def _lets_pass(self, cell: Cell) -> bool:
+        """Return whether terrain lets black pass: a corner does not, and a castle only where everyone may pass it."""
+        if cell == self.castle:
+            return self.rules.castle.passable == "everyone"
+        return self.terrain[cell] != "X"
+
+    def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
+        """Return what is connected to some cells, those included, over cells that may be entered."""
+        found, pending = set(sources), list(sources)
+        while pending:
+            for side in self._sides(pending.pop()):
+                if side in self.terrain and side not in found and enters(side):
+                    found.add(side)
+                    pending.append(side)
+        return found
+
+    def _on_edge(self, cell: Cell) -> bool:
+        return not {0, self.size - 1}.isdisjoint(cell)
 
     # -- counting ----------------------------------------------------------------------
 

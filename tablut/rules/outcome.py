@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-Termination = Literal["king_captured", "king_escaped", "no_attackers", "no_moves", "repetition", "move_limit"]
+Termination = Literal[
+    "king_captured",
+    "king_escaped",
+    "no_attackers",
+    "no_moves",
+    "exit_fort",
+    "encirclement",
+    "repetition",
+    "move_limit",
+]
 
 GameResult = Literal["white", "black", "draw"]
 RESULTS: Final[tuple[GameResult, ...]] = ("white", "black", "draw")
@@ -23,6 +32,8 @@ NO_MOVES_WHITE: Final = 4
 """White cannot move: black has won."""
 NO_MOVES_BLACK: Final = 5
 """Black has soldiers and cannot move: white has won."""
+EXIT_FORT: Final = 6
+ENCIRCLEMENT: Final = 7
 
 
 class Outcome(NamedTuple):
@@ -32,7 +43,7 @@ class Outcome(NamedTuple):
     ----------
     termination : str
         ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier
-        was captured) or ``no_moves``; by the history of a game also ``repetition`` or
+        was captured), ``no_moves``, ``exit_fort`` or ``encirclement``; by the history of a game also ``repetition`` or
         ``move_limit``.
     winner : {'white', 'black'} or None
         Who has won; None for a draw.
@@ -54,5 +65,7 @@ OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     Outcome("no_attackers", "white"),
     Outcome("no_moves", "black"),
     Outcome("no_moves", "white"),
+    Outcome("exit_fort", "white"),
+    Outcome("encirclement", "black"),
 )
 """The outcome of each code that a kernel returns."""

@@ -6,12 +6,15 @@ import os
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tablut.errors import InputError, VariantError, did_you_mean
 from tablut.store.files import beside, excerpt, read_text
-from tablut.variants.model import Variant
+from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """What `as_variant` reads."""
@@ -20,8 +23,20 @@ FILE_BYTES: Final = 64 << 10
 
 _DATA = resources.files("tablut.variants") / "data"
 
-# The full sets in the order of the documentation, then the reduced boards.
+# The full sets in the order of the documentation, then the reduced boards; after them, since published sequences
+# number the others, what people play.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
+_FAMILY = (
+    "copenhagen",
+    "fetlar",
+    "brandubh-federation",
+    "saami-tablut",
+    "tawlbwrdd",
+    "tawlbwrdd-throneless",
+    "sea-battle-9",
+    "sea-battle-11",
+    "alea-evangelii",
+)
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +46,8 @@ def variant_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The six full rule sets first, then the reduced boards in alphabetical order.
+        The six full rule sets first, then the reduced boards in alphabetical order, then the tafl games that
+        people play.
 
     Examples
     --------
@@ -39,12 +55,17 @@ def variant_names() -> tuple[str, ...]:
     ('ashton', 'bologna', 'mcgill')
     """
     found = {entry.name.removesuffix(".toml") for entry in _DATA.iterdir() if entry.name.endswith(".toml")}
-    return _FULL + tuple(sorted(found.difference(_FULL)))
+    return _FULL + tuple(sorted(found.difference(_FULL, _FAMILY))) + _FAMILY
 
 
 def shipped_variants() -> tuple[Variant, ...]:
     """Return every variant that ships with the package, in the order of `variant_names`."""
     return tuple(load_variant(name) for name in variant_names())
+
+
+def older_variants() -> tuple[Variant, ...]:
+    """Return the shipped variants that use no rule of `later_rules`: those that every part of the house knows."""
+    return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
 def shipped_name(variant: Variant) -> str | None:
@@ -196,6 +217,12 @@ def is_own_name(variant: Variant) -> bool:
     """Return whether a variant's name names its game: it is not the name of another game that ships."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
+
+
+def check_known(variant: Variant, who: str, unknown: Collection[str] | None = None) -> None:
+    """Refuse a rule set with later rules that a part of the house does not know, by their names; by default all."""
+    if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
+        raise VariantError(f"variant {variant.name!r}: {who} does not know {', '.join(unknown)} yet")
 
 
 def _from_file(path: Path) -> Variant:

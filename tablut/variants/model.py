@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
@@ -16,6 +17,8 @@ from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import SerializerFunctionWrapHandler
 
 
 @brief
@@ -199,7 +202,13 @@ def _small_letters(value: Any) -> Any:
     return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
 
 
+# A field that a file of today need not know is left out of the digest and the list of fields where it says nothing.
+_is_none: Final = partial(operator.is_, None)
+_is_false: Final = operator.not_
+_is_word_none: Final = partial(operator.eq, "none")
+
 Flag = Annotated[bool, BeforeValidator(_strict_bool)]
+Plies = Annotated[int, Field(gt=0, le=MOST_PLIES, strict=True)]
 
 
 class _Fields(BaseModel):
@@ -235,6 +244,7 @@ class CornerRules(_Fields):
     """What the king-only corners (``X``) do."""
 
     hostile: Flag = Field(description="X corners are anvils against everybody, the king too")
+    wide: Flag = Field(default=False, exclude_if=_is_false, description="each X corner is two cells wide and two high")
 
 
 class KingRules(_Fields):
@@ -253,6 +263,45 @@ class KingRules(_Fields):
     )
 
 
+class Shieldwall(_Fields):
+    """A row of pieces along the edge captured together, each with an enemy in front of it and one at either end."""
+
+    corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
+    mover: Literal["bracket", "any"] = Field(
+        description="which piece may complete it: only one that arrives at an end of the row, or any of the pieces"
+    )
+
+
+class Repetition(_Fields):
+    """What the recurrence of a position does; the word of a result alone is short for its second occurrence."""
+
+    times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
+        description="the occurrence of placement and side to move in a game that counts, its first one included"
+    )
+    result: Literal["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"] = Field(
+        description="what it does: a draw, a loss, nothing, or the move that makes it is illegal"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, value: Any) -> Any:
+        return {"times": 2, "result": value} if isinstance(value, str) else value
+
+    @property
+    def draws(self) -> bool:
+        """Whether a game that goes on for ever is won by nobody."""
+        return self.result in ("draw", "none")
+
+    def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
+        """Return who has won when a side's move makes the occurrence that counts; None for a draw."""
+        loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
+        return None if loser is None else "black" if loser == "white" else "white"
+
+    @model_serializer(mode="wrap")
+    def _as_word(self, handler: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
+        return self.result if self.times == 2 else handler(self)
+
+
 class Rules(_Fields):
     """All rule fields of a variant, frozen and hashable.
 
@@ -264,19 +313,30 @@ class Rules(_Fields):
     """
 
     first: Literal["white", "black"] = Field(description="who moves first")
-    castle: CastleRules
+    castle: CastleRules = CastleRules.model_validate(
+        {"pass": "nobody", "stop": "nobody", "hostile_to_white": "never", "hostile_to_black": "never"}
+    )
     camps: CampRules = CampRules(hostile=False, shelter=False)
     corners: CornerRules = CornerRules(hostile=False)
     king: KingRules
     no_moves: Literal["side_to_move_loses", "either_after_ply"] = Field(
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
-    repetition: Literal["draw", "mover_loses", "none"] = Field(
-        description="what recreating an earlier position of the game does"
-    )
+    repetition: Repetition = Field(description="what recreating an earlier position of the game does")
     # Kernels count plies in 32 bits; no game of a thousandth of that length was ever played.
-    move_limit: Annotated[int, Field(gt=0, le=MOST_PLIES, strict=True)] | None = Field(
-        default=None, description="the game is drawn after so many plies"
+    move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
+    shieldwall: Shieldwall | None = Field(
+        default=None, exclude_if=_is_none, description="rows along the edge are captured together"
+    )
+    fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
+        default="none",
+        exclude_if=_is_word_none,
+        description="white has won when its king stands on the edge in a fort that black cannot break",
+    )
+    encirclement: Literal["none", "no_way_to_edge"] = Field(
+        default="none",
+        exclude_if=_is_word_none,
+        description="black has won when no white piece can come to the edge over empty cells",
     )
 
 
@@ -289,7 +349,7 @@ class RuleField(NamedTuple):
 
 
 def rule_fields(rules: Rules) -> list[RuleField]:
-    """Return every rule field with its dotted name, value and meaning.
+    """Return every rule field with its dotted name, value and meaning; a later one only where it says something.
 
     Parameters
     ----------
@@ -307,19 +367,34 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     >>> rule_fields(load_variant("leiden").rules)[1]
     RuleField(name='castle.pass', value='everyone', meaning='who may slide across the empty castle')
     """
-    fields = []
+    fields: list[RuleField] = []
 
-    def _collect(model: BaseModel, prefix: str) -> None:
+    def _collect(model: BaseModel, dumped: dict[str, Any], prefix: str) -> None:
         for attribute, info in type(model).model_fields.items():
-            name, value = prefix + (info.alias or attribute), getattr(model, attribute)
-            if isinstance(value, BaseModel):
-                _collect(value, name + ".")
+            if (key := info.alias or attribute) not in dumped:
+                continue
+            if isinstance(value := dumped[key], dict):
+                _collect(getattr(model, attribute), value, f"{prefix}{key}.")
             else:
-                shown = list(value) if isinstance(value, tuple) else value
-                fields.append(RuleField(name, shown, info.description or ""))
+                fields.append(RuleField(prefix + key, value, info.description or ""))
 
-    _collect(rules, "")
+    _collect(rules, rules.model_dump(mode="json", by_alias=True), "")
     return fields
+
+
+def later_rules(variant: Variant) -> list[str]:
+    """Return what a rule set asks for beyond the first six: names of fields, or words."""
+    rules = variant.rules
+    holds = {
+        "shieldwall": rules.shieldwall is not None,
+        "fort": rules.fort != "none",
+        "encirclement": rules.encirclement != "none",
+        "repetition": rules.repetition.times != 2 or rules.repetition.result not in ("draw", "mover_loses", "none"),
+        "corners.wide": rules.corners.wide,
+        "a board without a castle": variant.regions.castle is None,
+        "a board larger than 11x11": variant.size > 11,
+    }
+    return [name for name, found in holds.items() if found]
 
 
 # -- terrain regions: which cells are castle, camp, escape, corner, and who may ever stand where ---
@@ -379,8 +454,8 @@ class Regions:
     ----------
     size : int
         Side of the board in cells.
-    castle : int
-        The one castle cell.
+    castle : int or None
+        The one castle cell; None on a board without.
     camps : tuple of Camp
         In the order of their letters.
     escapes : frozenset of int
@@ -399,7 +474,7 @@ class Regions:
     """
 
     size: int
-    castle: int
+    castle: int | None
     camps: tuple[Camp, ...]
     escapes: frozenset[int]
     royal_corners: frozenset[int]
@@ -408,10 +483,15 @@ class Regions:
     free_cells: frozenset[int]
     approaches: dict[int, tuple[frozenset[int], ...]]
 
+    @property
+    def castles(self) -> frozenset[int]:
+        """The castle as a set: empty on a board without one."""
+        return frozenset() if self.castle is None else frozenset({self.castle})
+
     def named(self) -> dict[str, list[str]]:
         """Return the regions by name, their cells as square names in the order of indices."""
         sets = {
-            "castle": {self.castle},
+            "castle": self.castles,
             **{f"camp {camp.letter}": camp.cells for camp in self.camps},
             "escapes": self.escapes,
             "escapes that the king can reach": self.approaches.keys(),
@@ -447,7 +527,7 @@ class Regions:
 def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
     """Derive the regions of a variant from its diagrams."""
     cells = range(size * size)
-    castle = terrain.index("T")
+    castle = terrain.index("T") if "T" in terrain else None
     camps = tuple(
         Camp(
             letter,
@@ -482,7 +562,7 @@ class _Ways(NamedTuple):
 
     size: int
     terrain: str
-    castle: int
+    castle: int | None
     rules: Rules
 
     def king_cells(self, start: int, escapes: frozenset[int]) -> frozenset[int]:
@@ -556,8 +636,8 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
 
     sides = [step(king, direction, regions.size) for direction in DIRECTIONS]
     on_castle = king == regions.castle
-    beside_castle = regions.castle in sides and rules.king.beside_castle == "as_on_castle"
-    anvils = hostile | {regions.castle} if beside_castle else hostile
+    beside_castle = bool(regions.castles.intersection(sides)) and rules.king.beside_castle == "as_on_castle"
+    anvils = hostile | regions.castles if beside_castle else hostile
     surrounded = (rules.king.on_castle if on_castle or beside_castle else rules.king.elsewhere) == "four"
 
     if surrounded:
@@ -568,7 +648,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
         needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
         # Where terrain does it all, a soldier that arrives on one of the sides still has to capture.
         sets = [needed] if needed else [frozenset({cell}) for cell in helping]
-        by_terrain = bool(helping - {regions.castle})
+        by_terrain = bool(helping - regions.castles)
         return tuple(KingPattern(attackers, by_terrain) for attackers in sets if attackers <= soldier_cells)
 
     found: dict[frozenset[int], bool] = {}
@@ -597,5 +677,5 @@ def anvils_against_attackers(variant: Variant) -> frozenset[int]:
     if rules.corners.hostile:
         anvils |= regions.royal_corners
     if rules.castle.hostile_to_black != "never":
-        anvils.add(regions.castle)
+        anvils |= regions.castles
     return frozenset(anvils)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationErr
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.store.files import excerpt
-from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
+from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
-_SIZES = range(3, 12, 2)
+_SIZES = range(3, 20, 2)
 
 
 def _rows(value: Any) -> Any:
@@ -89,9 +89,10 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         raise VariantError(f"{origin}: {_first_error(error)}") from error
 
     try:
-        _check_terrain(file.terrain)
+        _check_terrain(file.terrain, file.corners.wide)
         _check_start(file.start, file.terrain)
         _check_rules_fit(file)
+        _check_fields_agree(file)
     except _FieldError as error:
         raise VariantError(f"{origin}: field '{error.field}': {error}") from error
     return Variant(
@@ -172,14 +173,14 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
                 )
 
 
-def _check_terrain(terrain: tuple[str, ...]) -> None:
+def _check_terrain(terrain: tuple[str, ...], wide: bool) -> None:
     _check_square_diagram("terrain", terrain, _TERRAIN_LETTERS)
     cells, size = diagram_cells(terrain), len(terrain)
-    if cells.count("T") != 1:
-        raise _FieldError("terrain", f"has {cells.count('T')} castle cells (T); expected exactly one")
-    corners = {0, size - 1, size * (size - 1), size * size - 1}
+    if cells.count("T") > 1:
+        raise _FieldError("terrain", f"has {cells.count('T')} castle cells (T); expected one, or none")
+    ends = {0, size - 1} if not wide else {0, 1, size - 2, size - 1}
     for cell, letter in enumerate(cells):
-        if letter in "+X" and cell not in corners:
+        if letter in "+X" and not ends.issuperset(divmod(cell, size)):
             raise _FieldError("terrain", f"has {letter!r} on {square_name(cell, size)}, which is not a corner")
 
 
@@ -203,6 +204,9 @@ def _check_start(start: tuple[str, ...], terrain: tuple[str, ...]) -> None:
     for cell, (piece, letter) in enumerate(zip(pieces, ground, strict=True)):
         if piece != "." and letter in banned[piece]:
             raise _FieldError("start", f"has {names[piece]} on {square_name(cell, size)}, {banned[piece][letter]}")
+    king = pieces.index("K")
+    if [pieces[near] for direction in DIRECTIONS if (near := step(king, direction, size)) is not None] == ["b"] * 4:
+        raise _FieldError("start", f"has a captured king on {square_name(king, size)}: attackers stand all around it")
 
 
 def _check_rules_fit(file: _VariantFile) -> None:
@@ -210,6 +214,8 @@ def _check_rules_fit(file: _VariantFile) -> None:
     given = file.model_fields_set
     if any(letter in ground for letter in CAMP_LETTERS) and "camps" not in given:
         raise _FieldError("camps", "is missing, and the terrain has camps")
+    if "T" in ground and "castle" not in given:
+        raise _FieldError("castle", "is missing, and the terrain has a castle")
     if "X" in ground and "corners" not in given:
         raise _FieldError("corners", "is missing, and the terrain has X corners")
     for name in file.camps.inert:
@@ -219,6 +225,31 @@ def _check_rules_fit(file: _VariantFile) -> None:
             raise _FieldError("camps.inert", str(error)) from error
         if ground[square] not in CAMP_LETTERS:
             raise _FieldError("camps.inert", f"{name} is not a camp cell")
+
+
+def _check_fields_agree(file: _VariantFile) -> None:
+    """Refuse rules that the board never lets come true; the fields of older files contradict nothing."""
+    ground, size = diagram_cells(file.terrain), len(file.terrain)
+    regions = derive_regions(size, ground, diagram_cells(file.start), file)
+    corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
+    if wall is not None and wall.corner and not corners:
+        raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
+    if wide and not corners:
+        raise _FieldError("corners.wide", "is true, and 'terrain' has no X corners")
+    blocks = [
+        {cell, cell + 1, cell + size, cell + size + 1}
+        for cell in (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
+    ]
+    if wide and (size < 5 or any(block & corners and not block <= corners for block in blocks)):
+        raise _FieldError("corners.wide", "is true, and a corner of 'terrain' is not 2x2 cells X")
+    if corners and not regions.approaches.keys() & corners and (wide or wall or file.fort != "none"):
+        raise _FieldError("corners", "no king can reach one, as 'terrain' has it")
+    if file.fort != "none" and all({0, size - 1}.isdisjoint(divmod(cell, size)) for cell in regions.king_cells):
+        raise _FieldError("fort", f"is {file.fort}, and by 'terrain' no king stands on an edge cell and plays on")
+    if file.fort != "none" and regions.camps:
+        raise _FieldError("fort", f"is {file.fort}, and 'terrain' has camps, of which no text on forts speaks")
+    if file.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
+        raise _FieldError("fort", f"is {file.fort}, and 'terrain' has the castle on the edge")
 
 
 # ------------------------------------------------------------------------------------------

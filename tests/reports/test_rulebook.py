@@ -19,7 +19,8 @@ def values_of(model: type[BaseModel], prefix: str = "") -> dict[str, tuple[Any, 
     """Return the values that each rule field can have, where they are listed or two."""
     found: dict[str, tuple[Any, ...]] = {}
     for name, info in model.model_fields.items():
-        kind, full = info.annotation, prefix + (info.alias or name)
+        kinds, full = (info.annotation, *get_args(info.annotation)), prefix + (info.alias or name)
+        kind = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), kinds[0])
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             found |= values_of(kind, full + ".")
         else:
@@ -30,7 +31,7 @@ def values_of(model: type[BaseModel], prefix: str = "") -> dict[str, tuple[Any, 
 def test_every_value_of_every_field_is_told_of() -> None:
     told = {point.name: point for point in points()}
     for name, values in values_of(Rules).items():
-        if name not in ("camps.inert", "move_limit"):
+        if name not in ("camps.inert", "move_limit", "repetition.times"):
             assert sorted(map(str, told[name].values)) == sorted(map(str, values)), name
         assert len(told[name].said) == max(len(told[name].values), 1)
         assert len(set(told[name].said)) == len(told[name].said)

@@ -32,6 +32,7 @@ from tablut.position import Position
 from tablut.variants import Variant, load_variant
 from tests.support.effort import examples
 from tests.support.endings import contents
+from tests.support.games import recurrence
 from tests.support.strategies import small_variants
 from tests.twins.solver import PlainSolution, plain_solution
 
@@ -52,7 +53,7 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
         return
     plain = plain_solution(variant)
     reached = [text for text, plies in plain.plies.items() if limit is None or plies <= limit]
-    unforced = "unresolved" if variant.rules.repetition == "mover_loses" else "draw"
+    unforced = "unresolved" if variant.rules.repetition.result == "mover_loses" else "draw"
     truth = {text: verdict_of(plain.value(text), unforced=unforced) for text in plain.plies}  # type: ignore[arg-type]
     shutil.rmtree(folder, ignore_errors=True)
     report, solved = solve_report(variant, store=folder / "solved")
@@ -103,7 +104,7 @@ def assert_search(chooser: Searcher, board: Board, verdict: Verdict, plain: Plai
     """What the engine calls proven is so, and an end with the next ply is proven."""
     depth = 6
     mate = mate_in(chooser.search(board, SearchLimits(depth=depth)).score)
-    exact = board.variant.rules.repetition != "mover_loses"
+    exact = board.variant.rules.repetition.result != "mover_loses"
     signed = {"win": verdict.dtm, "loss": -(verdict.dtm or 0)}.get(verdict.wdl)
     if mate is not None and (exact or signed is not None):
         # Where a repetition loses, the engine sees wins by history that no table knows.
@@ -151,16 +152,16 @@ limits = st.none() | st.integers(1, 4) | st.integers(1, 40)
 
 
 @settings(max_examples=examples(4), deadline=None, phases=QUICKLY, suppress_health_check=list(HealthCheck))
-@given(variant=small_variants(size=3), limit=limits)
+@given(variant=small_variants(size=3, later=True), limit=limits)
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, limit: int | None) -> None:
     assert_all_agree(under(variant, move_limit=limit), tmp_path_factory.getbasetemp() / "agree")
 
 
 START = (".....", "..b..", "..K..", ".....", ".....")
 RULES = [
-    {"move_limit": 3, "repetition": "mover_loses"},
+    {"move_limit": 3, "repetition": recurrence("mover_loses")},
     {"move_limit": 4, "no_moves": "either_after_ply"},
-    {"repetition": "mover_loses"},
+    {"repetition": recurrence("mover_loses")},
 ]
 
 
@@ -177,7 +178,7 @@ def test_a_game_with_long_wins(tmp_path: Path, limit: int | None, repetition: st
     variant = replace(
         load_variant("brandubh-5-4v4"), terrain=LONE_CORNER, start=("..b..", ".....", "..K..", "..b..", ".....")
     )
-    assert_all_agree(under(variant, move_limit=limit, repetition=repetition), tmp_path / "s", 40)
+    assert_all_agree(under(variant, move_limit=limit, repetition=recurrence(repetition)), tmp_path / "s", 40)
 
 
 # -- the commands --------------------------------------------------------------------------

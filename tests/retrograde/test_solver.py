@@ -89,7 +89,7 @@ def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
 
 
 @settings(max_examples=examples(5), deadline=None)
-@given(small_variants(most_attackers=2, most_defenders=1))
+@given(small_variants(most_attackers=2, most_defenders=1, later=True))
 def test_rules_that_nobody_plays(variant: Variant) -> None:
     materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)
     assert_plain(variant, materials)

@@ -10,6 +10,7 @@ import pytest
 from retrograde.tablebase import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
+from tests.support.games import recurrence
 
 DATA = Path(__file__).parents[1] / "data" / "stores"
 BARE = "5/1b3/2K2/3b1/5 b"
@@ -86,7 +87,7 @@ def test_info_adds_up(capsys, deep_store: Path, deep_codes) -> None:
 def test_what_the_history_decides_is_not_called_a_draw(
     capsys, tmp_path: Path, deep_variant, deep_codes, write_store
 ) -> None:
-    rules = deep_variant.rules.model_copy(update={"repetition": "mover_loses"})
+    rules = deep_variant.rules.model_copy(update={"repetition": recurrence("mover_loses")})
     write_store(tmp_path / "s", replace(deep_variant, rules=rules), {key: deep_codes[key] for key in ((1, 0), (2, 0))})
     tiers = answer(capsys, ["tablebase", "info", str(tmp_path / "s")])["tiers"]
     assert all(tier["draw"] == 0 < tier["unresolved"] for tier in tiers)

@@ -27,6 +27,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import TierProber
 from tablut.variants import Variant, load_variant
+from tests.support.games import recurrence
 
 MEMORY = 64 << 20
 FULL_WIDTH = at.TRANSPOSITIONS | at.QUIESCENCE
@@ -180,7 +181,7 @@ def searcher(variant: Variant, flags: int, tablebase: Tablebase | None) -> Searc
 
 def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
     """What search of one ply knows of each move: its outcome, or what a table says after a capture."""
-    limit, drawn_by_history = board.variant.rules.move_limit, board.variant.rules.repetition == "mover_loses"
+    limit, drawn_by_history = board.variant.rules.move_limit, board.variant.rules.repetition.result == "mover_loses"
     found: dict[Move, int | None] = {}
     for move in list(board.legal_moves):
         material_before = board.position.material
@@ -209,9 +210,9 @@ def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
     "rules",
     [
         {},
-        {"repetition": "mover_loses"},
-        {"repetition": "none", "move_limit": 9},
-        {"repetition": "mover_loses", "move_limit": 7},
+        {"repetition": recurrence("mover_loses")},
+        {"repetition": recurrence("none"), "move_limit": 9},
+        {"repetition": recurrence("mover_loses"), "move_limit": 7},
     ],
     ids=str,
 )
@@ -243,7 +244,7 @@ def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -
     mates = {mate_in(value) for value in seen if value != 0}
     assert ({1, -2} if rules else {1, 3, 5, -2, -4}) <= mates
     assert max(mates) <= rules.get("move_limit", 99)
-    assert (0 in seen) == (game.drawish and rules.get("repetition") != "mover_loses")
+    assert (0 in seen) == (game.drawish and rules.get("repetition") != recurrence("mover_loses"))
 
 
 def first_proof(chooser: Searcher, board: Board, plies: int) -> int:

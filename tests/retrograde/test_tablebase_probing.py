@@ -23,6 +23,7 @@ from tablut.position import Move, Position
 from tablut.prober import find_prober
 from tablut.variants import Variant, load_variant
 from tests.support.endings import GAME, POSITIONS
+from tests.support.games import recurrence
 from tests.twins.solver import plain_solution
 
 BARE = "5/1b3/2K2/3b1/5 b"
@@ -235,7 +236,7 @@ def test_the_best_move_attains_the_value(deep) -> None:
 
 
 def test_a_move_that_repeats_is_worth_what_the_rule_says(tmp_path, deep_variant, deep_codes, write_store) -> None:
-    loses = replace(deep_variant, rules=deep_variant.rules.model_copy(update={"repetition": "mover_loses"}))
+    loses = replace(deep_variant, rules=deep_variant.rules.model_copy(update={"repetition": recurrence("mover_loses")}))
     tables = {}
     for name, variant in {"draw": deep_variant, "loses": loses}.items():
         write_store(tmp_path / name, variant, deep_codes)

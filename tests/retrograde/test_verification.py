@@ -79,7 +79,7 @@ def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:
 
 
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
-@given(variant=small_variants(most_attackers=3, most_defenders=2))
+@given(variant=small_variants(most_attackers=3, most_defenders=2, later=True))
 def test_any_rules_solved_are_verified(tmp_path_factory, solve_codes, write_store, variant: Variant) -> None:
     materials = [
         (attackers, defenders)
@@ -290,7 +290,7 @@ def compare(root, write_store, variant: Variant, codes: dict, most: int = 3) -> 
 
 @settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    variant=small_variants(size=3, most_attackers=3, most_defenders=2),
+    variant=small_variants(size=3, most_attackers=3, most_defenders=2, later=True),
     share=st.sampled_from([0.0, 0.001, 0.05]),
     seed=st.integers(0, 99),
 )

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.variants import Rules, Variant, shipped_variants
-from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules
+from tablut.variants import Rules, Variant
+from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Shieldwall
+from tests.support.games import OLDER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,12 +36,22 @@ def symmetries(size: int) -> st.SearchStrategy[Symmetry]:
 
 def variants() -> st.SearchStrategy[Variant]:
     """Generate shipped variants."""
-    return st.sampled_from(shipped_variants())
+    return st.sampled_from(OLDER)
+
+
+_LATER = st.fixed_dictionaries(
+    {
+        "shieldwall": st.none()
+        | st.builds(Shieldwall, corner=st.booleans(), mover=st.sampled_from(["bracket", "any"])),
+        "fort": st.sampled_from(["none", "on_edge"]),
+        "encirclement": st.sampled_from(["none", "no_way_to_edge"]),
+    }
+)
 
 
 @st.composite
-def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
-    """Generate combinations of rule fields; some of ``camp_cells`` are inert."""
+def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = False) -> Rules:
+    """Generate combinations of rule fields, with `later` also those of the tafl family; some camp cells are inert."""
     castle = CastleRules.model_validate(
         {
             "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
@@ -63,6 +74,7 @@ def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = ()) -> Rules:
         ),
         no_moves=draw(st.sampled_from(["side_to_move_loses", "either_after_ply"])),
         repetition=draw(st.sampled_from(["draw", "mover_loses", "none"])),
+        **(draw(_LATER) if later else {}) | (dict.fromkeys(["fort"] if later and camp_cells else [], "none")),
     )
 
 
@@ -71,36 +83,48 @@ def _camp_names(variant: Variant) -> list[str]:
 
 
 @st.composite
-def random_variants(draw: st.DrawFn) -> Variant:
+def random_variants(draw: st.DrawFn, *, later: bool = False) -> Variant:
     """Generate shipped boards under any combination of rule fields."""
     variant = draw(variants())
-    return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant))))
+    return replace(variant, name="random", rules=draw(rule_sets(_camp_names(variant), later=later)))
 
 
 @st.composite
-def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11)) -> Variant:
+def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11), *, later: bool = False) -> Variant:
     """Generate variants on boards with the castle, camps, escapes and corners anywhere."""
     size = draw(st.sampled_from(list(sizes)))
     random = Random(draw(st.integers(0, 2**32)))
-    cells = random.choices(".*ABCD", weights=[30, 4, 1, 1, 1, 1], k=size * size)
+    # No text on forts speaks of camps.
+    camps = 0 if later and random.random() < 0.5 else 1
+    cells = random.choices(".*ABCD", weights=[30, 4, *[camps] * 4], k=size * size)
     castle = random.choice([size * size // 2, random.randrange(size * size)])
-    cells[castle] = "T"
+    cells[castle] = random.choices("T.", weights=[5, later])[0]
+    wide = later and size > 3 and random.random() < 0.2
     for corner in (0, size - 1, size * (size - 1), size * size - 1):
         if corner != castle:
             cells[corner] = random.choice("+X*.")
+    for cell in range(size * size) if wide else ():
+        if {0, 1, size - 2, size - 1}.issuperset(divmod(cell, size)) and cell != castle:
+            cells[cell] = "X"
     start = ["K" if cell == castle else "." for cell in range(size * size)]
-    homes = [cell for cell in range(size * size) if cells[cell] not in "TX"] or [0]
+    homes = [cell for cell in range(size * size) if cells[cell] not in "TX" and cell != castle] or [0]
     start[random.choice(homes)] = "b"
 
     def _rows(letters: list[str]) -> tuple[str, ...]:
         return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
 
-    variant = Variant("random", "", "", _rows(cells), _rows(start), shipped_variants()[0].rules)
-    return replace(variant, rules=draw(rule_sets(_camp_names(variant))))
+    variant = Variant("random", "", "", _rows(cells), _rows(start), OLDER[0].rules)
+    rules = draw(rule_sets(_camp_names(variant), later=later))
+    if not {0, size - 1}.isdisjoint(divmod(castle, size)):
+        rules = rules.model_copy(update={"fort": "none"})
+    corners = rules.corners.model_copy(update={"wide": wide})
+    return replace(variant, rules=rules.model_copy(update={"corners": corners}))
 
 
 @st.composite
-def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most_defenders: int = 1) -> Variant:
+def small_variants(
+    draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most_defenders: int = 1, *, later: bool = False
+) -> Variant:
     """Generate rule sets on a small board with any terrain, any rule fields and few soldiers.
 
     Unlike `random_terrains` the start keeps the rules of a variant file, and the board is
@@ -128,7 +152,7 @@ def small_variants(draw: st.DrawFn, size: int = 5, most_attackers: int = 2, most
         return tuple("".join(diagram[row : row + size]) for row in range(cells - size, -1, -size))
 
     camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
-    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps)))
+    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps, later=later)))
 
 
 def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:
@@ -138,7 +162,8 @@ def placement(variant: Variant, random: Random, *, soldiers: int | None = None) 
     """
     size, terrain = variant.size, diagram_cells(variant.terrain)
     king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
-    king = variant.regions.castle if random.random() < 0.3 else random.choice(king_cells)
+    middle = size * size // 2 if variant.regions.castle is None else variant.regions.castle
+    king = middle if random.random() < 0.3 else random.choice(king_cells)
     pieces = {king: "K"}
     for _ in range(random.randrange(1, max(2, size * size // 3)) if soldiers is None else soldiers):
         if random.random() < 0.5:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame
-from tablut.variants import load_variant, shipped_variants, variant_names
+from tablut.variants import load_variant
 from tests.support.effort import examples
+from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
 
@@ -68,7 +69,7 @@ def as_integer(words):
     return sum(int(word) << (64 * number) for number, word in enumerate(words))
 
 
-@pytest.mark.parametrize("variant", shipped_variants(), ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", OLDER, ids=lambda variant: variant.name)
 @given(seed=SEEDS)
 @settings(relaxed, max_examples=examples(4))
 def test_shipped_rules(variant, seed):
@@ -77,7 +78,7 @@ def test_shipped_rules(variant, seed):
         assert_twins_agree(variant, position)
 
 
-@given(variant=random_variants(), seed=SEEDS)
+@given(variant=random_variants(later=True), seed=SEEDS)
 @settings(relaxed, max_examples=examples(30))
 def test_random_rules(variant, seed):
     random = Random(seed)
@@ -85,7 +86,7 @@ def test_random_rules(variant, seed):
         assert_twins_agree(variant, placement(variant, random))
 
 
-@given(variant=random_terrains(sizes=SIZES), seed=SEEDS)
+@given(variant=random_terrains(sizes=SIZES, later=True), seed=SEEDS)
 @settings(relaxed, max_examples=examples(15))
 def test_random_terrain(variant, seed):
     # Making the tables of a terrain takes longer than asking them.
@@ -94,7 +95,7 @@ def test_random_terrain(variant, seed):
         assert_twins_agree(variant, placement(variant, random))
 
 
-@given(variant=random_terrains(sizes=(3, 5)), seed=SEEDS)
+@given(variant=random_terrains(sizes=(3, 5), later=True), seed=SEEDS)
 @settings(relaxed, max_examples=examples(40))
 def test_crowded_small_boards(variant, seed):
     # Where sides are left without a move, castles are besieged and kings are surrounded.
@@ -117,7 +118,7 @@ def test_packing_is_the_documented_integer(size, data, seed):
         assert as_integer(words[0]) == naive_packing(cells, position.side)
 
 
-@pytest.mark.parametrize("name", [None, *variant_names()])
+@pytest.mark.parametrize("name", [None, *OLDER_NAMES])
 @given(data=st.data(), seed=SEEDS)
 @settings(relaxed, max_examples=examples(4))
 def test_canonical_is_the_least_of_all_images(name, data, seed):
@@ -139,7 +140,7 @@ def test_canonical_is_the_least_of_all_images(name, data, seed):
         assert number[0] == images.index(min(images))
 
 
-@given(variant=random_variants() | random_terrains(sizes=(3, 5, 7)), seed=SEEDS)
+@given(variant=random_variants(later=True) | random_terrains(sizes=(3, 5, 7), later=True), seed=SEEDS)
 @settings(relaxed, max_examples=examples(10))
 def test_applied_perft_is_the_naive_walk(variant, seed):
     """Nodes, captures, outcomes and the sum of keys, two plies deep."""

@@ -17,6 +17,7 @@ from tablut.position import Move, MoveText, Position
 from tablut.records import read_rules
 from tablut.records.bologna import read_log, read_logs
 from tablut.variants import load_variant, rule_fields
+from tests.support.games import recurrence
 
 
 def slides(size: int) -> list[Move]:
@@ -279,7 +280,7 @@ def test_the_defaults() -> None:
     assert variant.terrain == load_variant("brandubh").terrain
     assert variant.start_position == load_variant("brandubh").start_position
     fields = variant.rules
-    assert (fields.first, fields.no_moves, fields.repetition) == ("black", "side_to_move_loses", "none")
+    assert (fields.first, fields.no_moves, fields.repetition.result) == ("black", "side_to_move_loses", "none")
     assert (fields.castle.passable, fields.castle.stop) == ("everyone", "king")
     assert (fields.castle.hostile_to_white, fields.castle.hostile_to_black) == ("empty", "always")
     assert fields.corners.hostile
@@ -292,7 +293,7 @@ def test_brandubh_as_we_ship_it() -> None:
     ours = load_variant("brandubh")
     theirs = read_rules(rules("ks:c cenh: tfr:i"))
     assert (theirs.terrain, theirs.start) == (ours.terrain, ours.start)
-    assert theirs.rules == ours.rules.model_copy(update={"repetition": "none"})
+    assert theirs.rules == ours.rules.model_copy(update={"repetition": recurrence("none")})
 
 
 def test_leiden_as_we_ship_it() -> None:
@@ -355,7 +356,7 @@ def test_what_no_field_can_say(fields: str, rule: str) -> None:
     ("text", "message"),
     [
         ("", "expected dim:SIZE first and start:POSITION last"),
-        (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 11"),
+        (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 19"),
         (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows; the board has 9"),
         (f"dim:7 hello {RULES_START}", "expected key:value, not 'hello'"),
         (f"dim:7 xyz:1 {RULES_START}", "unknown rule 'xyz:1'"),

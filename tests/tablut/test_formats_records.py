@@ -15,6 +15,7 @@ from tablut.records import GameRecord, read_record, write_record
 from tablut.records.opentafl import read_game, write_game
 from tablut.replay import replay
 from tablut.variants import Variant, load_variant
+from tests.support.games import recurrence
 from tests.support.strategies import squares
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
@@ -125,7 +126,7 @@ def test_a_game_of_ours_becomes_an_opentafl_record(name: str, seed: int) -> None
     played = board.record({"White": "Anna"}, "white")
     again = read_record(write_game(played))
     assert (again.moves, again.result, again.tags["White"]) == (played.moves, "white", "Anna")
-    rules = replace(board.variant, rules=board.variant.rules.model_copy(update={"repetition": "none"}))
+    rules = replace(board.variant, rules=board.variant.rules.model_copy(update={"repetition": recurrence("none")}))
     assert isinstance(again.variant, Variant)
     assert again.variant.same_game(rules)
     assert replay(again).problems == ()

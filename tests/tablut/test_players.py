@@ -30,8 +30,9 @@ from tablut.play.search import SearchLimits
 from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
-from tablut.variants import Variant, load_variant, shipped_variants, variant_names
+from tablut.variants import Variant, load_variant
 from tests.support.commands import answer
+from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play
 from tests.twins.kernels import find_path, values_of
@@ -42,7 +43,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("name", player_names())
 def test_every_player_plays_every_variant(name):
-    for variant in shipped_variants():
+    for variant in OLDER:
         player, board = make_player(name, variant, PlayerOptions(hash_mib=1)), Board(variant)
         while board.outcome() is None and board.ply < 4:
             before = board.copy()
@@ -111,7 +112,7 @@ def test_greedy_runs_for_the_nearest_corner() -> None:
 
 def test_greedy_captures_when_it_can() -> None:
     random, captures = Random(2), 0
-    for variant, seed in product(shipped_variants(), range(2)):
+    for variant, seed in product(OLDER, range(2)):
         board = Board(variant)
         player = make_player("greedy", variant, PlayerOptions(seed=seed))
         while board.outcome() is None and board.ply < 30:
@@ -277,11 +278,11 @@ def play(name: str, variant, seed: int, plies: int, limits: SearchLimits) -> Boa
 @pytest.mark.slow
 def test_a_thousand_games_without_an_illegal_move() -> None:
     ended = Counter()
-    for number, (name, variant) in enumerate(product(SOURCES, variant_names())):
+    for number, (name, variant) in enumerate(product(SOURCES, OLDER_NAMES)):
         for seed in range(10):
             board = play(name, variant, number + seed, 120, SearchLimits(nodes=200))
             ended[name] += board.outcome() is not None
-    assert len(SOURCES) * len(variant_names()) * 10 >= 1000
+    assert len(SOURCES) * len(OLDER_NAMES) * 10 >= 1000
     assert all(ended[name] > 50 for name in SOURCES), ended
 
 
@@ -351,7 +352,7 @@ def positions(variant, seed: int, count: int):
             yield placement(variant, random, soldiers=random.randrange(1, 9) if number % 3 else None)
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", OLDER_NAMES)
 def test_victory_paths(name: str) -> None:
     variant = load_variant(name)
     engine, tables, naive = engine_for(variant), path_tables(variant), NaivePaths(variant)
@@ -369,7 +370,7 @@ def test_victory_paths(name: str) -> None:
     assert min(seen) > 2
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", OLDER_NAMES)
 def test_a_victory_path_is_a_forced_win(name: str) -> None:
     """Two plies, or four where a soldier has to be taken; the paper sees five with the king's first move."""
     variant = load_variant(name)
@@ -394,7 +395,7 @@ def test_a_victory_path_is_a_forced_win(name: str) -> None:
     assert sum(found.values()) > 10
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", OLDER_NAMES)
 @pytest.mark.parametrize("first", [0, FIRST])
 def test_scores(name: str, first: int) -> None:
     variant = load_variant(name)
@@ -411,7 +412,7 @@ def test_scores(name: str, first: int) -> None:
         assert scores.tolist() == [naive.score(position, move, first) for move in moves], naive.game.write(position)
 
 
-@pytest.mark.parametrize("variant", [*map(load_variant, variant_names()), BARE], ids=lambda variant: variant.name)
+@pytest.mark.parametrize("variant", [*map(load_variant, OLDER_NAMES), BARE], ids=lambda variant: variant.name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_evaluations(variant: Variant, kind: str) -> None:
     naive = NaiveMinimax(variant, kind, WEIGHTS[kind])
@@ -439,7 +440,7 @@ def searched(variant, kind: str, position, depth: int, history=()) -> tuple[int,
     state.keys[: len(history)] = [engine.key(array_of(variant, earlier)) for earlier in history]
     state.counters[at.ROOT_MOVES] = len(moves)
     state.counters[at.LIMIT_PLY] = 1 << 62
-    state.counters[at.REPETITION_RULE] = {"none": 0, "draw": 1, "mover_loses": 2}[variant.rules.repetition]
+    state.counters[at.REPETITION_RULE] = {"none": 0, "draw": 1, "mover_loses": 2}[variant.rules.repetition.result]
     state.counters[at.BASE] = len(history)
     evaluation = at.new_evaluation(variant, KINDS[kind], WEIGHTS[kind])
     before = state.board.copy()
@@ -449,7 +450,7 @@ def searched(variant, kind: str, position, depth: int, history=()) -> tuple[int,
     return int(state.counters[at.ROOT_SCORE]), int(state.counters[at.ROOT_MOVE])
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", OLDER_NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_pruning_changes_no_value(name: str, kind: str) -> None:
     variant = load_variant(name)

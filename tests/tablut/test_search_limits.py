@@ -26,7 +26,8 @@ from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import Entry, empty_table
 from tablut.prober import MissingTableError, find_prober
 from tablut.running.machine import MOST_THREADS
-from tablut.variants import load_variant, variant_names
+from tablut.variants import load_variant
+from tests.support.games import OLDER_NAMES
 from tests.support.waiting import PATIENCE, eventually, stopping
 
 
@@ -246,7 +247,7 @@ def test_threads_share_the_table_and_nothing_else_that_they_write():
 # -- searching --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in variant_names() if name.count("-") == 0])
+@pytest.mark.parametrize("name", [name for name in OLDER_NAMES if name.count("-") == 0])
 def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
     board = Board(name)
     searcher = Searcher(board.variant, hash_mib=1, threads=3)

@@ -15,6 +15,7 @@ from tablut.play.search.searcher import Root, Searcher
 from tablut.play.search.weights import TERMS
 from tablut.position import Position
 from tablut.variants import load_variant
+from tests.support.games import recurrence
 from tests.twins.search import NaiveSearch
 
 SOME_WEIGHTS = {term: Random(3).uniform(-30, 30) for term in TERMS}
@@ -91,11 +92,11 @@ def reverse(move):
 def test_the_game_before_the_root_counts():
     """Repetition and the move limit, by value at a fixed depth: as minimax, and different from rule to rule."""
     original = load_variant("brandubh-5-4v4")  # nobody is kept from going back there
-    rules = [{"repetition": rule} for rule in ("draw", "mover_loses", "none")] + [
-        {"repetition": "none", "move_limit": 6},
-        {"repetition": "none", "move_limit": 8, "no_moves": "either_after_ply"},
+    rules = [{"repetition": recurrence(rule)} for rule in ("draw", "mover_loses", "none")] + [
+        {"repetition": recurrence("none"), "move_limit": 6},
+        {"repetition": recurrence("none"), "move_limit": 8, "no_moves": "either_after_ply"},
     ]
-    lawless = replace(original, rules=original.rules.model_copy(update={"repetition": "none"}))
+    lawless = replace(original, rules=original.rules.model_copy(update={"repetition": recurrence("none")}))
     random = Random(11)
     games = [shuffled(lawless, random, 3 + number % 4).move_stack for number in range(8)]
     values = []

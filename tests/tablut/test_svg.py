@@ -26,7 +26,7 @@ def test_every_variant_is_drawn_whole(name: str) -> None:
         "attacker": variant.attackers,
         "defender": variant.defenders,
         "king": 1,
-        "castle": 1,
+        "castle": len(variant.regions.castles),
         "camp": sum(len(camp.cells) for camp in variant.regions.camps),
         "escape": len(variant.regions.escapes - variant.regions.royal_corners),
     }

@@ -1,12 +1,14 @@
 """The shipped rule sets: their boards, regions and symmetries, and the files of users."""
 
+import hashlib
 import pickle
 from pathlib import Path
 
 import pytest
 
 from tablut.errors import VariantError
-from tablut.variants import load_variant, shipped_variants
+from tablut.variants import load_variant, rule_fields, shipped_variants
+from tablut.variants.model import later_rules
 
 # name: size, attackers, defenders, first, king cells, camp cells, free cells, escapes, those in reach
 SHIPPED = {
@@ -23,6 +25,15 @@ SHIPPED = {
     "brandubh-5-4v0": (5, 4, 0, "black", 21, 0, 20, 4, 4),
     "brandubh-5-4v4": (5, 4, 4, "black", 21, 0, 20, 4, 4),
     "brandubh-7-4v1": (7, 4, 1, "black", 45, 0, 44, 4, 4),
+    "copenhagen": (11, 24, 12, "black", 117, 0, 116, 4, 4),
+    "fetlar": (11, 24, 12, "black", 117, 0, 116, 4, 4),
+    "brandubh-federation": (7, 8, 4, "black", 45, 0, 44, 4, 4),
+    "saami-tablut": (9, 16, 8, "black", 49, 0, 80, 32, 28),
+    "tawlbwrdd": (11, 24, 12, "black", 81, 0, 120, 40, 36),
+    "tawlbwrdd-throneless": (11, 24, 12, "black", 81, 0, 121, 40, 36),
+    "sea-battle-9": (9, 16, 8, "black", 49, 0, 81, 32, 28),
+    "sea-battle-11": (11, 24, 12, "black", 81, 0, 121, 40, 36),
+    "alea-evangelii": (19, 48, 24, "black", 345, 0, 344, 16, 16),
 }
 
 
@@ -57,6 +68,15 @@ def test_every_board_is_mapped_to_itself_by_its_symmetries(name: str) -> None:
             assert moved == set(regions.approaches[symmetry.table[escape]])
 
 
+def test_rules_without_the_later_fields_are_the_same_data_as_ever() -> None:
+    older = [load_variant(name) for name in list(SHIPPED)[:13]]
+    digests = "".join(variant.digest for variant in older)
+    assert hashlib.sha256(digests.encode()).hexdigest().startswith("a392add808f69b69")
+    names = {field.name for variant in older for field in rule_fields(variant.rules)}
+    assert len(names) == 16
+    assert not [rule for variant in older for rule in later_rules(variant)]
+
+
 def test_variants_are_values() -> None:
     variant = load_variant("ashton")
     assert variant.regions.castle == 40  # derived things do not stay in the pickle
@@ -85,10 +105,38 @@ def test_a_users_file_works_by_path(tmp_path: Path) -> None:
     assert variant.same_game(load_variant("ashton"))
 
 
+DRAW = 'repetition = "draw"'
+CASTLE = (SOURCE / "ashton.toml").read_text(encoding="utf-8").partition("[castle]")[2].partition("[camps]")[0]
 BAD = {
     "ragged": ([("*...A...*", "*...A...")], "field 'terrain': row 2 ('*...A...') has 8 cells, not 9"),
     "unknown letter": ([("*...A...*", "*...Q...*")], "unknown letter 'Q'"),
-    "no castle": ([("BB..T..CC", "BB.....CC")], "has 0 castle cells (T)"),
+    "two castles": ([("BB..T..CC", "BB..TT.CC")], "has 2 castle cells (T)"),
+    "no field castle": ([("BB..T..CC", "BB..T..CC"), ("[castle]" + CASTLE, "")], "field 'castle': is missing"),
+    "captured king": (
+        [("....w....\nb...w", "....w....\nb...b"), ("wKw", "bKb"), ("b...w", "b...b")],
+        "a captured king on e5",
+    ),
+    "fort without an edge": (
+        [(DRAW, DRAW + '\nfort = "on_edge"')],
+        "field 'fort': is on_edge, and by 'terrain' no king",
+    ),
+    "wall without a corner": (
+        [(DRAW, DRAW + '\nshieldwall = { corner = true, mover = "any" }')],
+        "field 'shieldwall.corner': is true, and 'terrain' has no X corners",
+    ),
+    "wide, no corner": (
+        [(DRAW, DRAW + "\ncorners = { hostile = true, wide = true }")],
+        "field 'corners.wide': is true, and 'terrain' has no X corners",
+    ),
+    "wide, narrow corner": (
+        [(DRAW, DRAW + "\ncorners = { hostile = true, wide = true }"), ("+**AAA**+", "X**AAA**X")],
+        "field 'corners.wide': is true, and a corner of 'terrain' is not 2x2 cells X",
+    ),
+    "corner out of reach": (
+        [(DRAW, DRAW + '\ncorners.hostile = true\nshieldwall = { corner = true, mover = "any" }'), ("+**", "XAD")],
+        "field 'corners': no king can reach one, as 'terrain' has it",
+    ),
+    "once": ([(DRAW, 'repetition = { times = 1, result = "draw" }')], "field 'repetition.times': "),
     "corner inside": ([("*.......*", "*..X....*")], "has 'X' on d7, which is not a corner"),
     "two kings": ([("bbwwKwwbb", "bbwwKKwbb")], "field 'start': has 2 kings (K)"),
     "unknown piece": ([("....w....", "....x....")], "unknown letter 'x'"),

@@ -171,7 +171,7 @@ class NaiveMinimax:
         other = "black" if position.side == "w" else "white"
         if not moves:
             return self.worth(position, side, other)
-        rule = self.variant.rules.repetition
+        rule = self.variant.rules.repetition.result
         if rule != "none" and position in history:
             return 0 if rule == "draw" else self.worth(position, side, "white" if position.side == "w" else "black")
         if depth == 0:

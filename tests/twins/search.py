@@ -160,8 +160,8 @@ class NaiveSearch:
 
     def _minimax(self, position: NaivePosition, depth: int, path: list[NaivePosition], ply: int, plies: int) -> int:
         rules = self.variant.rules
-        if ply > 0 and rules.repetition != "none" and position in path[:-1]:
-            return 0 if rules.repetition == "draw" else REPETITION - ply
+        if ply > 0 and rules.repetition.result != "none" and position in path[:-1]:
+            return 0 if rules.repetition.result == "draw" else REPETITION - ply
         moves = self.game.legal_moves(position)
         if ply > 0 and rules.move_limit is not None and plies >= rules.move_limit:
             return 0 if moves else ply - MATE

@@ -1,7 +1,7 @@
 "use strict";
 /* A board of buttons. It knows how to draw a position and which square was chosen, and nothing of the rules. */
 (function () {
-  const FILES = "abcdefghijk";
+  const FILES = "abcdefghijklmnopqrs";
   const PIECES = { b: "attacker", w: "defender", K: "king" };
   const TERRAIN = { T: "castle", "*": "escape", X: "corner", A: "camp", B: "camp", C: "camp", D: "camp" };
 

@@ -127,7 +127,7 @@
   typed.addEventListener("submit", function (event) {
     event.preventDefault();
     if (over || waiting) return;
-    const text = typed.move.value.trim().toLowerCase(), found = text.match(/^([a-k]\d{1,2})-?([a-k]\d{1,2})$/);
+    const text = typed.move.value.trim().toLowerCase(), found = text.match(/^([a-s]\d{1,2})-?([a-s]\d{1,2})$/);
     typed.move.value = "";
     if (found) play(found[1] + "-" + found[2]);
     else tell("Type a move such as " + Object.keys(node.wrong).concat(Object.keys(node.right))[0] + ".", "wrong");

@@ -33,6 +33,7 @@ from retrograde.solver.kernels.cursor import (
     white_entry,
 )
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
+from tablut.engine.attacks import wins_afar
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import king_of, start_of, target_of, undo_captured
@@ -194,6 +195,9 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
     board, king, tier, side, send = w.here.board, w.cursor.head[KING], p.tier, p.side, p.messages.room > 0
     if t.either_after_ply != 0 and not can_move(t, board, side):
         # A ply that leads here ends the game, and loses it for its mover.
+        return
+    if wins_afar(t, board, side, king):
+        # A ply that leads here has won already.
         return
     by_rows = x.tier.column_men[tier] > 0
     residual = w.cursor.head[RESIDUAL] != 1

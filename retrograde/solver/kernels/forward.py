@@ -39,6 +39,7 @@ from tablut.engine.attacks import (
     escape_targets,
     escape_ways,
     may_capture,
+    may_end_afar,
     slides_along,
     slides_from,
     winner_of,
@@ -183,7 +184,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
         along_rank, along_file = escape_targets(t, board, king)
         if (along_rank | along_file) != 0:
             return True
-    men = x.tier.defenders[p.tier] + 1
+    men, afar = x.tier.defenders[p.tier] + 1, may_end_afar(t, board, I64(0))
     for man in range(men):
         royal = man == men - 1
         start, slides = piece_of(t, w, 0, man, men)
@@ -191,7 +192,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
         for axis in range(2):
             line = rank if axis == 0 else t.size + file
             content = occupied(line_of(board, line))
-            near = beside(t, board, line, 1)
+            near = I64(-1) if afar else beside(t, board, line, 1)
             if royal:
                 near |= I64(t.escapes_on[line])
             targets = near & slides_along(t, slides, line, file if axis == 0 else rank, content)
@@ -199,7 +200,11 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
                 target = rank * t.size + place if axis == 0 else place * t.size + file
-                if (royal and t.escapes[target] != 0) or may_capture(t, board, 0, target, target if royal else king):
+                if (
+                    afar
+                    or (royal and t.escapes[target] != 0)
+                    or may_capture(t, board, 0, target, target if royal else king)
+                ):
                     undo, outcome = make(t, board, move_of(start, target))
                     stuck = False
                     if outcome == UNDECIDED and undo_captured(undo) != 0:
@@ -274,7 +279,7 @@ def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int,
     board, side = w.here.board, p.side
     king_rank, king_file = coordinates(t, w.cursor.head[KING])
     men = x.tier.attackers[p.tier] if side == 1 else x.tier.defenders[p.tier] + 1
-    moves, lets_escape = I64(0), False
+    moves, lets_escape, every = I64(0), False, t.either_after_ply != 0 or may_end_afar(t, board, side)
     threatened, rank_way, file_way = False, I64(0), I64(0)
     if side == 1 and t.either_after_ply == 0 and p.limit > 0:
         threatened, rank_way, file_way = blocking_places(t, board, w.cursor.head[KING])
@@ -289,7 +294,7 @@ def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int,
             near = beside(t, board, line, side ^ 1)
             if side == 0 and man == men - 1:
                 near |= I64(t.escapes_on[line])
-            if t.either_after_ply != 0:
+            if every:
                 near = targets
             if threatened:
                 if axis == 0:
@@ -314,6 +319,7 @@ def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: 
         (royal and t.escapes[target] != 0)
         or may_capture(t, board, p.side, target, target if royal else king)
         or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
+        or may_end_afar(t, board, p.side)
     ):
         return I64(_QUIET)
     undo, outcome = make(t, board, move_of(start, target))
@@ -411,6 +417,7 @@ def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> 
     final = won_in(p.limit + 2)
     men = x.tier.attackers[p.tier]
     may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
+    may_judge = may_judge and t.distant.far == 0
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
         opened = I64(-1)

@@ -468,25 +468,21 @@ class Match:
         errors: int = 0,
         start: Position | None = None,
     ) -> None:
-        # Repetition is counted here, since the rules of a game know the first one only.
-        self._draws = variant.rules.repetition == "draw"
-        rules = variant.rules.model_copy(update={"repetition": "none"}) if self._draws else variant.rules
+        rules = variant.rules
+        if rules.repetition.result == "draw":
+            later = rules.repetition.model_copy(update={"times": rules.repetition.times + repeats})
+            rules = rules.model_copy(update={"repetition": later})
         self.variant = variant
         self.board = Board(replace(variant, rules=rules), start)
         self.names = names
         self.verdict: Ruling | None = None
         self.notes: list[str] = []
-        self._repeats = repeats
         self._allowed = errors
         self._errors: Counter[Side] = Counter()
-        self._seen: Counter[tuple[str, str]] = Counter([self._key()])
         game = "AshtonTablut" if shipped_name(variant) == "bologna" else re.sub(r"\W", "", variant.name).capitalize()
         self.log = LogWriter(game or "Own")
         self.log.begin(names["w"], names["b"], self.board.position, repeats)
         self._judge()
-
-    def _key(self) -> tuple[str, str]:
-        return self.board.position.cells, self.board.position.side
 
     @property
     def to_move(self) -> Side:
@@ -528,7 +524,6 @@ class Match:
             self.log.refused(side, square_name(move.start, size), square_name(move.target, size), reason)
             self._error(side, f"{move}: {reason}")
             return
-        self._seen[self._key()] += 1
         self._judge()
         self.log.played(side, move, self.board.captured(), self.board.position, self.turn)
 
@@ -549,8 +544,6 @@ class Match:
         outcome = self.board.outcome()
         if outcome is not None:
             self.verdict = Ruling(outcome.termination, outcome.winner or "draw")
-        elif self._draws and self._seen[self._key()] > self._repeats + 1:
-            self.verdict = Ruling("repetition", "draw")
 
     def _error(self, side: Side, reason: str) -> None:
         self._errors[side] += 1

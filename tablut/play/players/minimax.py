@@ -25,7 +25,7 @@ from tablut.engine.records import flat
 from tablut.play.players.budget import NODES, STOPPED, UNLIMITED, is_spent, new_budget, spending
 from tablut.play.players.registry import Setting, read_settings
 from tablut.play.players.simple import central_squares
-from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
@@ -56,7 +56,7 @@ ROOT_SIDE: Final = 4
 LIMIT_PLY: Final = 5
 """Plies from the root at which the game is drawn."""
 REPETITION_RULE: Final = 6
-"""0 none, 1 draw, 2 the mover loses."""
+"""As in `tablut.play.search.limits.RECURRENCES`."""
 BASE: Final = 7
 """Number of positions of the game before the root that may recur."""
 _COUNTERS: Final = 8
@@ -191,7 +191,7 @@ def _negamax(
     rule = I64(state.counters[REPETITION_RULE])
     if rule != 0 and _recurs(state, key, ply):
         # It recurs by the other side's move.
-        return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side)
+        return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side if rule == 2 else 4 - rule)
     if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
     if depth == 0:
@@ -255,7 +255,6 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
 # -- the two minimax players of the sources: alpha-beta, and nothing that was not in them
 
 
-_REPETITION: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _INFINITY: Final = 1 << 40
 
 
@@ -289,7 +288,7 @@ class _AlphaBeta:
         began = time.perf_counter()
         limits.checked("movetime", "nodes", "depth")
         moves = [move.code for move in moves_asked_about(board, self.variant)]
-        past = [] if self.variant.rules.repetition == "none" else reversible_keys(board)
+        past = [] if self.variant.rules.repetition.result == "none" else reversible_keys(board)
         array = self._engine.board(board.position.cells, board.position.side)
         code, mate, depth, nodes = self._search(array, moves, past, board.ply, limits, began)
         move = Move.from_code(code, self.variant.size)
@@ -312,7 +311,7 @@ class _AlphaBeta:
         state.keys[: len(past)] = np.array(past, dtype=np.uint64)
         counters[ROOT_MOVES] = len(moves)
         counters[LIMIT_PLY] = UNLIMITED if rules.move_limit is None else rules.move_limit - plies
-        counters[REPETITION_RULE] = _REPETITION[rules.repetition]
+        counters[REPETITION_RULE] = RECURRENCES[rules.repetition.result]
         counters[BASE] = len(past)
         last = min(limits.depth or self._depth, MOST_DEPTH)
         best, mate, completed = moves[0], None, 0

@@ -34,12 +34,12 @@ from tablut.engine.attacks import (
     king_capture,
     king_slides,
     may_capture,
-    neighbour,
     winner_of,
 )
 from tablut.engine.jit import I64, called, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import escape_of_king, generate, make, unmake
 from tablut.engine.layout import (
+    captured_cell,
     coordinates,
     king_of,
     line_of,
@@ -108,8 +108,8 @@ class Scheme(NamedTuple):
 
 def central_squares(variant: Variant) -> frozenset[int]:
     """Return the castle and the squares beside it."""
-    castle = variant.regions.castle
-    return frozenset({castle, *variant.regions.neighbours(castle)})
+    regions = variant.regions
+    return regions.castles.union(*(regions.neighbours(castle) for castle in regions.castles))
 
 
 def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:
@@ -137,11 +137,10 @@ def _pieces_at_risk(t: Tables, h: Scheme, board: NDArray[np.uint32]) -> int:
             continue
         undo, _ = make(t, board, move)
         unmake(t, board, undo)
-        directions = undo_captured(undo)
-        while directions:
-            direction = directions & -directions
-            directions ^= direction
-            cell = neighbour(t, target, direction)
+        captures = undo_captured(undo)
+        while captures:
+            cell = captured_cell(t, target, captures)
+            captures &= captures - 1
             total += 1 - I64(h.marks[cell])
             h.marks[cell] = np.uint8(1)
     return total

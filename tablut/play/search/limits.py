@@ -152,6 +152,8 @@ PROVEN: Final = 29000
 """Scores at least this far from 0 are proven."""
 TABLEBASE: Final = 25000
 """Less the plies: a tablebase calls it won, yet a position of the game before may still recur on the way."""
+RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4}
+"""What a position that recurs counts as in a search, its second time or a later one, by the result of the rule."""
 REPETITION: Final = 20000
 """Less the plies to it: a position that recurs where that loses for the mover. It is no
 proof, since it holds for one way to get there."""

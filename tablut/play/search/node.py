@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, read_clock
 from tablut.engine.kernels import can_move, escape_of_king, generate, key_change
 from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
@@ -44,7 +44,6 @@ from tablut.play.search.state import (
     recurs,
     seen_place,
 )
-from tablut.rules.outcome import KING_CAPTURED, NO_MOVES_WHITE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +109,10 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     s.line_length[ply] = 0
     rule, draw = I64(s.counters[REPETITION_RULE]), I64(s.counters[RECURRENCE])
     again = rule != 0 and (ply > 1 or draw == 0) and recurs(s, key, ply)
-    again_value = (draw if (ply & 1) == 0 else -draw) if rule == 1 else I64(REPETITION - ply)
+    again_value = draw if (ply & 1) == 0 else -draw
+    if rule != 1:
+        lost = rule == 3 + side
+        again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # A recurrence that no rule knows of (it has a value) hides no win at once: who missed it can take it now. After a
     # move of the root it hides nothing at all, see `goes_back`.
     if again and draw == 0:
@@ -267,8 +269,7 @@ class Node(NamedTuple):
 @inlined
 def value_of_end(outcome: int, side: int, ply: int) -> int:
     """Return the value, for the side that moved, of a ply that decided the game."""
-    black_won = outcome in (KING_CAPTURED, NO_MOVES_WHITE)
-    return I64(MATE - ply - 1) if black_won == (side == 1) else I64(ply + 1 - MATE)
+    return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
 
 @inlined

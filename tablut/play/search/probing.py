@@ -58,7 +58,7 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
         return None
     rules = board.variant.rules
     # A capture is for good: what was before the last one cannot recur.
-    spoiled = rules.repetition != "none" and board.ply > 0 and not board.captured()
+    spoiled = rules.repetition.result != "none" and board.ply > 0 and not board.captured()
     worth = TABLEBASE if spoiled else MATE
     probed = []
     for move in list(board.legal_moves):

@@ -27,6 +27,7 @@ from tablut.play.search.limits import (
     MATE,
     MAX_PLY,
     PROVEN,
+    RECURRENCES,
     Choice,
     SearchLimits,
     mate_in,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
-_RULES: Final = {"none": 0, "draw": 1, "mover_loses": 2}
 _PATIENCE: Final = 50
 """Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw.
 
@@ -418,10 +418,10 @@ class Searcher:
         ever: a side that stands better, or not much worse, looks for something else. No proof is lost by that,
         since the shortest win never recurs.
         """
-        rule = _RULES[self.variant.rules.repetition]
+        rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
             return rule, 0
-        return _RULES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
+        return RECURRENCES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, nothing searched."""

@@ -26,7 +26,7 @@ STOPPED: Final = 2
 LIMIT_PLY: Final = 3
 """Plies from the root at which the game is drawn."""
 REPETITION_RULE: Final = 4
-"""0 none, 1 draw, 2 the mover loses."""
+"""As in `tablut.play.search.limits.RECURRENCES`."""
 FLAGS: Final = 5
 GENERATION: Final = 6
 SELECTIVE_DEPTH: Final = 7

@@ -89,7 +89,7 @@ def test_the_answer_is_that_of_the_command(
         ("GET", "/api/endings/ashton-5", {"material": "9v9"}, 404, "9v9"),
         ("POST", "/api/record", {"record": "once upon a time"}, 422, "record"),
         ("POST", "/api/record", {"record_base64": "!"}, 422, "base 64"),
-        ("POST", "/api/rules", {"rules": "first = 'white'"}, 422, "castle"),
+        ("POST", "/api/rules", {"rules": "first = 'white'"}, 422, "king"),
         ("POST", "/api/puzzles/ashton-01/try", {"moves": []}, 422, "moves"),
         ("POST", "/api/think", {"position": "9/9/9/9/9/9/9/9/9 w"}, 422, "no king"),
     ],

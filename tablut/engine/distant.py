@@ -1,0 +1,365 @@
+"""What a ply does far from its target: shieldwalls, encirclement, exit forts; the rules are in docs/rules.md.
+
+A set of cells is a pair of words, the low 64 cells and the others: floods go in all directions at once.
+Functions are called, not inlined, where a rule set without these rules never comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+
+from tablut.engine.jit import I64, U64, apart, inlined, popcount, trailing_zeros
+from tablut.engine.layout import coordinates, count_of, edge_captures, line_of, own_pieces
+from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import DistantTables
+
+_intrinsic: Any = intrinsic
+
+FEWEST_AROUND = 4
+"""Fewer attackers encircle nobody."""
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def is_far(_typing_context: Any, record: Any) -> Any:
+    """Return whether a rule set has any of these rules, which a kernel knows when it is compiled."""
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+        return context.get_constant(types.boolean, int(record.instance_class is not NearTables))
+
+    return types.boolean(record), codegen
+
+
+# -- shieldwalls -----------------------------------------------------------------------------
+
+
+@inlined
+def _front_line(d: DistantTables, line: int) -> int:
+    """Return the line in front of an edge line, towards the middle."""
+    return line + 1 if line in (0, d.size) else line - 1
+
+
+@inlined
+def _wall_pieces(d: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
+    """Return the places of a line on which a side has pieces that take part in captures."""
+    own = own_pieces(line_of(board, line), side)
+    if side == 0 and d.king_armed == 0:
+        rank, file = coordinates(d, king)
+        if line == rank:
+            own &= ~(1 << file)
+        elif line == d.size + file:
+            own &= ~(1 << rank)
+    return own
+
+
+@inlined
+def _run_up(row: int, place: int) -> int:
+    """Return how many places of a row follow each other from one on, upwards."""
+    return trailing_zeros(~(row >> place))
+
+
+@inlined
+def _run_down(row: int, place: int) -> int:
+    """Return how many places of a row follow each other from one on, downwards."""
+    count = I64(0)
+    while count <= place and (row >> (place - count)) & 1:
+        count += 1
+    return count
+
+
+@inlined
+def _wall_taken(
+    d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
+) -> int:
+    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes some."""
+    own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
+    enemy = own_pieces(line_of(board, line), side ^ 1)
+    covering = _wall_pieces(d, board, front, side, king)
+    # The piece need not be on the board yet.
+    if bracket:
+        own |= 1 << place
+    else:
+        covering |= 1 << place
+    open_row = enemy & ~covering
+    ends = own | I64(d.ends[line])
+    taken = I64(0)
+    if bracket:
+        count = _run_up(enemy, place + 1)
+        row = ((1 << count) - 1) << (place + 1)
+        if count >= 2 and row & open_row == 0 and (ends >> (place + 1 + count)) & 1:
+            taken |= row
+        count = _run_down(enemy, place - 1)
+        row = ((1 << count) - 1) << (place - count)
+        if count >= 2 and row & open_row == 0 and count < place and (ends >> (place - 1 - count)) & 1:
+            taken |= row
+    elif (enemy >> place) & 1:
+        low, high = place - _run_down(enemy, place), place + _run_up(enemy, place)
+        row = (1 << high) - (2 << low) if low >= 0 else I64(0)
+        two = ((own >> high) | (own >> max(low, 0))) & (ends >> high) & (ends >> max(low, 0)) & 1
+        if high - low > 2 and row & open_row == 0 and two != 0:
+            taken = row
+    taken &= I64(d.exposed[line])
+    rank, file = coordinates(d, king)
+    if line == rank:
+        taken &= ~(1 << file)
+    elif line == d.size + file:
+        taken &= ~(1 << rank)
+    return taken
+
+
+@apart
+def with_shieldwalls(
+    d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
+) -> int:
+    """Return the captures of an arrived piece, those of shieldwalls included."""
+    size, last = d.size, d.size - 1
+    rank, file = coordinates(d, target)
+    row, column = I64(0), I64(0)
+    for along in range(2):
+        place, depth = (file, rank) if along == 0 else (rank, file)
+        line = (0 if along == 0 else size) + (last if 2 * depth > last else 0)
+        bracket = depth in (0, last)
+        if not bracket and (d.shieldwall != 2 or depth not in (1, last - 1)):
+            continue
+        taken = _wall_taken(d, board, side, line, place, bracket, king)
+        if taken == 0:
+            continue
+        if along == 0:
+            row = taken
+        else:
+            column = taken
+        if bracket:
+            # What both take is taken once.
+            beside = ((taken << 1) >> place) & 5
+            captures &= ~(beside if along == 0 else beside << 1)
+    return captures | edge_captures(row, column)
+
+
+@apart
+def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+    """Add, by line, the places on which an arriving piece of a side may take a shieldwall."""
+    size = d.size
+    for number in range(4):
+        line = (0 if number < 2 else size) + (size - 1 if number & 1 else 0)
+        front = _front_line(d, line)
+        enemy, own = own_pieces(line_of(board, line), side ^ 1), own_pieces(line_of(board, line), side)
+        ends, covering = own | I64(d.ends[line]), own_pieces(line_of(board, front), side)
+        place = I64(1)
+        while place < size - 1:
+            count = _run_up(enemy, place)
+            # A row that begins in the corner has no end there.
+            if count >= 2 and (enemy >> (place - 1)) & 1 == 0:
+                low, high = place - 1, place + count
+                lacks = ((1 << high) - (2 << low)) & ~covering
+                closed = ((ends >> low) & 1) + ((ends >> high) & 1)
+                if high < size and lacks == 0 and closed != 0:
+                    threats[line] |= np.uint32((1 << low) | (1 << high))
+                if high < size and d.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
+                    threats[front] |= np.uint32(lacks)
+            place += max(count, 1)
+
+
+# -- floods ----------------------------------------------------------------------------------
+
+
+@inlined
+def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
+    """Return the cells on which a side's pieces stand; the king is white's."""
+    low, high = U64(0), U64(0)
+    for back in range(d.size):
+        row = own_pieces(line_of(board, d.size - 1 - back), side)
+        high = (high << U64(d.size)) | (low >> U64(64 - d.size))
+        low = (low << U64(d.size)) | U64(row)
+    return low, high
+
+
+@inlined
+def _meet(d: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return what a set has in common with one of the tables'."""
+    return low & d.sets[2 * number], high & d.sets[2 * number + 1]
+
+
+@inlined
+def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the cells east of a set's, then those west of them."""
+    up_low, up_high = _meet(d, I64(NOT_LAST), low, high)
+    down_low, down_high = _meet(d, I64(NOT_FIRST), low, high)
+    return (
+        up_low << U64(1),
+        (up_high << U64(1)) | (up_low >> U64(63)),
+        (down_low >> U64(1)) | (down_high << U64(63)),
+        down_high >> U64(1),
+    )
+
+
+@inlined
+def _beside_column(
+    d: DistantTables, low: np.uint64, high: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return the cells north of a set's, some beyond the board, then those south of them."""
+    up, down = U64(d.size), U64(64 - d.size)
+    return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
+
+
+@inlined
+def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return a set with the cells beside it, some beyond the board."""
+    east, east_high, west, west_high = _beside_row(d, low, high)
+    north, north_high, south, south_high = _beside_column(d, low, high)
+    return low | east | west | north | south, high | east_high | west_high | north_high | south_high
+
+
+@inlined
+def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
+    """Return whether no way through empty and white cells leads from a white piece to the edge."""
+    if count_of(d, board, 1) < FEWEST_AROUND:
+        return False
+    low, high = _cells_of(d, board, I64(1))
+    open_low, open_high = _meet(d, I64(ALL), ~low, ~high)
+    low, high = _cells_of(d, board, I64(0))
+    while True:
+        edge_low, edge_high = _meet(d, I64(EDGE), low, high)
+        if (edge_low | edge_high) != U64(0):
+            return False
+        more_low, more_high = _grown(d, low, high)
+        more_low &= open_low
+        more_high &= open_high
+        if more_low == low and more_high == high:
+            return True
+        low, high = more_low, more_high
+
+
+@inlined
+def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
+    """Return whether an attacker on a cell may part ways that were one without it, seen from the cells around it."""
+    rank, file = coordinates(d, cell)
+    below = line_of(board, rank - 1) & 0xFFFF if rank > 0 else I64(0)
+    above = line_of(board, rank + 1) & 0xFFFF if rank < d.size - 1 else I64(0)
+    here = line_of(board, rank) & 0xFFFF
+    around = (((below << 1) >> file) & 7) | ((((here << 1) >> file) & 7) << 3) | ((((above << 1) >> file) & 7) << 6)
+    return d.pinch[around] != 0
+
+
+# -- exit forts ------------------------------------------------------------------------------
+
+
+@inlined
+def _has(low: np.uint64, high: np.uint64, cell: int) -> bool:
+    """Return whether a cell is in a set."""
+    word = low if cell < 64 else high
+    return (word >> U64(cell & 63)) & U64(1) != U64(0)
+
+
+@inlined
+def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
+    """Return the set of one cell."""
+    bit = U64(1) << U64(cell & 63)
+    return (bit, U64(0)) if cell < 64 else (U64(0), bit)
+
+
+@inlined
+def _flanked(
+    d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Return the cells between a cell of the first set and one of the second, in line."""
+    up, up_high, down, down_high = _beside_row(d, low, high)
+    over, over_high, under, under_high = _beside_row(d, any_low, any_high)
+    found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
+    up, up_high, down, down_high = _beside_column(d, low, high)
+    over, over_high, under, under_high = _beside_column(d, any_low, any_high)
+    return found | (up & under) | (down & over), found_high | (up_high & under_high) | (down_high & over_high)
+
+
+@apart
+def _walled(
+    d: DistantTables, wall_low: np.uint64, wall_high: np.uint64, low: np.uint64, high: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Return the cells of shieldwalls that attackers on a set of cells could take, of what was a wall at first."""
+    size, last = d.size, d.size - 1
+    ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
+    found_low, found_high = U64(0), U64(0)
+    for number in range(4):
+        step = 1 if number < 2 else size
+        first = (last * size if number == 1 else 0) + (last if number == 3 else 0)
+        inward = (size if number < 2 else 1) * (1 if number & 1 == 0 else -1)
+        for begin in range(size - 3):
+            near = first + begin * step
+            if not _has(ends_low, ends_high, near):
+                continue
+            place = I64(begin + 1)
+            # The row goes on while its cells held soldiers and can be faced.
+            while place < size:
+                cell = first + place * step
+                if (
+                    place > begin + 2
+                    and _has(ends_low, ends_high, cell)
+                    and (_has(low, high, near) or _has(low, high, cell))
+                ):
+                    for member in range(begin + 1, place):
+                        bit_low, bit_high = _bit(first + member * step)
+                        found_low |= bit_low
+                        found_high |= bit_high
+                if place == last or not (_has(wall_low, wall_high, cell) and _has(low, high, cell + inward)):
+                    break
+                place += 1
+    return found_low, found_high
+
+
+@inlined
+def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
+    """Return whether the king stands in a fort on the edge, as docs/rules.md decides it."""
+    if d.edge[king] == 0:
+        return False
+    here_low, here_high = _bit(king)
+    reach_low, reach_high = _cells_of(d, board, I64(1))
+    white_low, white_high = _cells_of(d, board, I64(0))
+    wall_low, wall_high = white_low & ~here_low, white_high & ~here_high
+    free_low, free_high = _meet(d, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
+    corner_low, corner_high = _meet(d, I64(ROYAL), free_low, free_high)
+    low, high = here_low, here_high
+    while True:
+        more_low, more_high = _grown(d, low, high)
+        more_low = (more_low & free_low & ~corner_low) | low
+        more_high = (more_high & free_high & ~corner_high) | high
+        if more_low == low and more_high == high:
+            break
+        low, high = more_low, more_high
+    more_low, more_high = _grown(d, low, high)
+    low, high = low | (more_low & corner_low), high | (more_high & corner_high)
+    alive_low, alive_high = wall_low, wall_high
+    while True:
+        walk_low, walk_high = _meet(d, I64(WALK), ~alive_low, ~alive_high)
+        while True:
+            if ((reach_low & low) | (reach_high & high)) != U64(0):
+                return False
+            more_low, more_high = _grown(d, reach_low, reach_high)
+            more_low, more_high = reach_low | (more_low & walk_low), reach_high | (more_high & walk_high)
+            if more_low == reach_low and more_high == reach_high:
+                break
+            reach_low, reach_high = more_low, more_high
+        stand_low, stand_high = _meet(d, I64(STAND), reach_low, reach_high)
+        taken_low, taken_high = _flanked(
+            d, stand_low, stand_high, stand_low | d.sets[2 * ANVIL], stand_high | d.sets[2 * ANVIL + 1]
+        )
+        if d.shieldwall != 0:
+            more_low, more_high = _walled(d, wall_low, wall_high, stand_low, stand_high)
+            taken_low, taken_high = taken_low | more_low, taken_high | more_high
+        taken_low, taken_high = _meet(d, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
+        if (taken_low | taken_high) == U64(0):
+            return True
+        alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
+
+
+@apart
+def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
+    if side == 1:
+        return _is_encircled(d, board)
+    return _holds_fort(d, board, king)
