@@ -222,6 +222,15 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
     """Return the spaces of a variant by id."""
     variant = as_variant(variant)
     check_known(variant, "the count of its states")
+    return _spaces(variant)
+
+
+def undecided_spaces(variant: Variant) -> dict[str, Space]:
+    """Return the spaces of undecided placements; they hold under all rules, since no rule adds to them."""
+    return {id_: space for id_, space in _spaces(variant).items() if id_ in ("no_end", "excluded_no_end")}
+
+
+def _spaces(variant: Variant) -> dict[str, Space]:
     regions, rules = variant.regions, variant.rules
     some, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)

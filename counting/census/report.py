@@ -22,7 +22,7 @@ from counting.census.graph import GraphNumbers, graph_numbers, state_graph, writ
 from counting.census.search import CensusLimits, CensusSearch, TooLargeError, size_text
 from counting.census.store import HUNDREDTHS, CensusStore, Hundredth, ended
 from counting.census.toolbox import toolbox
-from counting.spaces import spaces
+from counting.spaces import undecided_spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import ExactInt, Result
@@ -179,7 +179,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     room = shutil.disk_usage(existing).free if limits.disk_bytes is None else limits.disk_bytes
-    classes = 2 * spaces(variant)["no_end"].value() // tools.order
+    classes = 2 * undecided_spaces(variant)["no_end"].value() // tools.order
     least = classes // 10 * tools.row_bytes
     if least > room:
         way = "with --store DIR, " if limits.disk_bytes is not None else ""
@@ -427,7 +427,7 @@ def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
 
 
 def _material(variant: Variant, records: Sequence[SealedPly]) -> list[MaterialPair]:
-    found = spaces(variant)
+    found = undecided_spaces(variant)
     bound = found["no_end"].material()
     tightened = bound - found["excluded_no_end"].material()
     pairs = []

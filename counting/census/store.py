@@ -42,7 +42,7 @@ from counting.census.rows import (
     open_rows,
     rows_digest,
 )
-from counting.spaces import spaces
+from counting.spaces import undecided_spaces
 from tablut.errors import InputError
 from tablut.store.files import child
 from tablut.store.folders import Kind, claim, commit, drop, sweep, writing
@@ -271,7 +271,7 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
     A ply has one side to move, so the positions of every other ply are different
     placements: each material has so many of them, undecided.
     """
-    bound = spaces(variant)["no_end"].material().rows
+    bound = undecided_spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
         some = records[parity::2]
         if not some:

@@ -10,7 +10,7 @@ import numpy as np
 from counting.census.buckets import FIXING
 from counting.census.codes import position_codes
 from counting.census.expansion import BLACK_WON, DECIDED, Expander, cell_images
-from counting.spaces import spaces
+from counting.spaces import undecided_spaces
 from tablut.engine import engine_for
 from tablut.engine.canonical import image_tables
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
@@ -114,7 +114,7 @@ class Membership(NamedTuple):
 
 def membership(variant: Variant) -> Membership:
     """Return the space of undecided placements that `counting.spaces` counts, as masks."""
-    space, regions = spaces(variant)["no_end"], variant.regions
+    space, regions = undecided_spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
         if placement.watched:
