@@ -292,8 +292,10 @@ def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> boo
     if not is_far(t.distant):
         return False
     if side == 0:
+        if t.distant.fort == 0 or t.distant.edge[king] == 0:
+            return False
         row, column = king_slides(t, board, king)
-        return t.distant.fort != 0 and (row | column) != 0 and ends_afar(t.distant, board, side, king)
+        return (row | column) != 0 and ends_afar(t.distant, board, side, king)
     return t.distant.encirclement != 0 and ends_afar(t.distant, board, side, king)
 
 

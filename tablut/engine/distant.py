@@ -315,8 +315,6 @@ def _walled(
 @inlined
 def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
     """Return whether the king stands in a fort on the edge, as docs/rules.md decides it."""
-    if d.edge[king] == 0:
-        return False
     here_low, here_high = _bit(king)
     reach_low, reach_high = _cells_of(d, board, I64(1))
     white_low, white_high = _cells_of(d, board, I64(0))

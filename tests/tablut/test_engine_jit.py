@@ -213,7 +213,7 @@ def leaves(record) -> int:
     found = 0
     for (name, kind), value in zip(field_kinds(type(record)).items(), record, strict=True):
         if isinstance(value, tuple):
-            assert type(value) is kind, name
+            assert isinstance(value, kind), name
             found += leaves(value)
             continue
         if kind is int:
