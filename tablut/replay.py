@@ -1,4 +1,4 @@
-"""A game record replayed: every claim is checked against the rules.
+"""Game records replayed: every claim is checked against the rules.
 
 A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
 that do not hold. It stops at the first illegal move, because nothing after it has a meaning.
@@ -6,19 +6,24 @@ that do not hold. It stops at the first illegal move, because nothing after it h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
 from tablut.notation import square_name
 from tablut.position import MoveText
+from tablut.records.archive import ArchivedGame, turned
 from tablut.store.files import brief
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tablut.position import Position
-    from tablut.records import GameRecord
+    from tablut.records.game import GameRecord
     from tablut.rules import Outcome
+    from tablut.running.progress import Observer
+    from tablut.variants import Variant
 
 MOST_PLIES: Final = 20_000
 """Most moves of a record that is replayed; that many take some seconds."""
@@ -89,3 +94,114 @@ def _differences(ply: int, board: Board, said: Position) -> list[str]:
 
 def _told(outcome: Outcome) -> str:
     return outcome.termination.replace("_", " ") + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
+
+
+# -- an archive: many games, each a line, of which some claims may not hold -----------------
+
+Ranks = Literal["bottom", "top", "either"]
+
+
+class IllegalPly(NamedTuple):
+    """The first move of a game that the rules do not allow."""
+
+    ply: int
+    move: str
+    why: str
+
+
+@brief
+@dataclass(frozen=True, slots=True)
+class ReplayedGame:
+    """A game of an archive by our rules.
+
+    Attributes
+    ----------
+    game : ArchivedGame
+        What its line says, ranks counted from the bottom.
+    plies : int
+        How many of its moves are legal.
+    illegal : IllegalPly or None
+        The first one that is not; one after the end of the game is none.
+    differing : tuple of int
+        The plies whose captures are not those that the line marks.
+    captures : tuple of int
+        Soldiers captured by attackers and by defenders.
+    repeated : int or None
+        The first ply that makes as many occurrences of a position as the rules count.
+    outcome : Outcome or None
+        How the game ended, if its moves end it.
+    """
+
+    game: ArchivedGame
+    plies: int
+    illegal: IllegalPly | None
+    differing: tuple[int, ...]
+    captures: tuple[int, int]
+    repeated: int | None
+    outcome: Outcome | None
+
+    @property
+    def captures_agree(self) -> bool:
+        """Whether captures are as marked, and their numbers, in which a captured king may count."""
+        king = self.outcome is not None and self.outcome.termination == "king_captured"
+        ours, theirs = self.captures, self.game.captures
+        return not self.differing and ours[1] == theirs[1] and theirs[0] - ours[0] in (0, int(king))
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the board shows another result than the line says."""
+        said = self.game.winner
+        return self.outcome is not None and said is not None and said != (self.outcome.winner or "draw")
+
+
+def replay_archive(
+    variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
+) -> tuple[list[ReplayedGame], Ranks]:
+    """Make the moves of all games; return what they are by our rules, and from which edge their ranks are counted."""
+    rules = variant.rules
+    counted = rules.repetition.times
+    if ignore_repetition:
+        endless = rules.repetition.model_copy(update={"result": "none"})
+        variant = replace(variant, rules=rules.model_copy(update={"repetition": endless}))
+
+    def replayed(games: Sequence[ArchivedGame]) -> list[ReplayedGame]:
+        found = []
+        observer.begin("games", len(games))
+        for game in games:
+            found.append(_replayed(variant, game, counted))
+            observer.advance()
+        return found
+
+    bottom = replayed(games)
+    if any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries):
+        # Each game is as legal upside down.
+        return bottom, "either"
+    if all(game.illegal is None for game in bottom):
+        return bottom, "bottom"
+    top = replayed([turned(game, variant.size) for game in games])
+    fits = [sum(game.illegal is None for game in found) for found in (bottom, top)]
+    return (top, "top") if fits[1] > fits[0] else (bottom, "bottom")
+
+
+def _replayed(variant: Variant, game: ArchivedGame, counted: int) -> ReplayedGame:
+    board, illegal, repeated = Board(variant), None, None
+    differing: list[int] = []
+    taken = [0, 0]
+    for ply, word in enumerate(game.moves, 1):
+        try:
+            if (over := board.outcome()) is not None:
+                raise IllegalMoveError(f"comes after the end ({_told(over)})")
+            said = MoveText.parse(word, variant.size)
+            mover = board.turn
+            board.push(said.move)
+        except InputError as error:
+            illegal = IllegalPly(ply, word, getattr(error, "why", "") or str(error))
+            break
+        captured = frozenset(board.captured())
+        taken[mover == "white"] += len(captured)
+        if (said.captures or frozenset()) - {board.captured_king()} != captured:
+            differing.append(ply)
+        if repeated is None and board.occurrence() >= counted:
+            repeated = ply
+    outcome = board.outcome()
+    return ReplayedGame(game, board.ply, illegal, tuple(differing), (taken[0], taken[1]), repeated, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
@@ -22,18 +22,19 @@ from tablut.cli.options import (
     warn_if_impossible,
 )
 from tablut.cli.people import draw_board
-from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.cli.runtime import EXIT_NO, Reply, command, progress, tabular
 from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, mcgill, opentafl
 from tablut.notation import square_name
 from tablut.position import MoveText
-from tablut.records import read_record, write_record
+from tablut.records import GameRecord, read_record, write_record
+from tablut.records.archive import ArchivedGame, archive_text, read_archive
 from tablut.records.game import RECORD_BYTES
 from tablut.records.opentafl import write_game
-from tablut.replay import Replay, replay
+from tablut.replay import Ranks, Replay, replay, replay_archive
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -119,6 +120,41 @@ def convert_command(
     return Reply(result, lambda console: console.out(result.text, highlight=False))
 
 
+class _IllegalPly(Result):
+    ply: int
+    move: str
+    why: str
+
+
+class _ArchivedGame(Result):
+    number: int
+    plies: int
+    illegal: _IllegalPly | None
+    captures_agree: bool
+    termination: str | None
+    winner: str | None
+    recorded: str
+    contradicted: bool
+    repeated: int | None
+
+
+class _Summary(Result):
+    games: int
+    plies: int
+    legal: int
+    captures_agree: int
+    ended: int
+    contradicted: int
+    repeated: int
+
+
+class _Archive(Result):
+    variant: str
+    ranks: Ranks
+    games: list[_ArchivedGame]
+    summary: _Summary
+
+
 class _Replayed(Result):
     variant: str
     tags: dict[str, str]
@@ -132,9 +168,11 @@ class _Replayed(Result):
     problems: list[str]
 
 
-@command
+@tabular
 def replay_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A game record, or - for standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A game record, or an archive of games, or - for standard input.")
+    ],
     variant: Annotated[
         str | None,
         variant_option("Rules to take instead of the record's own."),
@@ -150,50 +188,143 @@ def replay_command(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Write the record in our own format.")
     ] = None,
+    game: Annotated[
+        int | None, typer.Option("--game", min=1, metavar="N", help="Step through the game on line N of an archive.")
+    ] = None,
+    repetition: Annotated[
+        Literal["judge", "ignore"],
+        typer.Option("--repetition", help="Whether repetitions end the games of an archive."),
+    ] = "judge",
 ) -> Reply:
-    """Check a game record move by move, and step through it.
+    """Check a game record move by move, and step through it; or check an archive of games.
 
-    Reads our own records, OpenTafl's and the game logs of the Bologna server. Exit code
-    1 means that the record is wrong: a move is not legal, or a capture, a position or a
+    Reads our own records, OpenTafl's, the game logs of the Bologna server, and archives: a
+    game a line, its moves, the captures by attackers and by defenders, the result. Exit code
+    1 means that a record is wrong: a move is not legal, or a capture, a position or a
     result is not what the rules give.
     """
     if svg is not None:
         check_folder(svg, "--svg")
     if save is not None:
         check_output(save)
-    record = read_record(read_bytes(file, "record", RECORD_BYTES), variant, origin=file)
+    content = read_bytes(file, "record", RECORD_BYTES)
+    if (text := archive_text(content)) is not None:
+        if variant is None:
+            raise InputError(f"archive {excerpt(file)}: names no rule set; give one with --variant")
+        games, rules = list(read_archive(text, file)), load_variant(variant)
+        stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
+        if game is None:
+            for option in (name for name, given in stepping.items() if given):
+                raise InputError(f"{option}: is for one game of an archive; say which with --game N")
+            return _replay_archive(rules, games, ignore_repetition=repetition == "ignore")
+        record = _record_of(games, game, rules)
+    elif game is not None or repetition != "judge":
+        raise InputError(f"record {excerpt(file)}: is no archive; leave out --game and --repetition")
+    else:
+        record = read_record(content, variant, origin=file)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:
         raise InputError(f"record {excerpt(file)}: has no moves and no result, so there is nothing to check")
-    game = replay(record)
-    if ply is not None and ply > len(game.plies):
-        raise InputError(f"--ply {ply}: the record has {len(game.plies)} legal plies")
+    replayed = replay(record)
+    if ply is not None and ply > len(replayed.plies):
+        raise InputError(f"--ply {ply}: the record has {len(replayed.plies)} legal plies")
     if svg is not None:
-        _draw_all(game, svg)
+        _draw_all(replayed, svg)
     if save is not None:
         write_text(save, write_record(record))
     result = _Replayed(
-        variant=game.board.variant.name,
+        variant=replayed.board.variant.name,
         tags=dict(record.tags),
-        start=str(game.start),
-        position=str(game.board.position),
+        start=str(replayed.start),
+        position=str(replayed.board.position),
         moves=[
             MoveResult(
                 move=str(step.move.move),
-                captures=[square_name(square, game.board.size) for square in sorted(step.move.captures or ())],
+                captures=[square_name(square, replayed.board.size) for square in sorted(step.move.captures or ())],
                 outcome=outcome_result(step.outcome),
             )
-            for step in game.plies
+            for step in replayed.plies
         ],
-        positions=[str(step.position) for step in game.plies],
-        outcome=outcome_result(game.board.outcome()),
+        positions=[str(step.position) for step in replayed.plies],
+        outcome=outcome_result(replayed.board.outcome()),
         result=record.result,
-        notes=list(game.notes),
-        problems=list(game.problems),
+        notes=list(replayed.notes),
+        problems=list(replayed.problems),
     )
-    drawn = range(len(game.plies) + 1) if every else [len(game.plies) if ply is None else ply]
-    return Reply(result, lambda console: _show(console, game, result, list(drawn)), EXIT_NO if game.problems else 0)
+    drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
+    return Reply(
+        result,
+        lambda console: _show(console, replayed, result, list(drawn)),
+        EXIT_NO if replayed.problems else 0,
+        table=(MoveResult, result.moves),
+    )
+
+
+def _replay_archive(variant: Variant, games: list[ArchivedGame], *, ignore_repetition: bool) -> Reply:
+    with progress("replay") as observer:
+        replayed, ranks = replay_archive(variant, games, observer, ignore_repetition=ignore_repetition)
+    rows = [
+        _ArchivedGame(
+            number=one.game.number,
+            plies=one.plies,
+            illegal=None if one.illegal is None else _IllegalPly(**one.illegal._asdict()),
+            captures_agree=one.captures_agree,
+            termination=one.outcome and one.outcome.termination,
+            winner=one.outcome and one.outcome.winner,
+            recorded=one.game.result,
+            contradicted=one.contradicted,
+            repeated=one.repeated,
+        )
+        for one in replayed
+    ]
+    summary = _Summary(
+        games=len(rows),
+        plies=sum(row.plies for row in rows),
+        legal=sum(row.illegal is None for row in rows),
+        captures_agree=sum(row.captures_agree for row in rows),
+        ended=sum(row.termination is not None for row in rows),
+        contradicted=sum(row.contradicted for row in rows),
+        repeated=sum(row.repeated is not None for row in rows),
+    )
+    result = _Archive(variant=variant.name, ranks=ranks, games=rows, summary=summary)
+    holds = summary.legal == summary.captures_agree == summary.games and not summary.contradicted
+    return Reply(
+        result, lambda console: _show_archive(console, result), 0 if holds else EXIT_NO, table=(_ArchivedGame, rows)
+    )
+
+
+def _show_archive(console: PeopleConsole, result: _Archive) -> None:
+    counted = {
+        "bottom": "from the bottom",
+        "top": "from the top",
+        "either": "from the bottom or the top: both fit, since the start is the same upside down",
+    }
+    found = result.summary
+    console.print(Text.assemble((result.variant, "bold"), f"  {found.games:,} games, {found.plies:,} plies"))
+    console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
+    console.print(f"{found.legal:,} games are legal to their end; captures agree in {found.captures_agree:,}")
+    console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
+    console.print(f"a repetition that counts occurs in {found.repeated:,}")
+    for row in result.games:
+        if row.illegal is not None:
+            told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
+        elif row.contradicted:
+            told = f"{row.termination}, {row.winner or 'draw'}, where it says {row.recorded}"
+        elif not row.captures_agree:
+            told = "captures differ"
+        else:
+            continue
+        console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
+
+
+def _record_of(games: list[ArchivedGame], number: int, variant: Variant) -> GameRecord:
+    """Return a game of an archive as a record."""
+    found = next((game for game in games if game.number == number), None)
+    if found is None:
+        raise InputError(f"--game {number}: the archive has no game on line {number}")
+    moves = tuple(MoveText.parse(word, variant.size) for word in found.moves)
+    return GameRecord({}, variant, None, moves, found.winner)
 
 
 def _draw_all(game: Replay, folder: Path) -> None:
