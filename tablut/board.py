@@ -479,7 +479,10 @@ class Board:
 
     def captured(self) -> tuple[int, ...]:
         """Return the squares of the soldiers that the last move captured, in ascending order."""
-        return self._engine.captured(self._plies[-1].undo) if self._plies else ()
+        # What captures nothing is its own undo record.
+        if not self._plies or self._plies[-1].undo == self._plies[-1].move.code:
+            return ()
+        return self._engine.captured(self._plies[-1].undo)
 
     # -- the end -----------------------------------------------------------------------
 

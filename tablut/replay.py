@@ -7,6 +7,7 @@ that do not hold. It stops at the first illegal move, because nothing after it h
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.board import Board
@@ -17,7 +18,7 @@ from tablut.records.archive import ArchivedGame, turned
 from tablut.store.files import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tablut.position import Position
     from tablut.records.game import GameRecord
@@ -160,6 +161,8 @@ def replay_archive(
     """Make the moves of all games; return what they are by our rules, and from which edge their ranks are counted."""
     rules = variant.rules
     counted = rules.repetition.times
+    # Games begin alike, so most of their words recur.
+    read = lru_cache(1 << 14)(partial(MoveText.parse, size=variant.size))
     if ignore_repetition:
         endless = rules.repetition.model_copy(update={"result": "none"})
         variant = replace(variant, rules=rules.model_copy(update={"repetition": endless}))
@@ -168,7 +171,7 @@ def replay_archive(
         found = []
         observer.begin("games", len(games))
         for game in games:
-            found.append(_replayed(variant, game, counted))
+            found.append(_replayed(variant, game, counted, read))
             observer.advance()
         return found
 
@@ -176,14 +179,12 @@ def replay_archive(
     if any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries):
         # Each game is as legal upside down.
         return bottom, "either"
-    if all(game.illegal is None for game in bottom):
-        return bottom, "bottom"
     top = replayed([turned(game, variant.size) for game in games])
     fits = [sum(game.illegal is None for game in found) for found in (bottom, top)]
-    return (top, "top") if fits[1] > fits[0] else (bottom, "bottom")
+    return (bottom, "either") if fits[0] == fits[1] else (top, "top") if fits[1] > fits[0] else (bottom, "bottom")
 
 
-def _replayed(variant: Variant, game: ArchivedGame, counted: int) -> ReplayedGame:
+def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable[[str], MoveText]) -> ReplayedGame:
     board, illegal, repeated = Board(variant), None, None
     differing: list[int] = []
     taken = [0, 0]
@@ -191,7 +192,7 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int) -> ReplayedGam
         try:
             if (over := board.outcome()) is not None:
                 raise IllegalMoveError(f"comes after the end ({_told(over)})")
-            said = MoveText.parse(word, variant.size)
+            said = read(word)
             mover = board.turn
             board.push(said.move)
         except InputError as error:

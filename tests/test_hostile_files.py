@@ -39,6 +39,7 @@ COMMANDS = {
     "records": [["replay", FILE], ["replay", "-"]],
     "opentafl": [["replay", FILE]],
     "bologna": [["replay", FILE]],
+    "archives": [["replay", FILE, "-v", "ashton-5-4v0"]],
 }
 CASES = [
     pytest.param(command, path, id=f"{kind}-{path.stem}-{command[0]}{'-stdin' * ('-' in command)}")

@@ -131,6 +131,7 @@ class _ArchivedGame(Result):
     plies: int
     illegal: _IllegalPly | None
     captures_agree: bool
+    captures_differ: list[int]
     termination: str | None
     winner: str | None
     recorded: str
@@ -270,6 +271,7 @@ def _replay_archive(variant: Variant, games: list[ArchivedGame], *, ignore_repet
             plies=one.plies,
             illegal=None if one.illegal is None else _IllegalPly(**one.illegal._asdict()),
             captures_agree=one.captures_agree,
+            captures_differ=list(one.differing),
             termination=one.outcome and one.outcome.termination,
             winner=one.outcome and one.outcome.winner,
             recorded=one.game.result,
@@ -298,7 +300,7 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
     counted = {
         "bottom": "from the bottom",
         "top": "from the top",
-        "either": "from the bottom or the top: both fit, since the start is the same upside down",
+        "either": "from the bottom or from the top: both fit equally well",
     }
     found = result.summary
     console.print(Text.assemble((result.variant, "bold"), f"  {found.games:,} games, {found.plies:,} plies"))
@@ -312,7 +314,8 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         elif row.contradicted:
             told = f"{row.termination}, {row.winner or 'draw'}, where it says {row.recorded}"
         elif not row.captures_agree:
-            told = "captures differ"
+            plies = ", ".join(map(str, row.captures_differ[:8])) + " ..." * (len(row.captures_differ) > 8)
+            told = f"captures differ: plies {plies}" if plies else "the numbers of captures differ"
         else:
             continue
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
