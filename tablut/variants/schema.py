@@ -234,6 +234,9 @@ def _check_fields_agree(file: _VariantFile) -> None:
     corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
     if wall is not None and wall.corner and not corners:
         raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
+    edge = {cell for cell in range(size * size) if not {0, size - 1}.isdisjoint(divmod(cell, size))}
+    if wall is not None and wall.corner and edge <= regions.escapes:
+        raise _FieldError("shieldwall.corner", "is true, and by 'terrain' the king escapes by the whole edge")
     if wide and not corners:
         raise _FieldError("corners.wide", "is true, and 'terrain' has no X corners")
     blocks = [
@@ -242,9 +245,10 @@ def _check_fields_agree(file: _VariantFile) -> None:
     ]
     if wide and (size < 5 or any(block & corners and not block <= corners for block in blocks)):
         raise _FieldError("corners.wide", "is true, and a corner of 'terrain' is not 2x2 cells X")
-    if corners and not regions.approaches.keys() & corners and (wide or wall or file.fort != "none"):
+    later = wide or wall or {file.fort, file.encirclement} != {"none"}
+    if later and corners and not regions.approaches.keys() & corners:
         raise _FieldError("corners", "no king can reach one, as 'terrain' has it")
-    if file.fort != "none" and all({0, size - 1}.isdisjoint(divmod(cell, size)) for cell in regions.king_cells):
+    if file.fort != "none" and not edge & regions.king_cells:
         raise _FieldError("fort", f"is {file.fort}, and by 'terrain' no king stands on an edge cell and plays on")
     if file.fort != "none" and regions.camps:
         raise _FieldError("fort", f"is {file.fort}, and 'terrain' has camps, of which no text on forts speaks")

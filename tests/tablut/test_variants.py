@@ -124,6 +124,23 @@ BAD = {
         [(DRAW, DRAW + '\nshieldwall = { corner = true, mover = "any" }')],
         "field 'shieldwall.corner': is true, and 'terrain' has no X corners",
     ),
+    "wall with corners, escape by the edge": (
+        [
+            (DRAW, DRAW + '\ncorners.hostile = true\nshieldwall = { corner = true, mover = "any" }'),
+            ("+**AAA**+", "X*******X"),
+            ("*...A...*", "*.......*"),
+            ("BB..T..CC", "*...T...*"),
+            ("B.......C", "*.......*"),
+            ("B.......C", "*.......*"),
+            ("*...D...*", "*.......*"),
+            ("+**DDD**+", "X*******X"),
+        ],
+        "field 'shieldwall.corner': is true, and by 'terrain' the king escapes by the whole edge",
+    ),
+    "ring, corner out of reach": (
+        [(DRAW, DRAW + '\ncorners.hostile = true\nencirclement = "no_way_to_edge"'), ("+**", "XAD")],
+        "field 'corners': no king can reach one, as 'terrain' has it",
+    ),
     "wide, no corner": (
         [(DRAW, DRAW + "\ncorners = { hostile = true, wide = true }")],
         "field 'corners.wide': is true, and 'terrain' has no X corners",
