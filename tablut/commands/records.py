@@ -24,13 +24,13 @@ from tablut.cli.options import (
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress, tabular
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import ArchivedGame, archive_text, read_archive
+from tablut.records.archive import ArchivedGame, archive_text, read_archive, write_line
 from tablut.records.game import RECORD_BYTES
-from tablut.records.opentafl import write_game
+from tablut.records.opentafl import write_game, write_rules
 from tablut.replay import Ranks, Replay, replay, replay_archive
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
@@ -49,7 +49,10 @@ class Format(StrEnum):
     BOLOGNA = "bologna"
     BERKELEY = "berkeley"
     MCGILL = "mcgill"
+    FEN = "fen"
     OTG = "otg"
+    RULES = "rules"
+    ARCHIVE = "archive"
 
 
 class _Converted(Result):
@@ -66,7 +69,8 @@ def convert_command(
         Format,
         typer.Option(
             "--to",
-            help="tablut and grid are ours; berkeley and mcgill write moves; otg is OpenTafl's record.",
+            help="tablut and grid are ours; berkeley and mcgill write moves; otg is OpenTafl's record, rules its rules "
+            "string; archive is a line of an archive.",
         ),
     ],
     moves: Annotated[
@@ -102,6 +106,12 @@ def convert_command(
             lines = [opentafl.write_position(board.position)]
         case Format.BOLOGNA:
             lines = [bologna.write_state(board.position)]
+        case Format.FEN:
+            lines = [fen.write_position(board.position)]
+        case Format.RULES:
+            lines = [write_rules(rules)]
+        case Format.ARCHIVE:
+            lines = [write_line(board.record(), rules)]
         case Format.OTG:
             lines = [write_game(board.record()).rstrip()]
         case Format.GRID:
@@ -166,6 +176,7 @@ class _Replayed(Result):
     outcome: OutcomeResult | None
     result: str | None
     notes: list[str]
+    comments: dict[int, str]
     problems: list[str]
 
 
@@ -187,7 +198,8 @@ def replay_command(
         Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every position into a folder.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Write the record in our own format.")
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the record in our format, or as FILE.otg in OpenTafl's."),
     ] = None,
     game: Annotated[
         int | None, typer.Option("--game", min=1, metavar="N", help="Step through the game on line N of an archive.")
@@ -233,7 +245,7 @@ def replay_command(
     if svg is not None:
         _draw_all(replayed, svg)
     if save is not None:
-        write_text(save, write_record(record))
+        write_text(save, write_game(record) if save.suffix == ".otg" else write_record(record))
     result = _Replayed(
         variant=replayed.board.variant.name,
         tags=dict(record.tags),
@@ -251,6 +263,7 @@ def replay_command(
         outcome=outcome_result(replayed.board.outcome()),
         result=record.result,
         notes=list(replayed.notes),
+        comments=dict(record.comments),
         problems=list(replayed.problems),
     )
     drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
@@ -354,6 +367,8 @@ def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[i
         pair = "  ".join(str(step.move) for step in game.plies[first : first + 2])
         console.print(f"{first // 2 + 1:>3}. {pair}")
     console.print(ending(result.outcome) or f"{game.board.turn} to move")
+    for ply, comment in result.comments.items():
+        console.print(f"ply {ply}: {comment}", style="dim", soft_wrap=True)
     for note in result.notes:
         console.print(note, style="dim", soft_wrap=True)
     for problem in result.problems:

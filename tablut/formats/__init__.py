@@ -1,5 +1,5 @@
-"""Positions and moves as other programs write them, a module a program: `opentafl`, `bologna`, `berkeley`, `mcgill`."""
+"""Positions and moves as others write them, a module each: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`."""
 
-from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 
-__all__ = ["berkeley", "bologna", "mcgill", "opentafl"]
+__all__ = ["berkeley", "bologna", "fen", "mcgill", "opentafl"]

@@ -31,7 +31,7 @@ _TURN_AT_END: dict[GameResult, Turn] = {"white": "WHITEWIN", "black": "BLACKWIN"
 _NAME_LENGTH = 10
 _CELLS = {"EMPTY": ".", "WHITE": "w", "BLACK": "b", "KING": "K", "THRONE": "."}
 _NAMES = {".": "EMPTY", "w": "WHITE", "b": "BLACK", "K": "KING"}
-_SIZES = range(3, 12, 2)
+_SIZES = range(3, 20, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def read_state(text: str) -> BolognaState:
         raise InputError(f"state: turn {_shown(turn)}: expected one of {' '.join(_TURNS)}")
     if not isinstance(board, list) or len(board) not in _SIZES:
         found = f"{len(board)} rows" if isinstance(board, list) else _shown(board)
-        raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 11), not {found}")
+        raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 19), not {found}")
     size = len(board)
     cells = ""
     for number, row in enumerate(board):

@@ -32,8 +32,8 @@ _OTHERS = {
     "k": "an attacking king",
 }
 _FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
-_TEXT = 240
-"""Characters of a position that an error message shows: all those of a board of side 11."""
+_TEXT = 480
+"""Characters of a position that an error message shows: all those of a board of side 19."""
 _PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-zA-Z][0-9]{1,2})"
 _MOVE = re.compile(
     rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:[xX]{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
@@ -49,8 +49,8 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
         raise InputError(f"{shown}: expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end")
     rows = trimmed[1:-1].split("/")
     size = size or len(rows)
-    if size not in range(3, 12, 2):
-        raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 11")
+    if size not in range(3, 20, 2):
+        raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 19")
     if len(rows) != size:
         raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
     return Position("".join(expand_row(row, size, shown, _LETTERS, _FOREIGN) for row in rows), side)

@@ -1,7 +1,7 @@
 """One reader of positions and one of moves, for the texts of all programs.
 
-The shape of a text shows its form: a brace begins JSON, a slash an OpenTafl string, five
-numbers are McGill's. No text has two of these shapes, so nothing is guessed. A text of
+The shape of a text shows its form: a brace begins JSON, a slash an OpenTafl string, a, d and
+k are pieces of a FEN, five numbers are McGill's. No text has two of these shapes, so nothing is guessed. A text of
 another shape, or without a necessary part, is refused with what is missing.
 """
 
@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, mcgill, opentafl
+from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 from tablut.position import BoardLike, Move, MoveText, Position
 from tablut.store.files import excerpt
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """What `as_position` reads."""
 
-# Bounds of what a single position or move may be: the JSON of a board of side 11 has under 2,000 characters.
+# Bounds of what a single position or move may be: the JSON of a board of side 19 has under 4,000 characters.
 _MOST = 20_000
-_SHOWN = 240
+_SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
 _OPENTAFL = re.compile(r"/[0-9tTkKnNcCmM/]*")
 _SHORT = re.compile(r"[a-z][0-9]{1,2}-(?:[a-z]|[0-9]{1,2})", re.IGNORECASE | re.ASCII)
@@ -39,7 +39,7 @@ class SaidMove(NamedTuple):
 
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
-    r"""Return the position of a text: our line or grid, OpenTafl's string, or the Bologna server's JSON."""
+    r"""Return the position of a text: our line or grid, OpenTafl's string, a FEN, or the Bologna server's JSON."""
     trimmed = text.strip()
     if len(trimmed) > _MOST:
         raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
@@ -47,6 +47,8 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
         position = _from_state(trimmed, size, side)
     elif trimmed.startswith("/"):
         position = _from_opentafl(trimmed, size, side)
+    elif fen.FEN.fullmatch(trimmed):
+        position = fen.read_position(trimmed, size)
     else:
         position = Position.parse(trimmed, size)
     if side is not None and position.side != side:
@@ -80,7 +82,7 @@ def looks_like_position(text: str) -> bool:
     if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
         return True
     first, *rest = trimmed.split()
-    sided = bool(rest) and rest[0] in ("w", "b")
+    sided = bool(rest) and (rest[0] in ("w", "b") or fen.FEN.fullmatch(trimmed) is not None)
     return sided or any(shape.fullmatch(first) is not None for shape in (_ROWS, _OPENTAFL))
 
 

@@ -23,7 +23,9 @@ from tablut.store.files import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tablut.records.game import GameRecord
     from tablut.rules.outcome import GameResult
+    from tablut.variants import Variant
 
 _FIELDS: Final = 4
 _LINE: Final = 1 << 18
@@ -76,6 +78,16 @@ def read_archive(text: str, origin: str) -> Iterator[ArchivedGame]:
             )
         moves, attackers, defenders, result = fields
         yield ArchivedGame(number, tuple(moves.split()), (int(attackers), int(defenders)), result.strip())
+
+
+def write_line(record: GameRecord, variant: Variant) -> str:
+    """Return the line of a game from the start of its rules; captures are those that its moves name."""
+    if record.start is not None or not record.moves:
+        raise InputError("archive: a line holds a game of one move or more, from the start of its rules")
+    black_first = variant.rules.first == "black"
+    taken = [sum(len(said.captures or ()) for said in record.moves[side::2]) for side in (0, 1)]
+    attackers, defenders = taken if black_first else reversed(taken)
+    return f"{' '.join(map(str, record.moves))},{attackers},{defenders},{(record.result or 'ongoing').capitalize()}"
 
 
 def turned(game: ArchivedGame, size: int) -> ArchivedGame:

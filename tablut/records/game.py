@@ -13,7 +13,7 @@ from tablut.errors import InputError
 from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tablut.position import MoveText, Position
     from tablut.rules.outcome import GameResult
@@ -48,6 +48,8 @@ class GameRecord:
         What the reader left out, one line each: variations, rejected moves, further games.
     warnings : tuple of str
         Where the reader took other rules than the record's, because the caller gave them.
+    comments : mapping of int to str
+        What an OpenTafl record says to a ply, by its number from 1.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class GameRecord:
     positions: tuple[Position, ...] | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    comments: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
@@ -89,19 +92,19 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
 
 
 def without_comments(text: str, begin: str, end: str, what: str) -> str:
-    """Return a text with a space in place of every comment; comments do not nest.
+    """Return a text with a space in place of every comment."""
+    return " ".join(stretch for stretch, _ in commented(text, begin, end, what))
 
-    Notes
-    -----
-    One pass over the text.
-    """
-    parts, place = [], 0
+
+def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:
+    """Yield the stretches of a text between comments, each with the comment after it; comments do not nest."""
+    place = 0
     while (opened := text.find(begin, place)) >= 0:
-        parts.append(text[place:opened])
         closed = text.find(end, opened)
         if closed < 0:
             raise InputError(
                 f"{what}: the comment {excerpt(text[opened : opened + 40])} does not end; expected {end!r}"
             )
+        yield text[place:opened], text[opened + 1 : closed]
         place = closed + 1
-    return " ".join([*parts, text[place:]])
+    yield text[place:], ""

@@ -2,8 +2,8 @@
 
 Tags ``[name:value]`` come first; ``rules`` is required. Then each turn has a line with
 its number, from 1, and two moves; a comment in brackets may follow, its parts on the two
-moves divided by ``|``. Variations, numbered like ``7a.1.2a.``, are left out and named in
-a note; comments are left out silently.
+moves divided by ``|``. Variations, numbered like ``7a.1.2a.``, are left out with their comments,
+and named in a note.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tablut.errors import InputError
 from tablut.formats.opentafl import read_move, read_position, write_position
 from tablut.notation import parse_square, square_name
 from tablut.position import Position
-from tablut.records.game import GameRecord, overruled, start_under, without_comments
+from tablut.records.game import GameRecord, commented, overruled, start_under
 from tablut.store.files import excerpt
-from tablut.variants.library import as_variant, check_known, is_own_name
+from tablut.variants.library import as_variant, is_own_name
 from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
 
@@ -56,7 +56,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     start = start_under(own_start, chosen, "OpenTafl record")
     if (placement := tags.pop("position", None)) is not None:
         start = start_under(read_position(placement, own_start.side, chosen.size), chosen, "OpenTafl record")
-    moves, notes = _moves(text, end, chosen.size)
+    moves, comments, notes = _moves(text, end, chosen.size)
     return GameRecord(
         tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
         variant=chosen,
@@ -64,6 +64,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
         moves=tuple(moves),
         result=_RESULTS[outcome],
         notes=tuple(notes),
+        comments=comments,
         warnings=warnings,
     )
 
@@ -91,41 +92,51 @@ def _tags(text: str) -> tuple[dict[str, str], int]:
     return tags, end
 
 
-def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
+def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, str], list[str]]:
     moves: list[MoveText] = []
+    comments: dict[int, str] = {}
     variations: dict[str, None] = {}
     notes: list[str] = []
-    turn = 0
-    for line in without_comments(text[end:], "[", "]", "OpenTafl record").splitlines():
-        words = line.split()
-        if not words:
-            continue
-        label = _LABEL.fullmatch(words[0])
-        if label is None:
-            raise InputError(
-                f"OpenTafl record: line {excerpt(line.strip())}: expected a turn such as {turn + 1}. d1-e1 c4-c5"
-            )
-        if label[2] is not None:
-            variations[label[2].split(".")[0]] = None
-            continue
-        if label[1] != str(turn + 1) or len(moves) != 2 * turn:
-            raise InputError(
-                f"OpenTafl record: turn {label[1]} follows {len(moves)} moves; expected one turn, two moves"
-            )
-        turn += 1
-        if len(words) > 3:
-            raise InputError(f"OpenTafl record: turn {turn} has {len(words) - 1} moves; expected two at most")
-        for word in words[1:]:
-            if word == _RESIGNS:
-                notes.append(f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign")
-                break
-            try:
-                moves.append(read_move(word, size))
-            except InputError as error:
-                raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
+    turn, varied = 0, False
+    parts = list(commented(text[end:], "[", "]", "OpenTafl record"))
+    # In place of a comment stands a word with its number, which no other word is: they begin with a bracket.
+    for line in "".join(f"{stretch} [{number} " for number, (stretch, _) in enumerate(parts)).splitlines():
+        words = [word for word in line.split() if not word.startswith("[")]
+        if words:
+            label = _LABEL.fullmatch(words[0])
+            if label is None:
+                raise InputError(
+                    f"OpenTafl record: line {excerpt(' '.join(words))}: expected a turn such as {turn + 1}. d1-e1 c4-c5"
+                )
+            if varied := label[2] is not None:
+                variations[label[2].split(".")[0]] = None
+            elif label[1] != str(turn + 1) or len(moves) != 2 * turn:
+                raise InputError(
+                    f"OpenTafl record: turn {label[1]} follows {len(moves)} moves; expected one turn, two moves"
+                )
+            else:
+                turn += 1
+                notes += _turn(words[1:], turn, size, moves)
+        for number in re.findall(r"\[([0-9]+) ", line) if turn and not varied else []:
+            told = enumerate(parts[int(number)][1].split("|", 1), 2 * turn - 1)
+            comments |= {ply: comment.strip() for ply, comment in told if comment.strip()}
     if variations:
         notes.append(f"variations left out: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
-    return moves, notes
+    return moves, comments, notes
+
+
+def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
+    """Add the moves of a turn; return a note where a side resigns."""
+    if len(words) > 2:
+        raise InputError(f"OpenTafl record: turn {turn} has {len(words)} moves; expected two at most")
+    for word in words:
+        if word == _RESIGNS:
+            return [f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign"]
+        try:
+            moves.append(read_move(word, size))
+        except InputError as error:
+            raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
+    return []
 
 
 # -- openTafl's rules strings as variants, where our rule fields can express them ----------
@@ -136,22 +147,23 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], list[str]]:
 # sources of https://github.com/jslater89/OpenTafl (the last versions of both). Rules that no
 # rule field can express are refused, all of them in one line.
 #
-# Three points take more than copying a value:
+# Four points take more than copying a value:
 #
-# - OpenTafl decides a **third** occurrence of a position, our ``repetition`` a second. A draw
-#   by the third (``tfr:d``, the default) becomes ``none``: values are the same, and a game
-#   that comes back to a position once goes on. One that wins or loses is refused.
+# - Where there is no corner none closes a shieldwall, and where the king escapes by the edge
+#   it never stands in a fort: both are left out then.
+# - OpenTafl decides a third occurrence of a position. A draw by the second is written as one
+#   by the third: values are the same.
 # - Pieces stop only where they may pass, and do neither where they may not re-enter.
 # - To the king a cell is as hostile as to a defender.
 
 
 _DEFAULT_RULES = (
-    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n efe:n ber:n "
+    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n swf:y efe:n ber:n "
     "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
 # Keys about pieces and cells that no variant of ours has; they have no effect.
-_IDLE = frozenset(["nj", "cj", "mj", "swf", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
+_IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
 _VALUES = {
@@ -163,22 +175,19 @@ _VALUES = {
     "ks": "s y c w n m",
     "kj": "n r j c",
     "sw": "n w s",
+    "swf": "y n",
     "efe": "y n",
     "ber": "n c m",
 }
+_REPETITION = {"d": "draw", "l": "mover_loses"}
 _UNSAYABLE = {
-    "surf:y": "encirclement",
     "tfr:w": "a third repetition that wins",
-    "tfr:l": "a third repetition that loses",
     "ka:h": "a king that captures as the mover only",
     "ka:a": "a king that captures as an anvil only",
     "ks:m": "a king that falls when confined",
     "kj:r": "a king that jumps",
     "kj:j": "a king that jumps",
     "kj:c": "a king that jumps",
-    "sw:w": "shieldwalls",
-    "sw:s": "shieldwalls",
-    "efe:y": "exit forts",
     "ber:c": "berserk moves",
     "ber:m": "berserk moves",
 }
@@ -213,10 +222,10 @@ def read_rules(text: str) -> Variant:
     >>> variant = read_rules("dim:5 name:Little surf:n ks:c start:/2t2/2T2/t1K1t/2T2/2t2/")
     >>> variant.name, variant.terrain[0], variant.rules.king.elsewhere, variant.rules.castle.hostile_to_white
     ('Little', 'X...X', 'two', 'empty')
-    >>> read_rules("dim:5 ks:c sw:s start:/2t2/2T2/t1K1t/2T2/2t2/")
+    >>> read_rules("dim:5 ks:c tfr:w kj:c start:/2t2/2T2/t1K1t/2T2/2t2/")
     Traceback (most recent call last):
         ...
-    tablut.errors.InputError: rules 'dim:5 ks:c sw:s ...': no rule field can say encirclement (surf:y), shieldwalls ...
+    tablut.errors.InputError: rules 'dim:5 ks:c tfr:w ...': no rule field can say a third repetition that wins ...
     """
     rules = _parse(text)
     for key in _VALUES:
@@ -228,21 +237,30 @@ def read_rules(text: str) -> Variant:
         if rules.keys[key].strip(","):
             rules.refuse("fortresses", key)
     terrain = _terrain(rules)
-    tables = {"castle": _castle(rules), "corners": _corners(rules), "king": _king(rules)}
+    repetition = _REPETITION.get(rules.keys["tfr"])
+    tables = {
+        "castle": _castle(rules),
+        "corners": _corners(rules),
+        "king": _king(rules),
+        "shieldwall": _shieldwall(rules),
+        "repetition": {"times": 3, "result": repetition} if repetition else {},
+    }
     if rules.refused:
         raise InputError(f"{rules.origin}: no rule field can say {', '.join(rules.refused)}")
 
     fields = {
         "first": "white" if rules.start.side == "w" else "black",
         "no_moves": "side_to_move_loses",
-        "repetition": "none",
+        "fort": "on_edge" if (rules.keys["efe"], rules.keys["esc"]) == ("y", "c") else "none",
+        "encirclement": "no_way_to_edge" if rules.keys["surf"] == "y" else "none",
         "terrain": terrain,
         "start": rules.start.rows(),
-    }
+    } | ({} if repetition else {"repetition": "none"})
     # JSON's strings, lists and booleans are TOML's too.
     lines = [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
     for table, content in tables.items():
-        lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in content.items())]
+        if content:
+            lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in content.items())]
     name = rules.keys["name"] or "opentafl"
     variant = parse_variant("\n".join(lines), name=name, origin=rules.origin)
     variant = replace(variant, title=name.replace("_", " "), source=rules_source(text))
@@ -294,6 +312,14 @@ class _Rules:
         return {0, size - 1, size * (size - 1), size * size - 1}
 
     @property
+    def wide_corners(self) -> set[int]:
+        """Those of the corner cells that fill 2x2 cells in a corner."""
+        size = self.size
+        first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
+        blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
+        return {cell for block in blocks if block <= self.corners for cell in block}
+
+    @property
     def corners(self) -> set[int]:
         return self.cells("cor", self.board_corners)
 
@@ -336,12 +362,12 @@ def _parse(text: str) -> _Rules:
 def _terrain(rules: _Rules) -> list[str]:
     corners, centre, edge = rules.corners, rules.centre, rules.edge
     escapes = edge if rules.keys["esc"] == "e" else corners
-    if corners - rules.board_corners:
+    if corners - rules.board_corners and corners != rules.wide_corners:
         rules.refuse("corner cells that are not in a corner", "cor")
     if not escapes:
         rules.refuse("a king that has nowhere to escape to", "esc", "cor")
-    if len(centre) != 1:
-        rules.refuse("several thrones" if centre else "a board without a throne", "cen")
+    if len(centre) > 1:
+        rules.refuse("several thrones", "cen")
     elif centre & (escapes | rules.board_corners):
         rules.refuse("a throne in a corner or on an escape", "cen")
     letters = []
@@ -359,7 +385,15 @@ def _corners(rules: _Rules) -> dict[str, Any]:
             rules.refuse("corners that are not for the king alone", "cors", "corp", "corre")
         if len(hostile_to) == 1:
             rules.refuse("corners hostile to one side", "corh")
-    return {"hostile": len(hostile_to) == 2 and bool(rules.corners)}
+    wide = {"wide": True} if rules.corners - rules.board_corners else {}
+    return {"hostile": len(hostile_to) == 2 and bool(rules.corners)} | wide
+
+
+def _shieldwall(rules: _Rules) -> dict[str, Any]:
+    if rules.keys["sw"] == "n":
+        return {}
+    corner = rules.keys["sw"] == "s" and bool(rules.corners)
+    return {"corner": corner, "mover": "bracket" if rules.keys["swf"] == "y" else "any"}
 
 
 def _castle(rules: _Rules) -> dict[str, Any]:
@@ -391,13 +425,15 @@ def _castle(rules: _Rules) -> dict[str, Any]:
 def _king(rules: _Rules) -> dict[str, Any]:
     throne_helps = bool(rules.centre) and "T" in rules.pieces("cenhe")
     armed = {"armed": rules.keys["ka"] == "y"}
+    if not rules.centre:
+        return armed | {"elsewhere": "four" if rules.keys["ks"] in "sy" else "two"}
     match rules.keys["ks"]:
         case "c":
             # Strong on the throne and beside it, where the other three sides suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
-                rules.refuse("a weak king that falls against the empty throne", "ks", "cenhe")
+                return armed | {"on_castle": "two", "beside_castle": "as_on_castle", "elsewhere": "two"}
             return armed | {"on_castle": "two", "beside_castle": "as_elsewhere", "elsewhere": "two"}
         case _:
             beside = "as_on_castle" if throne_helps else "as_elsewhere"
@@ -409,15 +445,18 @@ def _king(rules: _Rules) -> dict[str, Any]:
 
 def write_rules(variant: Variant) -> str:
     """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
-    check_known(variant, "a record for OpenTafl")
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
-    castle, king = rules.castle, rules.king
+    castle, king, wall = rules.castle, rules.king, rules.shieldwall
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
     strength = {"two": "w"}.get(king.on_castle, "c" if king.elsewhere == "two" else "s")
     keys = {
         "dim": str(size),
         "name": re.sub(r"\W", "_", variant.name),
-        "surf": "n",
+        "surf": "n" if rules.encirclement == "none" else "y",
+        "tfr": {"none": "i", "mover_loses": "l"}.get(rules.repetition.result, "d"),
+        "sw": "n" if wall is None else "s" if wall.corner else "w",
+        "swf": "n" if wall is not None and wall.mover == "any" else "y",
+        "efe": "n" if rules.fort == "none" else "y",
         "atkf": "y" if rules.first == "black" else "n",
         "esc": "e" if "*" in terrain else "c",
         "ka": "y" if king.armed else "n",
@@ -433,10 +472,10 @@ def write_rules(variant: Variant) -> str:
     }
     text = " ".join(f"{key}:{value}" for key, value in keys.items())
     read = read_rules(text)
-    # A draw by the third occurrence is read as none, because ours is one by the second.
-    fields = {field.name: field.value for field in rule_fields(read.rules)}
-    fields |= {"repetition": "draw" if rules.repetition.result == "draw" else fields["repetition"]}
-    unlike = [field.name for field in rule_fields(rules) if fields[field.name] != field.value]
+    ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, read))
+    if ours.get("repetition") == "draw":
+        ours = {name: value for name, value in ours.items() if name != "repetition"}
+    unlike = [f"{name} ({value})" for name, value in ours.items() if theirs.get(name) != value]
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:
         raise InputError(f"variant {variant.name!r}: no key of OpenTafl's rules says its {', '.join(unlike)}")
@@ -448,18 +487,25 @@ def write_game(record: GameRecord) -> str:
     if record.variant is None:
         raise InputError("record: names no rule set; give it one, such as brandubh, before it is written")
     variant = as_variant(record.variant)
-    own = record.tags.get("Rules", "")
-    tags = {"rules": own if variant.source == rules_source(own) else write_rules(variant)}
+    tags = {"result": next(word for word, result in _RESULTS.items() if result == record.result)}
+    names = {ours: theirs for theirs, ours in _NAMES.items()}
+    tags |= {names.get(name, name.lower()): value for name, value in record.tags.items() if name != "Rules"}
     if record.start is not None:
         if record.start.side != variant.start_position[-1]:
             raise InputError("record: OpenTafl's begin with the side that the rules let begin")
         tags["position"] = write_position(record.start)
-    tags["result"] = next(word for word, result in _RESULTS.items() if result == record.result)
-    names = {ours: theirs for theirs, ours in _NAMES.items()}
-    tags |= {names.get(name, name.lower()): value for name, value in record.tags.items() if name != "Rules"}
+    # The rules come last.
+    own = record.tags.get("Rules", "")
+    tags["rules"] = own if variant.source == rules_source(own) else write_rules(variant)
     for name, value in tags.items():
-        if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.isprintable():
-            raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no second line")
+        if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.replace("\n", "").isprintable():
+            raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no control character")
     moves = [str(move).replace("x", "/").replace("/", "x", 1) for move in record.moves]
-    turns = [f"{1 + place // 2}. {' '.join(moves[place : place + 2])}" for place in range(0, len(moves), 2)]
+    turns = []
+    for place in range(0, len(moves), 2):
+        said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
+        if "]" in "".join(said) or "|" in said[0]:
+            raise InputError(f"comment on turn {1 + place // 2}: OpenTafl's comments hold no ] and divide moves by |")
+        turns.append(f"{1 + place // 2}. {' '.join(moves[place : place + 2])}")
+        turns += [f"[{'|'.join(said)}]"] if any(said) else []
     return "\n".join([*(f"[{name}:{value}]" for name, value in tags.items()), "", *turns]) + "\n"

@@ -12,10 +12,11 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.opentafl import read_game, write_game
+from tablut.records.archive import read_archive, write_line
+from tablut.records.opentafl import read_game, read_rules, write_game, write_rules
 from tablut.replay import replay
-from tablut.variants import Variant, load_variant
-from tests.support.games import recurrence
+from tablut.variants import Variant, load_variant, shipped_variants
+from tablut.variants.model import Repetition
 from tests.support.strategies import squares
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
@@ -126,12 +127,47 @@ def test_a_game_of_ours_becomes_an_opentafl_record(name: str, seed: int) -> None
     played = board.record({"White": "Anna"}, "white")
     again = read_record(write_game(played))
     assert (again.moves, again.result, again.tags["White"]) == (played.moves, "white", "Anna")
-    rules = replace(board.variant, rules=board.variant.rules.model_copy(update={"repetition": recurrence("none")}))
+    third = Repetition(times=3, result="draw")
+    rules = replace(board.variant, rules=board.variant.rules.model_copy(update={"repetition": third}))
     assert isinstance(again.variant, Variant)
     assert again.variant.same_game(rules)
     assert replay(again).problems == ()
     # OpenTafl's own words stay as they are.
-    assert write_game(again).splitlines()[0] == write_game(played).splitlines()[0]
+    said = [next(line for line in write_game(one).splitlines() if "[rules:" in line) for one in (again, played)]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("variant", shipped_variants()[13:], ids=lambda variant: variant.name)
+def test_what_the_family_says_in_opentafls_words(variant: Variant) -> None:
+    drawn = replace(variant, rules=variant.rules.model_copy(update={"repetition": Repetition(times=3, result="draw")}))
+    assert read_rules(write_rules(drawn)).same_game(drawn)
+    if not variant.same_game(drawn):
+        with pytest.raises(InputError, match=r"no key of OpenTafl's rules says its repetition.result \(white_loses\)$"):
+            write_rules(variant)
+
+
+def test_comments_of_an_opentafl_record() -> None:
+    record = read_record(OTG)
+    assert record.comments == {1: "To make room.", 2: "And to look at a5: 9. is no turn here."}
+    again = read_record(write_game(record))
+    assert again == replace(record, notes=())
+    assert again.comments == record.comments
+    one = read_record(otg("1. d1-e1 [only this one]\n2a. c4-c5 [a variation's]"))
+    assert one.comments == {1: "only this one"}
+    for wrong in ("a|b", "a]b"):
+        with pytest.raises(InputError, match="comment on turn 1"):
+            write_game(replace(one, comments={1: wrong}))
+
+
+def test_a_line_of_an_archive() -> None:
+    board = Board("brandubh-federation")
+    for move in ("d2-e2", "c4-c5", "f4-f5", "c5-a5", "d6-a6"):
+        board.push(move)
+    line = write_line(board.record(), board.variant)
+    assert line == "d2-e2 c4-c5 f4-f5 c5-a5 d6-a6xa5,1,0,Ongoing"
+    assert next(iter(read_archive(line, "x"))).moves[-1] == "d6-a6xa5"
+    with pytest.raises(InputError, match="from the start of its rules"):
+        write_line(Board("brandubh").record(), load_variant("brandubh"))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +188,7 @@ def test_an_opentafl_record_becomes_one_of_ours() -> None:
     record = read_record(OTG)
     text = write_record(record)
     assert "[Variant" not in text
-    assert read_record(text) == replace(record, notes=())
+    assert read_record(text) == replace(record, notes=(), comments={})
 
 
 def otg(body: str, tags: str = "", rules: str = RULES) -> str:
@@ -165,9 +201,9 @@ def test_results_of_opentafl(value: str, result: str | None) -> None:
 
 
 def test_rules_beside_a_record_that_no_field_can_say() -> None:
-    rules = RULES.replace("surf:n", "sw:s")
+    rules = RULES.replace("surf:n", "tfr:w kj:r")
     with pytest.raises(
-        InputError, match=r"can say encirclement \(surf:y\), shieldwalls \(sw:s\); a variant given beside"
+        InputError, match=r"can say a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a variant given"
     ):
         read_record(otg("1. d1-e1", rules=rules))
     record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))

@@ -1,0 +1,28 @@
+"""The FEN of other tafl programs: rows from the top rank down, ``a`` attacker, ``d`` defender, ``k`` king, the side.
+
+    3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a
+
+It is our line with other letters; letters in capitals are read as well, and so are ``b`` and ``w`` for the side.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tablut.position import Position
+
+FEN = re.compile(r"([0-9adkADK]+(?:/[0-9adkADK]+)+)\s+([adbwADBW])", re.ASCII)
+_OURS = str.maketrans("adkADK", "bwKbwK")
+_THEIRS = str.maketrans("bwK", "adk")
+
+
+def read_position(text: str, size: int) -> Position:
+    """Return the position of a text that `FEN` matches; one of another board is refused in our letters."""
+    rows, side = text.split()
+    return Position.parse(f"{rows.translate(_OURS)} {'b' if side in 'abAB' else 'w'}", size)
+
+
+def write_position(position: Position) -> str:
+    """Return the FEN of a position; further fields are left out."""
+    rows, side = str(position).split()[:2]
+    return f"{rows.translate(_THEIRS)} {'a' if side == 'b' else 'd'}"
