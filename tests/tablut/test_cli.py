@@ -310,10 +310,10 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
         "c3-b3 c1-b1 b3-b2xa3,0,0,Ongoing": {"captures_differ": [3], "captures_agree": False},
         "c3-b3 c1-b1 b3-b2,0,1,Ongoing": {"captures_agree": False, "captures_differ": []},
         "c3-b3 c1-b1 b3-b5,0,0,Black": {"contradicted": True, "captures_agree": True},
-        "c3-b3 c1-b1 b3-c3 b1-a1 c3-b3 a1-b1 b3-c3,0,0,Ongoing": {
+        "c3-b3 c5-d5 b3-b2 d5-e5 b2-b3 e5-d5 b3-b2,0,0,Ongoing": {
             "termination": "repetition",
             "repeated": 6,
-            "illegal": {"ply": 7, "move": "b3-c3", "why": "comes after the end (repetition, a draw)"},
+            "illegal": {"ply": 7, "move": "b3-b2", "why": "comes after the end (repetition, a draw)"},
         },
     }
     right = {"illegal": None, "captures_agree": True, "captures_differ": [], "contradicted": False, "repeated": None}
