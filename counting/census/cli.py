@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.text import Text
 
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import bfile
 from tablut.variants import load_variant
@@ -26,27 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-def _with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command have sub-commands; no options stand before their names."""
-
-    @wraps(function)
-    def callback(ctx: typer.Context, **parameters: Any) -> None:
-        if ctx.invoked_subcommand is None:
-            function(ctx, **parameters)
-            return
-        given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
-        if given:
-            raise InputError(
-                f"census {ctx.invoked_subcommand}: options come after {ctx.invoked_subcommand!r}; "
-                f"`tablut census {ctx.invoked_subcommand} --help` lists them"
-            )
-
-    callback.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return callback
-
-
 @app.callback(invoke_without_command=True)
-@_with_sub_commands
+@with_sub_commands
 @tabular
 def census_command(
     variant: VariantOption = "ashton",

@@ -109,6 +109,25 @@ def tabular(function: Callable[..., Reply]) -> Callable[..., None]:
     return command(function, table=True)
 
 
+def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
+    """Let a command have sub-commands; no options stand before their names."""
+
+    @wraps(function)
+    def callback(ctx: typer.Context, **parameters: Any) -> None:
+        if ctx.invoked_subcommand is None:
+            function(ctx, **parameters)
+            return
+        given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
+        if any(parameters[name] != "" for name in given):
+            raise InputError(
+                f"{ctx.info_name} {ctx.invoked_subcommand}: options come after {ctx.invoked_subcommand!r}; "
+                f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them"
+            )
+
+    callback.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return callback
+
+
 def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[..., None]:
     """Make a sub-command of a function that returns a `Reply`.
 

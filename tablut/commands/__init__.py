@@ -38,9 +38,10 @@ referee    play:8  tablut.play.competition.cli  A server for the Bologna competi
 show       look:2  tablut.commands.positions    Draw a position.
     tablut show -v edge.toml --svg edge.svg
     tablut show -p start.txt
-variants   look:3  tablut.commands.positions    List the rule sets, or draw one with all its fields.
+variants   look:3  tablut.commands.variants:app List the rule sets, draw one, or compare two.
     tablut variants
     tablut variants bologna
+    tablut variants diff copenhagen fetlar
 moves      look:4  tablut.commands.positions    List the legal moves of a position.
     tablut moves -v bologna
 apply      look:5  tablut.commands.positions    Make moves and show where they lead.

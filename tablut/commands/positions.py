@@ -1,36 +1,32 @@
-"""``tablut variants``, ``show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``: rule sets and one position."""
+"""``tablut show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``: one position."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from tablut.answers import (
-    DescribedVariant,
-    ListedVariant,
     MoveResult,
     MovesResult,
     OutcomeResult,
-    described_variant,
     ending,
-    listed_variant,
     moves_result,
     outcome_result,
     push_result,
 )
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position, variant_names_from
-from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
+from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.people import draw_board, legend
 from tablut.cli.runtime import Reply, command, tabular
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
 from tablut.store.files import excerpt, write_text
-from tablut.variants import Variant, load_variant, shipped_variants
+from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -246,82 +242,3 @@ def _reply(variant: Variant, position: Position) -> Reply:
         console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}")
 
     return Reply(result, show)
-
-
-# -- ``tablut variants``: which rule sets ship, and one of them drawn with all its fields
-
-
-class _Listing(Result):
-    variants: list[ListedVariant]
-
-
-class _Field(Result):
-    field: str
-    value: str
-
-
-@tabular
-def variants_command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME|FILE", help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from
-        ),
-    ] = None,
-) -> Reply:
-    """List the rule sets that ship, or draw one with all its rule fields."""
-    if name is None:
-        listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
-        return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
-    variant = load_variant(name)
-    described = described_variant(variant)
-    rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
-    return Reply(described, lambda console: _show_variant(console, variant, described), table=(_Field, rows))
-
-
-def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
-    table = Table(
-        label("name", style="bold"),
-        label("board"),
-        label("material"),
-        prose("what it is, and where its rules are written"),
-    )
-    for variant in listing.variants:
-        board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
-        told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
-        table.add(variant.name, board, material, told)
-    console.print(table)
-    hint = "`tablut variants NAME` draws one; a TOML file of your own works wherever a name does."
-    console.print(f"\n{hint}", style="dim")
-
-
-def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant) -> None:
-    console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
-    empty = ("." * variant.size,) * variant.size
-    boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}
-    console.print(side_by_side(boards), width=min(console.width, 100))
-    console.print(legend(variant))
-    console.print(f"\n{described.start}\n", soft_wrap=True)
-    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
-    for name, value in described.fields.items():
-        table.add(name, _shown(value), described.meanings[name])
-    console.print(table)
-    console.print("\ncells", style="bold")
-    for region, cells in described.regions.items():
-        console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
-    console.print(
-        Text.assemble(("symmetries", "dim"), f" ({len(described.symmetries)}) {' '.join(described.symmetries)}")
-    )
-
-
-def _shown(value: Any) -> str:
-    """Return a field's value as a variant file writes it, "none" for an empty one."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case None | []:
-            return "none"
-        case list():
-            return ", ".join(value)
-        case _:
-            return str(value)

@@ -527,7 +527,7 @@ class NaiveGame:
         white_moved = position.side == "b"
         if king_captured:
             return Outcome("king_captured", "black")
-        if not white_moved and self.rules.encirclement != "none" and self._is_encircled(position):
+        if not white_moved and self.rules.encirclement != "none" and self.is_encircled(position):
             return Outcome("encirclement", "black")
         if either and self._is_stuck(position, "w"):
             return Outcome("no_moves", "black")
@@ -543,7 +543,7 @@ class NaiveGame:
 
     # -- what is decided by what stands far away ------------------------------------------
 
-    def _is_encircled(self, position: NaivePosition) -> bool:
+    def is_encircled(self, position: NaivePosition) -> bool:
         """Return whether no white piece can come to an edge cell over empty and white cells; terrain does not count."""
         whites = {cell for cell, piece in position.pieces.items() if piece != "b"}
         return not any(self._on_edge(cell) for cell in self._flood(whites, lambda cell: position.piece(cell) != "b"))

@@ -1,0 +1,282 @@
+"""``tablut variants`` and ``variants diff``: which rule sets ship, one of them, and where two of them differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+from typer.core import TyperGroup
+
+from tablut.answers import (
+    DescribedVariant,
+    ListedVariant,
+    OutcomeResult,
+    described_variant,
+    ending,
+    listed_variant,
+    outcome_result,
+)
+from tablut.cli.options import check_folder, seed_option, variant_names_from
+from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
+from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, progress, tabular, with_sub_commands
+from tablut.notation import square_name
+from tablut.results import Result
+from tablut.store.files import write_text
+from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
+
+if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
+    from tablut.differences import Answer, Difference
+
+
+class _Group(TyperGroup):
+    """``tablut variants [NAME]`` with a sub-command, whose name is not taken for that of a rule set."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        inner = args[:1] == [_DIFF]
+        ctx.allow_interspersed_args = not inner
+        return super().parse_args(ctx, ["", *args] if inner else args)
+
+
+_DIFF = "diff"
+app = typer.Typer(cls=_Group, rich_markup_mode=None, add_completion=False)
+
+
+def _rules_argument(name: str) -> Any:
+    return typer.Argument(metavar=name, help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from)
+
+
+class _Listing(Result):
+    variants: list[ListedVariant]
+
+
+class _Field(Result):
+    field: str
+    value: str
+
+
+@app.callback(invoke_without_command=True)
+@with_sub_commands
+@tabular
+def variants_command(
+    name: Annotated[
+        str | None,
+        _rules_argument("NAME|FILE"),
+    ] = None,
+) -> Reply:
+    """List the rule sets that ship, or draw one with all its rule fields."""
+    if name is None:
+        listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
+        return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
+    variant = load_variant(name)
+    described = described_variant(variant)
+    rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
+    return Reply(described, lambda console: _show_variant(console, variant, described), table=(_Field, rows))
+
+
+def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
+    table = Table(
+        label("name", style="bold"),
+        label("board"),
+        label("material"),
+        prose("what it is, and where its rules are written"),
+    )
+    for variant in listing.variants:
+        board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
+        told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
+        table.add(variant.name, board, material, told)
+    console.print(table)
+    hint = "`tablut variants NAME` draws one; a TOML file of your own works wherever a name does."
+    console.print(f"\n{hint}", style="dim")
+
+
+def _show_variant(console: PeopleConsole, variant: Variant, described: DescribedVariant) -> None:
+    console.print(Text.assemble((variant.name, "bold"), "  ", variant.title, "\n", (variant.source, "dim"), "\n"))
+    empty = ("." * variant.size,) * variant.size
+    boards = {"terrain": draw_board(variant, empty), "start": draw_board(variant, variant.start)}
+    console.print(side_by_side(boards), width=min(console.width, 100))
+    console.print(legend(variant))
+    console.print(f"\n{described.start}\n", soft_wrap=True)
+    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
+    for name, value in described.fields.items():
+        table.add(name, _shown(value), described.meanings[name])
+    console.print(table)
+    console.print("\ncells", style="bold")
+    for region, cells in described.regions.items():
+        console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
+    console.print(
+        Text.assemble(("symmetries", "dim"), f" ({len(described.symmetries)}) {' '.join(described.symmetries)}")
+    )
+
+
+def _shown(value: Any) -> str:
+    """Return a field's value as a variant file writes it, "none" for an empty one."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case None | []:
+            return "none"
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)
+
+
+# -- ``tablut variants diff``: positions in which two rule sets answer differently ------------
+
+
+class _FieldOfBoth(Result):
+    field: str
+    a: Any
+    b: Any
+
+
+class _Answer(Result):
+    captures: list[str]
+    outcome: OutcomeResult | None
+
+
+class _Difference(Result):
+    position: str
+    men: int
+    line: list[str] | None
+    moves: list[str]
+    a: list[_Answer | None]
+    b: list[_Answer | None]
+
+
+class _Diff(Result):
+    variant: str
+    other: str
+    fields: list[_FieldOfBoth]
+    plies: int
+    asked: int
+    stopped: str | None
+    samples: int
+    positions: list[_Difference]
+
+
+@app.command(_DIFF)
+@command
+def diff_command(
+    a: Annotated[str, _rules_argument("A")],
+    b: Annotated[str, _rules_argument("B")],
+    plies: Annotated[
+        int, typer.Option("--plies", min=0, max=99, help="From the start, until positions differ, so many plies.")
+    ] = 3,
+    most: Annotated[
+        int, typer.Option("--positions", min=1, help="Ask no ply with more positions, up to symmetry, than this.")
+    ] = 100_000,
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, max=10_000_000, help="Placements to draw for positions with few men.")
+    ] = 20_000,
+    seed: Annotated[int, seed_option("Which placements are drawn.")] = 0,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every position into a folder.")
+    ] = None,
+) -> Reply:
+    """Find the smallest positions in which two rule sets answer differently.
+
+    A position differs if a ply is legal in one alone, captures something else, or ends the
+    game in another way. Two searches: the fewest plies from the start of A; and
+    placements from which no man can be left out. What the history of a game decides,
+    repetitions and the move limit, no position shows. Exit code 3: none was found, and
+    the search from the start was cut short.
+    """
+    from tablut.differences import differences
+
+    if svg is not None:
+        check_folder(svg, "--svg")
+    pair = load_variant(a), load_variant(b)
+    with progress("diff") as observer:
+        found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)
+    fields: list[dict[str, Any]] = [{field.name: field.value for field in rule_fields(one.rules)} for one in pair]
+    for values, one in zip(fields, pair, strict=True):
+        values |= {"terrain": list(one.terrain), "start": one.start_position}
+    result = _Diff(
+        variant=pair[0].name,
+        other=pair[1].name,
+        fields=[
+            _FieldOfBoth(field=name, a=fields[0].get(name), b=fields[1].get(name))
+            for name in fields[0] | fields[1]
+            if fields[0].get(name) != fields[1].get(name)
+        ],
+        plies=found.plies,
+        asked=found.asked,
+        stopped=found.stopped or None,
+        samples=found.drawn,
+        positions=[_told(unlike) for unlike in found.found],
+    )
+    if svg is not None:
+        from tablut.svg import board
+
+        for number, (unlike, told) in enumerate(zip(found.found, result.positions, strict=True), 1):
+            drawing = board(pair[0], unlike.position, arrows=unlike.moves[:1], caption=_answered(told, 0), turn=True)
+            write_text(svg / f"difference-{number}.svg", drawing)
+    code = EXIT_UNKNOWN if found.stopped and not found.found else 0
+    return Reply(result, lambda console: _show_diff(console, pair[0], found.found, result), code, seed=seed)
+
+
+def _told(one: Difference) -> _Difference:
+    size = one.position.size
+
+    def answers(of: tuple[Answer | None, ...]) -> list[_Answer | None]:
+        return [
+            told
+            and _Answer(
+                captures=[square_name(square, size) for square in told.captures], outcome=outcome_result(told.outcome)
+            )
+            for told in of
+        ]
+
+    return _Difference(
+        position=str(one.position),
+        men=sum(one.position.material) + 1,
+        line=None if one.line is None else [str(move) for move in one.line],
+        moves=[str(move) for move in one.moves],
+        a=answers(one.answers[0]),
+        b=answers(one.answers[1]),
+    )
+
+
+def _answered(one: _Difference, number: int) -> str:
+    """Return a ply and what both rule sets answer to it."""
+    words = []
+    for name, told in (("a", one.a[number]), ("b", one.b[number])):
+        captures = "".join(f"x{square}" for square in told.captures) if told else ""
+        parts = [captures, ending(told.outcome)] if told else ["not legal"]
+        words.append(f"{name}: {', '.join(filter(None, parts)) or 'nothing'}")
+    return f"{one.moves[number]}  {'; '.join(words)}"
+
+
+def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference], result: _Diff) -> None:
+    console.print(Text.assemble("a: ", (result.variant, "bold"), "   b: ", (result.other, "bold")))
+    for field in result.fields:
+        long = field.field in ("terrain", "start")
+        console.print(f"{field.field}  " + ("differs" if long else f"a: {_shown(field.a)}   b: {_shown(field.b)}"))
+    if not result.fields:
+        console.print("the two are one game")
+    for one, told in zip(found, result.positions, strict=True):
+        where = (
+            f"{told.men} men" if told.line is None else f"ply {len(told.line)}: {' '.join(told.line) or 'the start'}"
+        )
+        console.print(Text.assemble("\n", (where, "bold")))
+        console.print(draw_board(variant, one.position.rows()))
+        console.print(told.position, soft_wrap=True)
+        for number in range(min(len(told.moves), _MOVES_SHOWN)):
+            console.print(_answered(told, number), soft_wrap=True)
+        if len(told.moves) > _MOVES_SHOWN:
+            console.print(f"and {len(told.moves) - _MOVES_SHOWN} other moves; --json has all", style="dim")
+    near = [told for told in result.positions if told.line is not None]
+    answer = "" if near else "; all are answered alike"
+    console.print(f"\nfrom the start: {result.asked:,} positions, to ply {result.plies}{answer}")
+    if result.stopped:
+        console.print(f"it ended early: {result.stopped}")
+    console.print(
+        f"few men: {len(result.positions) - len(near)} kinds of difference in {result.samples:,} placements drawn"
+    )
+
+
+_MOVES_SHOWN = 3

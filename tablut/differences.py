@@ -1,0 +1,344 @@
+"""Where two rule sets answer differently: after the fewest plies from the start, and with few men.
+
+A position is asked for its plies: what each captures, and how it ends the game. What only the
+history of a game decides, a repetition or the move limit, no position shows.
+
+From the start every position is asked, ply by ply, one of each class under the symmetries of
+both games. With few men placements are drawn, a crowded part of the board each. From one in
+which the two differ men are taken away as long as the same ply is still answered differently
+in the same way; so no man can be left out of what is returned. Non-guarantee: there may be a
+smaller position of that kind elsewhere, and kinds that were not drawn.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Move, Position
+from tablut.rules import OUTCOMES
+from tablut.rules.naive import NaiveGame
+from tablut.rules.outcome import NO_ATTACKERS
+from tablut.status import position_status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from symmetry import Symmetry
+    from tablut.engine import Engine
+    from tablut.rules import Outcome
+    from tablut.running.progress import Observer
+    from tablut.variants import Variant
+
+_CHUNK: Final = 4096
+_SHIFT: Final = 20
+"""A ply of some positions is one number: that of its parent above so many bits of the move."""
+_NOT_LEGAL: Final = 255
+_TRIED: Final = 6
+"""Positions of a kind from which men are taken away; the smallest is kept."""
+_EDGE: Final = 7
+"""Longest side of the crowded part of a placement."""
+
+Kind = tuple[int, ...]
+"""How a ply is answered: outcomes in a and b, or 255 where it is not legal; soldiers that only a and only b take."""
+
+
+class Answer(NamedTuple):
+    """What a rule set answers to a ply: the squares captured, and how the game ends."""
+
+    captures: tuple[int, ...]
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A position in which two rule sets answer some plies differently.
+
+    Attributes
+    ----------
+    position : Position
+        Undecided in both.
+    line : tuple of Move or None
+        The moves that lead there from the start; None for a placement.
+    moves : tuple of Move
+        The plies that are answered differently, first the one for which the position is here.
+    answers : tuple of two tuples
+        What each rule set answers to them; None where the ply is not legal.
+    """
+
+    position: Position
+    line: tuple[Move, ...] | None
+    moves: tuple[Move, ...]
+    answers: tuple[tuple[Answer | None, ...], tuple[Answer | None, ...]]
+
+
+@dataclass(slots=True)
+class Differences:
+    """What was found, and how far the search went.
+
+    Attributes
+    ----------
+    found : list of Difference
+        Those from the start, one of each kind; then those with few men, the smallest first.
+    plies : int
+        After so many plies from the start every position was asked; -1 if not even the start was.
+    asked, drawn : int
+        Positions asked from the start, and placements drawn.
+    stopped : str
+        Why the search from the start ended early; empty if it did not.
+    """
+
+    found: list[Difference] = field(default_factory=list)
+    plies: int = -1
+    asked: int = 0
+    drawn: int = 0
+    stopped: str = ""
+
+
+class _Compared(NamedTuple):
+    """How two rule sets answer some positions: the plies that differ, their kinds, and what goes on in both."""
+
+    plies: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    words: NDArray[np.uint64]
+    ways: NDArray[np.int64]
+
+
+def differences(
+    a: Variant, b: Variant, observer: Observer, *, plies: int, most: int, samples: int, seed: int = 0
+) -> Differences:
+    """Return where two rule sets on boards of one size differ: from the start, and in placements that are drawn."""
+    if a.size != b.size:
+        raise InputError(f"variants {a.name!r} and {b.name!r}: have boards of sides {a.size} and {b.size}")
+    pair, result = _Pair(a, b), Differences()
+    pair.from_start(result, plies, most, observer)
+    pair.with_few_men(result, samples, Random(seed), observer)
+    return result
+
+
+def _size(position: Position) -> tuple[int, str]:
+    return sum(position.material), str(position)
+
+
+class _Pair:
+    """Two rule sets, side by side."""
+
+    def __init__(self, a: Variant, b: Variant) -> None:
+        self.variants = (a, b)
+        self.engines: tuple[Engine, Engine] = (engine_for(a), engine_for(b))
+        self.games = (NaiveGame(a), NaiveGame(b))
+        self.size = a.size
+        region, other = a.regions, b.regions
+        # Where a king of an undecided position and soldiers may stand in both.
+        self._kings = region.king_cells & other.king_cells - region.escapes - other.escapes
+        free = region.free_cells & other.free_cells
+        self._men = {"b": free | (region.camp_cells & other.camp_cells), "w": free}
+
+    # -- from the start ------------------------------------------------------------------
+
+    def from_start(self, result: Differences, plies: int, most: int, observer: Observer) -> None:
+        """Ask every position, ply by ply, until some differ."""
+        a, b = self.variants
+        start = Position.parse(a.start_position, self.size)
+        if not self._is_possible(start):
+            result.stopped = f"the start of {a.name} is no position of {b.name}"
+            return
+        group = tuple(symmetry for symmetry in a.start_symmetries if symmetry in b.start_symmetries)
+        words, ways = self.engines[0].words(start), [np.zeros(1, dtype=np.int64)]
+        for ply in range(plies + 1):
+            observer.begin(f"ply {ply}", len(words))
+            differing: list[tuple[int, Kind]] = []
+            merged: tuple[NDArray[np.uint64], ...] | None = None
+            last = ply == plies
+            for first in range(0, len(words), _CHUNK):
+                chunk = words[first : first + _CHUNK]
+                compared = self.compare(chunk)
+                base = first << _SHIFT
+                differing += [
+                    (int(key) + base, tuple(kind.tolist()))
+                    for key, kind in zip(compared.plies, compared.kinds, strict=True)
+                ]
+                observer.advance(len(chunk))
+                if not last and not differing:
+                    merged = self._merged(merged, compared, base, group)
+                    if len(merged[0]) > most:
+                        result.stopped = f"ply {ply + 1} has more than {most:,} positions"
+                        last = True
+            result.plies, result.asked = ply, result.asked + len(words)
+            if differing:
+                for key, _ in {kind: (key, kind) for key, kind in reversed(differing)}.values():
+                    row, code = divmod(key, 1 << _SHIFT)
+                    line, move = self._line(ways, row), Move.from_code(code, self.size)
+                    result.found.append(self._difference(self._position(words[row]), line, move))
+                return
+            if last or merged is None:
+                return
+            words = merged[1]
+            ways.append(merged[2].astype(np.int64))
+
+    def _merged(
+        self,
+        before: tuple[NDArray[np.uint64], ...] | None,
+        compared: _Compared,
+        base: int,
+        group: tuple[Symmetry, ...],
+    ) -> tuple[NDArray[np.uint64], ...]:
+        """Return canonical words, words and ways of one position of each class, those from before included."""
+        canonical = self.engines[0].canonical(compared.words, group)[0]
+        now = (canonical, compared.words, (compared.ways + base).astype(np.uint64))
+        parts = now if before is None else tuple(np.concatenate(pair) for pair in zip(before, now, strict=True))
+        first = np.unique(parts[0], axis=0, return_index=True)[1]
+        return tuple(part[first] for part in parts)
+
+    def _line(self, ways: list[NDArray[np.int64]], row: int) -> tuple[Move, ...]:
+        line = []
+        for found in reversed(ways[1:]):
+            row, code = divmod(int(found[row]), 1 << _SHIFT)
+            line.append(Move.from_code(code, self.size))
+        return tuple(reversed(line))
+
+    # -- with few men --------------------------------------------------------------------
+
+    def with_few_men(self, result: Differences, samples: int, rng: Random, observer: Observer) -> None:
+        """Draw placements, and take men away from those that differ."""
+        kinds: dict[Kind, list[tuple[int, Move, Position]]] = defaultdict(list)
+        observer.begin("placements", samples)
+        while result.drawn < samples:
+            drawn = [self._placement(rng) for _ in range(min(_CHUNK, samples - result.drawn))]
+            result.drawn += len(drawn)
+            positions = [position for position in drawn if position is not None]
+            compared = self.compare(self.engines[0].words(positions))
+            for key, kind in zip(compared.plies.tolist(), compared.kinds.tolist(), strict=True):
+                row, code = divmod(key, 1 << _SHIFT)
+                if any(kind[2:]) and NO_ATTACKERS in kind[:2]:
+                    continue  # the same capture is found where it takes not the last attackers
+                men = sum(positions[row].material)
+                kinds[tuple(kind)].append((men, Move.from_code(code, self.size), positions[row]))
+            for found in kinds.values():
+                found.sort(key=lambda candidate: candidate[0])
+                del found[8 * _TRIED :]
+            observer.advance(len(drawn))
+        smallest: dict[Position, Move] = {}
+        for kind, candidates in sorted(kinds.items()):
+            possible = [one for one in candidates if self._is_possible(one[2])][:_TRIED]
+            left = [(self._without_men(position, move, kind), move) for _, move, position in possible]
+            if left:
+                position, move = min(left, key=lambda one: _size(one[0]))
+                smallest.setdefault(position, move)
+        result.found += [
+            self._difference(position, None, smallest[position]) for position in sorted(smallest, key=_size)
+        ]
+
+    def _placement(self, rng: Random) -> Position | None:
+        """Return a placement with men close together; None where a king or an attacker found no place."""
+        size, (a, b) = self.size, self.variants
+        width, height = (rng.randint(2, min(size, _EDGE)) for _ in range(2))
+        file, rank = (rng.choice((0, rng.randint(0, size - side), size - side)) for side in (width, height))
+        area = [(rank + y) * size + file + x for y in range(height) for x in range(width)]
+        homes = [cell for cell in area if cell in self._kings]
+        if not homes:
+            return None
+        cells = ["."] * (size * size)
+        full, black = rng.choice((0.3, 0.6, 0.9)), rng.choice((0.1, 0.3, 0.5, 0.7, 0.9))
+        left = {"b": min(a.attackers, b.attackers), "w": min(a.defenders, b.defenders)}
+        for cell in (*rng.sample(area, len(area)), *rng.choices(range(size * size), k=rng.randint(1, 3))):
+            piece = "b" if rng.random() < black else "w"
+            if rng.random() < full and cells[cell] == "." and left[piece] and cell in self._men[piece]:
+                left[piece] -= 1
+                cells[cell] = piece
+        cells[rng.choice(homes)] = "K"
+        return Position("".join(cells), rng.choice("wb")) if "b" in cells else None  # type: ignore[arg-type]
+
+    def _without_men(self, position: Position, move: Move, kind: Kind) -> Position:
+        """Take men away while the ply is answered in the same way, until none can be left out."""
+        removed = True
+        while removed:
+            removed = False
+            for cell, piece in enumerate(position.cells):
+                if piece not in "bw" or cell == move.start:
+                    continue
+                without = Position(f"{position.cells[:cell]}.{position.cells[cell + 1 :]}", position.side)
+                if self._kinds(without).get(move.code) == kind and self._is_possible(without):
+                    position, removed = without, True
+        return position
+
+    # -- one position, or some -----------------------------------------------------------
+
+    def compare(self, words: NDArray[np.uint64]) -> _Compared:
+        """Ask both rule sets for all plies of some positions."""
+        a, b = (engine.expand(words) for engine in self.engines)
+        ways = (a.parents << _SHIFT | a.moves, b.parents << _SHIFT | b.moves)
+        both, in_a, in_b = np.intersect1d(ways[0], ways[1], assume_unique=True, return_indices=True)
+        words_a, words_b = a.words[in_a], b.words[in_b]
+        kinds = np.zeros((len(both), 4), dtype=np.uint8)
+        kinds[:, 0], kinds[:, 1] = a.outcomes[in_a], b.outcomes[in_b]
+        # A soldier that only one of them captures is still there in the other's word.
+        for column, only in ((2, words_b & ~words_a), (3, words_a & ~words_b)):
+            kinds[:, column] = np.minimum(np.bitwise_count(only).sum(axis=1), 2)
+        same = (kinds[:, 0] == kinds[:, 1]) & ~kinds[:, 2:].any(axis=1)
+        goes_on = same & (kinds[:, 0] == 0)
+        # How both end the game alike is no part of a difference.
+        kinds[kinds[:, 0] == kinds[:, 1], :2] = 0
+        alone = [np.setdiff1d(mine, both, assume_unique=True) for mine in ways]
+        plies = np.concatenate([both[~same], *alone])
+        legal = [[0, _NOT_LEGAL, 0, 0]] * len(alone[0]) + [[_NOT_LEGAL, 0, 0, 0]] * len(alone[1])
+        found = np.concatenate([kinds[~same], np.array(legal, dtype=np.uint8).reshape(-1, 4)])
+        order = np.argsort(plies)
+        return _Compared(plies[order], found[order], words_a[goes_on], both[goes_on])
+
+    def _kinds(self, position: Position) -> dict[int, Kind]:
+        compared = self.compare(self.engines[0].words(position))
+        return dict(zip(compared.plies.tolist(), map(tuple, compared.kinds.tolist()), strict=True))
+
+    def _is_possible(self, position: Position) -> bool:
+        """Return whether both find no fault with a position, and it is not decided by what stands there already."""
+        cells, king = position.cells, position.cells.index("K")
+        around = [cells[near] for near in self.variants[0].regions.neighbours(king)]
+        if around == ["b"] * 4 or any(position_status(variant, position) for variant in self.variants):
+            return False
+        board = self.engines[0].board(cells, position.side)
+        if not all(engine.count_moves(board, side) for engine in self.engines for side in (0, 1)):
+            return False
+        on_edge = not {0, self.size - 1}.isdisjoint(divmod(king, self.size))
+        for game in self.games:
+            placed = game.read(str(position))
+            if king in game.variant.regions.escapes:
+                return False
+            if game.rules.encirclement != "none" and game.is_encircled(placed):
+                return False
+            if game.rules.fort != "none" and on_edge and game.is_fort(placed):
+                return False
+        return True
+
+    def _position(self, words: NDArray[np.uint64]) -> Position:
+        cells, side = self.engines[0].cells(self.engines[0].boards(words[None])[0])
+        return Position(cells, "w" if side == "w" else "b")
+
+    def _difference(self, position: Position, line: tuple[Move, ...] | None, first: Move) -> Difference:
+        codes = sorted(self._kinds(position), key=lambda code: (code != first.code, code))
+        return Difference(
+            position,
+            line,
+            tuple(Move.from_code(code, self.size) for code in codes),
+            (self._answers(0, position, codes), self._answers(1, position, codes)),
+        )
+
+    def _answers(self, which: int, position: Position, codes: Sequence[int]) -> tuple[Answer | None, ...]:
+        engine = self.engines[which]
+
+        def answered() -> Iterator[Answer | None]:
+            legal = set(engine.legal_moves(engine.board(position.cells, position.side)).tolist())
+            for code in codes:
+                board = engine.board(position.cells, position.side)
+                undo, outcome = engine.make(board, code) if code in legal else (0, 0)
+                yield Answer(engine.captured(undo), OUTCOMES[outcome]) if code in legal else None
+
+        return tuple(answered())
