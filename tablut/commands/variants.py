@@ -194,7 +194,10 @@ def diff_command(
         found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)
     fields: list[dict[str, Any]] = [{field.name: field.value for field in rule_fields(one.rules)} for one in pair]
     for values, one in zip(fields, pair, strict=True):
+        repetition = one.rules.repetition
+        values |= {"repetition.times": repetition.times, "repetition.result": repetition.result}
         values |= {"terrain": list(one.terrain), "start": one.start_position}
+        values.pop("repetition", None)
     result = _Diff(
         variant=pair[0].name,
         other=pair[1].name,
