@@ -544,7 +544,24 @@ class NaiveGame:
     # -- what is decided by what stands far away ------------------------------------------
 
     def is_encircled(self, position: NaivePosition) -> bool:
-        """Return whether no white piece can come to an edge cell over empty and white cells; terrain does not count."""
+        """Return whether no white piece can come to an edge cell over empty and white cells; terrain does not count.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any position.
+
+        Returns
+        -------
+        bool
+            As ``encirclement`` of the rules decides after black's ply, whether the rules have it or not.
+
+        Examples
+        --------
+        >>> game = NaiveGame("brandubh")
+        >>> game.is_encircled(game.read("7/7/3b3/2bKb2/3b3/7/7 w")), game.is_encircled(game.start())
+        (True, False)
+        """
         whites = {cell for cell, piece in position.pieces.items() if piece != "b"}
         return not any(self._on_edge(cell) for cell in self._flood(whites, lambda cell: position.piece(cell) != "b"))
 
