@@ -41,7 +41,7 @@ show       look:2  tablut.commands.positions    Draw a position.
 variants   look:3  tablut.commands.variants:app List the rule sets, draw one, or compare two.
     tablut variants
     tablut variants bologna
-    tablut variants diff copenhagen fetlar
+    tablut variants diff ashton bologna --samples 500
 moves      look:4  tablut.commands.positions    List the legal moves of a position.
     tablut moves -v bologna
 apply      look:5  tablut.commands.positions    Make moves and show where they lead.

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 class _Group(TyperGroup):
     """``tablut variants [NAME]`` with a sub-command, whose name is not taken for that of a rule set."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        # To the sub-command's usage the name belongs not.
+        return [param for param in super().get_params(ctx) if ctx.command is self or param.name != "name"]
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         inner = args[:1] == [_DIFF]
         ctx.allow_interspersed_args = not inner
