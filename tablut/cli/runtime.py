@@ -218,7 +218,7 @@ def _metavar(kind: Any) -> str | None:
 
 def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
     """Return whether the answer is to be CSV; refuse a second form beside it."""
-    forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex"}
+    forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
     asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
     if "--csv" in asked and len(asked) > 1:
         raise InputError(f"{' and '.join(asked)}: choose one of them")

@@ -21,10 +21,13 @@ from tablut.answers import (
 from tablut.cli.options import check_folder, seed_option, variant_names_from
 from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, progress, tabular, with_sub_commands
+from tablut.errors import InputError
 from tablut.notation import square_name
+from tablut.records import read_rules
 from tablut.results import Result
 from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
+from tablut.variants.schema import write_variant
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -49,7 +52,12 @@ app = typer.Typer(cls=_Group, rich_markup_mode=None, add_completion=False)
 
 
 def _rules_argument(name: str) -> Any:
-    return typer.Argument(metavar=name, help="A shipped rule set, or a TOML file.", autocompletion=variant_names_from)
+    words = "A shipped rule set, a TOML file, or a rules string of OpenTafl."
+    return typer.Argument(metavar=name, help=words, autocompletion=variant_names_from)
+
+
+def _rules(text: str) -> Variant:
+    return read_rules(text) if text.startswith("dim:") else load_variant(text)
 
 
 class _Listing(Result):
@@ -69,14 +77,19 @@ def variants_command(
         str | None,
         _rules_argument("NAME|FILE"),
     ] = None,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print NAME as a rule file instead.")] = False,
 ) -> Reply:
     """List the rule sets that ship, or draw one with all its rule fields."""
+    if as_toml and name is None:
+        raise InputError("--toml: prints one rule set; name it, such as `tablut variants copenhagen --toml`")
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))
-    variant = load_variant(name)
+    variant = _rules(name)
     described = described_variant(variant)
     rows = [_Field(field=name, value=_shown(value)) for name, value in described.fields.items()]
+    if as_toml:
+        return Reply(described, lambda console: console.out(write_variant(variant), end="", highlight=False))
     return Reply(described, lambda console: _show_variant(console, variant, described), table=(_Field, rows))
 
 
@@ -193,7 +206,7 @@ def diff_command(
 
     if svg is not None:
         check_folder(svg, "--svg")
-    pair = load_variant(a), load_variant(b)
+    pair = _rules(a), _rules(b)
     with progress("diff") as observer:
         found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)
     fields: list[dict[str, Any]] = [{field.name: field.value for field in rule_fields(one.rules)} for one in pair]
@@ -278,7 +291,7 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
             console.print(f"and {len(told.moves) - _MOVES_SHOWN} other moves; --json has all", style="dim")
     near = [told for told in result.positions if told.line is not None]
     answer = "" if near else "; all are answered alike"
-    console.print(f"\nfrom the start: {result.asked:,} positions, to ply {result.plies}{answer}")
+    console.print(f"\nfrom the start: positions asked {result.asked:,}, to ply {result.plies}{answer}")
     if result.stopped:
         console.print(f"it ended early: {result.stopped}")
     console.print(

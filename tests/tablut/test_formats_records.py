@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablut.board import Board
+from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
@@ -144,6 +145,15 @@ def test_what_the_family_says_in_opentafls_words(variant: Variant) -> None:
     if not variant.same_game(drawn):
         with pytest.raises(InputError, match=r"no key of OpenTafl's rules says its repetition.result \(white_loses\)$"):
             write_rules(variant)
+
+
+def test_a_rules_string_becomes_a_rule_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = RULES.replace("surf:n", "sw:s efe:y swf:n cor:a1,b1,a2,b2 tfr:l")
+    assert run(["variants", text, "--toml"]) == 0
+    (tmp_path / "mine.toml").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert load_variant(str(tmp_path / "mine.toml")).same_game(read_rules(text))
+    for wrong in (["--toml"], [text, "--toml", "--csv"], [text.replace("tfr:l", "tfr:w")]):
+        assert run(["variants", *wrong]) == 2
 
 
 def test_comments_of_an_opentafl_record() -> None:
