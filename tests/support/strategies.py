@@ -43,7 +43,7 @@ _LATER = st.fixed_dictionaries(
     {
         "shieldwall": st.none()
         | st.builds(Shieldwall, corner=st.booleans(), mover=st.sampled_from(["bracket", "any"])),
-        "fort": st.sampled_from(["none", "on_edge"]),
+        "fort": st.sampled_from(["none", "on_edge", "on_edge_counted"]),
         "encirclement": st.sampled_from(["none", "no_way_to_edge"]),
     }
 )
