@@ -17,7 +17,7 @@ from tablut.notation import square_name
 from tablut.position import Position
 from tablut.results import scientific
 from tablut.variants import load_variant
-from tablut.variants.library import older_variants
+from tablut.variants.library import shipped_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ _PIXELS = 170
 @cache
 def every_bound() -> list[BoundsReport]:
     """Return the bounds of all rule sets that ship; two pages show them."""
-    return [bounds(variant) for variant in older_variants()]
+    return [bounds(variant) for variant in shipped_variants()]
 
 
 def artefacts() -> list[Artefact]:
