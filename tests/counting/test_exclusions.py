@@ -20,7 +20,7 @@ from counting.exclusions.record import count_exclusions, counted_spaces, publish
 from counting.exclusions.sets import WALL_PIECES, Arrivals, locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import KingTerm, Transfer, Variable, surviving
 from counting.reachable.checker import PlainReach
-from counting.spaces import FINAL, classes, spaces
+from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
 from tablut.cli.shell import run
 from tablut.errors import InputError, VariantError
@@ -97,6 +97,13 @@ def test_the_transfer_counts_every_filling(
     counted = Transfer(variables, terms, sets, attackers, defenders).count()
     for a, d, count in counted.pairs():
         assert count == expected[a, d]
+
+
+def test_the_transfer_counts_hundreds_of_soldiers() -> None:
+    both = frozenset({(1, "b"), (2, "b")})
+    counted = Transfer([Variable("free")] * 200, [KingTerm(frozenset({(0, "K")}))], [both], 150, 1).count()
+    all_fillings, with_both = (soldiers((), ((1, cells),), 150, 1) for cells in (199, 197))
+    assert counted == all_fillings - with_both.shifted(2, 0)
 
 
 # -- the sets --------------------------------------------------------------------------------

@@ -87,13 +87,15 @@ def assert_no_ply_leads_to_what_is_left_out(variant: Variant, samples: int) -> N
             position = NaivePosition(pieces, side)
             for move in game.legal_moves(position):
                 result = game.apply(position, move)
-                ending = result.outcome.termination if result.outcome is not None else ""
-                space = {
-                    "king_captured": "king_captured",
-                    "no_attackers": "all_captured",
-                    "king_escaped": "escaped" if "b" in result.position.pieces.values() else "escaped_last",
-                }.get(ending, "no_end")
-                found = labels(result.position.pieces, final=space != "no_end")
+                after = result.position.pieces
+                some = "b" in after.values()
+                if result.outcome is not None and result.outcome.termination == "king_captured":
+                    space = "king_captured"
+                elif result.position.king() in brute.king_cells:
+                    space = "no_end" if some else "all_captured"
+                else:
+                    space = "escaped" if some else "escaped_last"
+                found = labels(after, final=space != "no_end")
                 assert space in found, (variant, position, move)
                 assert not found & {"locked", f"excluded_{space}"}, (variant, position, move)
 
