@@ -36,7 +36,7 @@ from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.store.records import write_record
 from tablut.variants import load_variant
-from tablut.variants.library import older_variants
+from tablut.variants.library import shipped_variants
 
 if TYPE_CHECKING:
     from counting.exclusions.record import ExclusionRecord
@@ -97,7 +97,7 @@ def bounds_command(
 
 def _by_board() -> Reply:
     """Return the bound of every rule set that ships, as a sequence in the order of their names."""
-    boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in older_variants()]
+    boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
     names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
     comments = ["Distinct placements of the corrected bound, by rule set (tablut bounds --bfile).", f"n: {names}"]
     text = bfile([one.distinct for one in boards], 1, comments)
@@ -189,6 +189,7 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
             f"{AFFORDABLE_STATES:,} states. tablut exclusions counts them.",
             style="yellow",
         )
+    console.print(f"Counted all the same: placements in which {', or '.join(report.left_in)}.", style="dim")
     if report.excluded:
         console.print(_section("Proved out of reach"))
         table = Table(number("placements"), prose())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counting.exclusions.record import ExclusionRecord
-    from tablut.variants import Variant, VariantLike
+    from tablut.variants import Rules, Variant, VariantLike
 
 
 class Term(Result):
@@ -109,6 +109,8 @@ class BoundsReport(Result):
         The elements of the group behind ``classes``.
     excluded : list of SpaceCount
         What ``tightened`` leaves out, and why; no placement is in two of them.
+    left_in : list of str
+        What no count leaves out, though the game is over there or never gets there: placements in which this holds.
     locked : LockedSets or None
         The family behind the exclusions by locked sets; None if they were not counted, so that
         ``tightened`` leaves out the other exclusions only.
@@ -124,6 +126,7 @@ class BoundsReport(Result):
     classes_tightened: SpaceCounts
     symmetries: list[str]
     excluded: list[SpaceCount]
+    left_in: list[str]
     locked: LockedSets | None
     findings: list[Finding]
     material: list[MaterialShare]
@@ -236,6 +239,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
             ),
             *_locked_spaces(record, found, orbits),
         ],
+        left_in=_left_in(variant.rules),
         locked=_locked(record, corrected, tightened, paper),
         findings=find(paper, sizes, record),
         material=_material(found),
@@ -257,6 +261,17 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
     found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # The besieged kings are captured ones, as every placement with a captured king is an undecided one.
     return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
+
+
+def _left_in(rules: Rules) -> list[str]:
+    """Return what decides placements or keeps games from them and is not counted, since it is seen from afar."""
+    holds = {
+        "the side to move has no move": True,
+        "the king stands in an exit fort": rules.fort != "none",
+        "white is encircled": rules.encirclement != "none",
+        "a row stands that its last ply would have captured by a shieldwall": rules.shieldwall is not None,
+    }
+    return [what for what, said in holds.items() if said]
 
 
 _LOCKED = {

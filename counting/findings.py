@@ -273,6 +273,21 @@ def published_games() -> tuple[ComparedGame, ...]:
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
+class Estimate(Result):
+    """A figure for the state space of some games that circulates."""
+
+    variants: tuple[str, ...]
+    figure: str
+    how: str
+    source: str
+
+
+@cache
+def published_estimates() -> tuple[Estimate, ...]:
+    """Return the figures of others for games of the tafl family."""
+    return tuple(Estimate.model_validate(found) for found in _data("estimates", "estimates"))
+
+
 def compare(published: str, corrected: int) -> list[ComparedGame]:
     """Return all games in the order of today's figures, Tablut among them."""
     tablut = ComparedGame(

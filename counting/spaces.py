@@ -370,8 +370,11 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Escaped kings, no attacker left, where the arrival cannot have taken one: never seen."""
-    if not variant.rules.king.armed:
+    """Escaped kings, no attacker left, where the arrival cannot have taken one: never seen.
+
+    A shieldwall takes attackers that are not beside the king, so where there are any nothing is said.
+    """
+    if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()
     regions, anvils = variant.regions, anvils_against_attackers(variant)
 

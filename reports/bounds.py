@@ -1,23 +1,25 @@
-"""The page on the complexity bounds: equations, findings, better bounds, all variants."""
+"""The pages on the complexity bounds: equations, findings, better bounds, all variants; the tafl family."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from math import log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counting.complexity import BoundsReport, bounds
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
+from counting.findings import published_estimates
 from counting.paper import PaperEquations
 from reports.reachable import share
-from reports.rendering import Artefact, drawing, figure, json_data, page
+from reports.rendering import Artefact, axes_of, drawing, figure, json_data, page
 from tablut import svg
 from tablut.notation import square_name
 from tablut.position import Position
 from tablut.results import scientific
 from tablut.variants import load_variant
-from tablut.variants.library import older_variants
+from tablut.variants.library import older_variants, shipped_variants
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,13 +33,14 @@ _PIXELS = 170
 
 @cache
 def every_bound() -> list[BoundsReport]:
-    """Return the bounds of all rule sets that ship; two pages show them."""
+    """Return the bounds of the older rule sets, which two pages show."""
     return [bounds(variant) for variant in older_variants()]
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on the bounds."""
+    """Return the files of the pages on the bounds and on the tafl family."""
     every = every_bound()
+    others = [bounds(variant) for variant in shipped_variants() if variant not in older_variants()]
     paper = next(report for report in every if report.findings)
     variant = load_variant(paper.variant)
     equations = PaperEquations(variant).equations
@@ -53,7 +56,7 @@ def artefacts() -> list[Artefact]:
             latex={id_: equation.latex() for id_, equation in equations.items()},
             locked=[{"squares": _squares(variant, found), "images": images} for found, images in drawn],
         ),
-        json_data("data/bounds.json", {"bounds": [_data(report) for report in every]}),
+        json_data("data/bounds.json", {"bounds": [_data(report) for report in every + others]}),
         figure(
             "figures/bounds-spaces.svg",
             _draw_spaces,
@@ -66,11 +69,66 @@ def artefacts() -> list[Artefact]:
             _material_data(paper),
             "Labelled states by attackers and defenders",
         ),
+        *_family_page(every + others),
         *(
             drawing(f"figures/locked-{place}.svg", _draw_set(variant, found))
             for place, (found, _) in enumerate(drawn, start=1)
         ),
     ]
+
+
+class FamilyGame(NamedTuple):
+    """A full game with its bounds, and the figures of others for it."""
+
+    title: str
+    variant: Variant
+    report: BoundsReport
+    quoted: list[str]
+
+
+def _family_page(every: list[BoundsReport]) -> list[Artefact]:
+    """Return the files of the page on the tafl family: all games but the reduced boards, the small boards first."""
+    reduced = {variant.name for variant in older_variants() if "-" in variant.name}
+    estimates = published_estimates()
+    games = []
+    for report in every:
+        if report.variant not in reduced:
+            variant, printed = load_variant(report.variant), report.term("eq14").published
+            quoted = [one.figure for one in estimates if report.variant in one.variants]
+            games.append(FamilyGame(variant.title, variant, report, [*([printed] if printed else []), *quoted]))
+    games.sort(key=lambda game: (game.variant.size, game.report.corrected.distinct))
+    data = [[game.variant.size, game.variant.name, str(game.report.corrected.distinct), *game.quoted] for game in games]
+    drawn = figure("figures/family-spaces.svg", _draw_family, data, "The state spaces of the tafl family")
+    left_in = Counter(what for game in games for what in game.report.left_in)
+    return [page("family.md", "family.md.j2", games=games, estimates=estimates, left_in=[*left_in]), drawn]
+
+
+def _draw_family(rows: list[list[Any]]) -> Figure:
+    """Draw the bound of each game on a logarithmic scale, a band for each size of board, with the figures of others."""
+    figure, axes = axes_of(7.6, 0.34 * len(rows) + 1.1)
+    sizes = sorted({size for size, *_ in rows})
+    for place, (size, _, exact, *quoted) in enumerate(rows):
+        powers = log10(int(exact))
+        axes.axhspan(place - 0.5, place + 0.5, color="white" if sizes.index(size) % 2 else "#f3f0ea", zorder=0)
+        axes.plot([0, powers], [place, place], color="#4c78a8", linewidth=1.2, alpha=0.45)
+        axes.plot(powers, place, "o", color="#4c78a8", markersize=6)
+        label, end = scientific(int(exact), 4), powers
+        for found in quoted:
+            other = log10(float(found))
+            axes.plot(other, place, "|", color="black", markersize=13, markeredgewidth=1.5)
+            if other > powers + 4:
+                axes.text(other + 1.4, place, found, va="center", fontsize=7.5)
+            else:
+                label, end = f"{label} (others: {found})", max(end, other)
+        axes.text(end + 1.6, place, label, va="center", fontsize=7.5)
+    axes.set_yticks(range(len(rows)), [f"{name}   {size}\u00d7{size}" for size, name, *_ in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0, 116)
+    axes.set_xlabel("distinct placements, powers of ten")
+    axes.plot([], [], "o", color="#4c78a8", label="exact upper bound")
+    axes.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.5, label="figures of others")
+    axes.legend(loc="upper right", frameon=False)
+    return figure
 
 
 def _squares(variant: Variant, found: LockedSet) -> list[str]:

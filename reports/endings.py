@@ -1,4 +1,4 @@
-"""The page on all endings of six men: the longest wins and their best play, mutual zugzwangs.
+"""The page on all endings of few men: the longest wins and their best play, mutual zugzwangs.
 
 Tables of six men take minutes to build and do not ship, so the page is rendered from what
 `python -m reports.sources endings` gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in
@@ -24,12 +24,11 @@ from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position
 from tablut.strip import draw_sheet, draw_strip
-from tablut.variants import load_variant
+from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
     from retrograde.answers import LongestResult, ZugzwangResult
 
-_GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _PIXELS: Final = 300
 _STRIP_PIXELS: Final = 150
 _DRAWN: Final = 2
@@ -40,12 +39,12 @@ _PRINTED: Final = 6
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored summaries by game, in the order of the page; those that are there."""
-    return read_stored_all("endings", _GAMES, TablebaseSummary, _check)
+    return read_stored_all("endings", variant_names(), TablebaseSummary, _check)
 
 
 def verified() -> dict[str, dict[str, Any]]:
     """Return what verified the tables of each game; those that are there."""
-    return read_stored_all("verified", _GAMES, Verification, _check_verified)
+    return read_stored_all("verified", variant_names(), Verification, _check_verified)
 
 
 # -- the page ------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_o
 SECONDS = 900
 """A command that takes longer than that is a defect of the page: it waits for something."""
 
-IDS = [page.name for page in PAGES]
 CHECKER = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -104,11 +103,16 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
-# Tutorials take longest, and run as notebooks whenever a change lands.
-QUICK_PAGES = [pytest.param(page, marks=[pytest.mark.slow] * (page in TUTORIALS)) for page in PAGES]
+# Whenever a change lands, all pages run, tutorials as notebooks; by default the first ones that a reader meets.
+FIRST = ("README.md", "index.md", "variants.md")
+RUN_HERE = [
+    pytest.param(page, marks=[] if page.name in FIRST else [pytest.mark.slow], id=page.name)
+    for page in PAGES
+    if page not in TUTORIALS
+]
 
 
-@pytest.mark.parametrize("page", QUICK_PAGES, ids=IDS)
+@pytest.mark.parametrize("page", RUN_HERE)
 def test_every_block_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,9 +8,10 @@ the first piece that nothing satisfies yet.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants.library import check_known
@@ -28,6 +29,9 @@ LockedSet = frozenset[tuple[int, str]]
 _Pieces = dict["Cell", str]
 _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
+
+WALL_PIECES: Final = 4
+"""A shieldwall is five pieces at least: two, those in front of them, and one at an end."""
 
 _AWAY: Cell = (-9, -9)
 """A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
@@ -47,9 +51,10 @@ class Arrivals:
     """Which piece of a set could have arrived last, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
-        check_known(variant, "the search for locked sets")
         regions, size = variant.regions, variant.size
-        self.variant, self.game = variant, NaiveGame(variant)
+        # Slides and captures are asked for here; an end that is seen from afar needs a king, and takes nothing away.
+        near = variant.rules.model_copy(update={"fort": "none", "encirclement": "none"})
+        self.variant, self.game = variant, NaiveGame(replace(variant, rules=near))
         self.start = self.game.start()
         self.cells = {
             "b": on_board(regions.free_cells | regions.camp_cells, size),
@@ -107,10 +112,10 @@ class Arrivals:
             fallen = result.outcome is not None and result.outcome.termination == "king_captured"
             return bool(result.captured) or fallen
         # The king may have stood on the castle then, or not: the soldiers captured must not hang on it.
-        castle = {**others, self.game.castle: "K"}
+        castle = {self.game.castle: "K"} if self.variant.regions.castles else {}
         return all(
-            self.game.apply(NaivePosition(pieces, side_of(piece)), (_AWAY, cell)).captured
-            for pieces in (others, castle)
+            self.game.apply(NaivePosition({**others, **king}, side_of(piece)), (_AWAY, cell)).captured
+            for king in ({}, castle)
         )
 
     def line_of(self, cell: Cell) -> Iterator[Cell]:
@@ -125,6 +130,8 @@ class Arrivals:
 @lru_cache(maxsize=32)
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     """Return all minimal locked sets of a rule set with at most so many pieces."""
+    if pieces > WALL_PIECES:
+        check_known(variant, f"the search for locked sets of more than {WALL_PIECES} pieces", ["shieldwall"])
     search = _Search(variant, pieces)
     every = range(variant.size**2)
     for cell in sorted({min(symmetry.table[cell] for symmetry in variant.start_symmetries) for cell in every}):

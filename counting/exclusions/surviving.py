@@ -35,8 +35,9 @@ Filling = frozenset[tuple[int, str]]
 
 _CODES: Final = {"b": 1, "w": 2, "K": 3}
 _BITS: Final = 2
-_FIELD: Final = 8
-"""Bits of each number in a tally."""
+_FIELD: Final = 10
+"""Bits of each number in a tally: enough for the cells of any board, and one to see that there are too many."""
+_WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
 _States = dict[int, dict[int, int]]
@@ -132,7 +133,7 @@ class Transfer:
         self._there = Counter((variable.kind, variable.length) for variable in variables)
         # A tally counts attackers, kings, the forced variables of each class, and at the top the defenders.
         self._top = _FIELD * (2 + len(self._classes))
-        self._guard = (127 - attackers) | (127 - defenders) << self._top
+        self._guard = (_WHOLE // 2 - attackers) | (_WHOLE // 2 - defenders) << self._top
         self._too_many = 1 << _FIELD - 1 | 1 << self._top + _FIELD - 1
         # A king on a free cell forces it.
         self._seat = self._forced(("free", 1)) if ("free", 1) in self._classes else 0
@@ -311,9 +312,9 @@ class Transfer:
         """Return the fillings of the variables that are not forced, with the soldiers of the forced ones."""
         left: dict[str, list[tuple[int, int]]] = {"camp": [], "free": []}
         for number, (kind, length) in enumerate(self._classes):
-            left[kind].append((length, self._there[kind, length] - (tally >> _FIELD * (2 + number) & 255)))
+            left[kind].append((length, self._there[kind, length] - (tally >> _FIELD * (2 + number) & _WHOLE)))
         ways = soldiers(tuple(left["camp"]), tuple(left["free"]), self.attackers, self.defenders)
-        return ways.shifted(tally & 255, tally >> self._top)
+        return ways.shifted(tally & _WHOLE, tally >> self._top)
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:

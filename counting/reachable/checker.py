@@ -22,6 +22,7 @@ from tablut.notation import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import Outcome
 from tablut.store.files import excerpt
+from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,6 +49,7 @@ class PlainReach(Arrivals):
     """Lemmas and predecessors of one variant."""
 
     def __init__(self, variant: Variant) -> None:
+        check_known(variant, "the search for a game backwards")
         super().__init__(variant)
         self.camps = [(on_board(camp.cells, variant.size), camp.garrison) for camp in variant.regions.camps]
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}

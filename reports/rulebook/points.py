@@ -29,7 +29,7 @@ class Scene(Result):
     position: str
     tried: str
     board: str
-    rules: dict[str, Value] = Field({})
+    rules: dict[str, Value | dict[str, Value]] = Field({})
     nothing: str = "nothing is captured"
 
 

@@ -278,10 +278,117 @@ def _flanked(
 
 
 @apart
-def _walled(
-    d: DistantTables, wall_low: np.uint64, wall_high: np.uint64, low: np.uint64, high: np.uint64
+def _can_close(
+    d: DistantTables,
+    board: NDArray[np.uint32],
+    reach: tuple[np.uint64, np.uint64],
+    men: tuple[np.uint64, np.uint64],
+    closing: tuple[np.uint64, np.uint64],
+) -> bool:
+    """Return whether black has the men to stand on some cells, the last to come arriving on a closing one."""
+    black_low, black_high = _cells_of(d, board, I64(1))
+    stand_low, stand_high = _meet(d, I64(STAND), reach[0], reach[1])
+    low, high = men
+    if ((low & ~stand_low) | (high & ~stand_high)) != U64(0):
+        return False
+    comes = False
+    while (low | high) != U64(0):
+        part_low = low & (~low + U64(1))
+        part_high = high & (~high + U64(1)) if low == U64(0) else U64(0)
+        while True:
+            more_low, more_high = _grown(d, part_low, part_high)
+            more_low &= reach[0]
+            more_high &= reach[1]
+            if more_low == part_low and more_high == part_high:
+                break
+            part_low, part_high = more_low, more_high
+        here = popcount(black_low & part_low) + popcount(black_high & part_high)
+        if here < popcount(low & part_low) + popcount(high & part_high):
+            return False
+        room = popcount(stand_low & part_low) + popcount(stand_high & part_high)
+        if here < room and ((closing[0] & part_low) | (closing[1] & part_high)) != U64(0):
+            comes = True
+        low &= ~part_low
+        high &= ~part_high
+    return comes
+
+
+@apart
+def _flanked_by_count(
+    d: DistantTables,
+    board: NDArray[np.uint32],
+    reach: tuple[np.uint64, np.uint64],
+    alive: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells of shieldwalls that attackers on a set of cells could take, of what was a wall at first."""
+    """Return the soldiers that attackers, as many as there are, could come to flank."""
+    found_low, found_high = U64(0), U64(0)
+    for cell in range(d.size * d.size):
+        if not _has(alive[0], alive[1], cell):
+            continue
+        rank, file = coordinates(d, cell)
+        for along in range(2):
+            place, step = (file, I64(1)) if along == 0 else (rank, I64(d.size))
+            if place == 0 or place == d.size - 1:
+                continue
+            low, high = _bit(cell - step), _bit(cell + step)
+            both = (low[0] | high[0], low[1] | high[1])
+            if (
+                _can_close(d, board, reach, both, both)
+                or (
+                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell - step)
+                    and _can_close(d, board, reach, high, high)
+                )
+                or (
+                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell + step)
+                    and _can_close(d, board, reach, low, low)
+                )
+            ):
+                bit_low, bit_high = _bit(cell)
+                found_low |= bit_low
+                found_high |= bit_high
+    return found_low, found_high
+
+
+@inlined
+def _can_wall(
+    d: DistantTables,
+    board: NDArray[np.uint32],
+    reach: tuple[np.uint64, np.uint64],
+    fronts: tuple[np.uint64, np.uint64],
+    near: int,
+    far: int,
+) -> bool:
+    """Return whether attackers, as many as there are, could close a row of the edge between two of its cells."""
+    ends_low, ends_high = d.sets[2 * ENDS], d.sets[2 * ENDS + 1]
+    for held in range(3):
+        # Held are both ends, or one of them where the other is a corner.
+        low, high = U64(0), U64(0)
+        if held != 2:
+            bit_low, bit_high = _bit(near)
+            low, high = low | bit_low, high | bit_high
+        elif not _has(ends_low, ends_high, near):
+            continue
+        if held != 1:
+            bit_low, bit_high = _bit(far)
+            low, high = low | bit_low, high | bit_high
+        elif not _has(ends_low, ends_high, far):
+            continue
+        men = (low | fronts[0], high | fronts[1])
+        if _can_close(d, board, reach, men, men if d.shieldwall == 2 else (low, high)):
+            return True
+    return False
+
+
+@apart
+def _walled(
+    d: DistantTables,
+    board: NDArray[np.uint32],
+    wall_low: np.uint64,
+    wall_high: np.uint64,
+    reach: tuple[np.uint64, np.uint64],
+) -> tuple[np.uint64, np.uint64]:
+    """Return the cells of shieldwalls that attackers who reach a set could take, of what was a wall at first."""
+    low, high = _meet(d, I64(STAND), reach[0], reach[1])
     size, last = d.size, d.size - 1
     ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
     found_low, found_high = U64(0), U64(0)
@@ -302,10 +409,15 @@ def _walled(
                     and _has(ends_low, ends_high, cell)
                     and (_has(low, high, near) or _has(low, high, cell))
                 ):
+                    row_low, row_high, front_low, front_high = U64(0), U64(0), U64(0), U64(0)
                     for member in range(begin + 1, place):
                         bit_low, bit_high = _bit(first + member * step)
-                        found_low |= bit_low
-                        found_high |= bit_high
+                        row_low, row_high = row_low | bit_low, row_high | bit_high
+                        bit_low, bit_high = _bit(first + member * step + inward)
+                        front_low, front_high = front_low | bit_low, front_high | bit_high
+                    if d.fort != 2 or _can_wall(d, board, reach, (front_low, front_high), near, cell):
+                        found_low |= row_low
+                        found_high |= row_high
                 if place == last or not (_has(wall_low, wall_high, cell) and _has(low, high, cell + inward)):
                     break
                 place += 1
@@ -346,8 +458,11 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
         taken_low, taken_high = _flanked(
             d, stand_low, stand_high, stand_low | d.sets[2 * ANVIL], stand_high | d.sets[2 * ANVIL + 1]
         )
+        if d.fort == 2:
+            alive = (alive_low & taken_low, alive_high & taken_high)
+            taken_low, taken_high = _flanked_by_count(d, board, (reach_low, reach_high), alive)
         if d.shieldwall != 0:
-            more_low, more_high = _walled(d, wall_low, wall_high, stand_low, stand_high)
+            more_low, more_high = _walled(d, board, wall_low, wall_high, (reach_low, reach_high))
             taken_low, taken_high = taken_low | more_low, taken_high | more_high
         taken_low, taken_high = _meet(d, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
         if (taken_low | taken_high) == U64(0):

@@ -64,7 +64,7 @@ class DistantTables(NamedTuple):
     encirclement : int
         1 where black wins by it.
     fort : int
-        1 where white wins by one.
+        0 none, 1 where white wins by one, 2 where what breaks it asks for as many men as black has there.
     edge : ndarray of uint8, shape (C,)
         1 on the board's edge.
     ends : ndarray of uint32, shape (2N,)
@@ -192,8 +192,6 @@ def build_tables(variant: Variant) -> Tables:
     (9, 3, 16)
     """
     size, regions, rules = variant.size, variant.regions, variant.rules
-    if variant.rules.fort == "on_edge_counted":
-        raise InputError(f"{variant.name}: the compiled rules do not know fort = on_edge_counted yet")
     if size > LARGEST:
         raise InputError(f"{variant.name}: the compiled rules know boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
     cells = size * size
@@ -259,7 +257,7 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
         far=int(far),
         shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
         encirclement=int(rules.encirclement == "no_way_to_edge"),
-        fort=int(rules.fort == "on_edge"),
+        fort=("none", "on_edge", "on_edge_counted").index(rules.fort),
         edge=np.array([cell in edge for cell in range(size * size)], dtype=np.uint8),
         ends=line_masks(ends, size),
         pinch=np.array([_pinches(black) for black in range(512)], dtype=np.uint8),

@@ -16,8 +16,8 @@ from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.arena.plan import player_for
-from tablut.play.options import DepthOption, HashOption, NodesOption, TablebaseOption, player_names_from
-from tablut.play.players import PlayerOptions
+from tablut.play.options import DepthOption, HashOption, NodesOption, SettingsOption, TablebaseOption, player_names_from
+from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
@@ -523,6 +523,7 @@ def analyse_command(
             autocompletion=player_names_from,
         ),
     ] = None,
+    option: SettingsOption = None,
     annotate: Annotated[
         str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
     ] = None,
@@ -537,6 +538,8 @@ def analyse_command(
     share of expected points that moves kept.
     """
     check_memory("--hash", hash_mib)
+    if option and player is None:
+        raise InputError("--option: is a setting of --player, and none is named")
     for written in (annotate, picture):
         if written is not None:
             check_output(Path(written))
@@ -558,7 +561,8 @@ def analyse_command(
         observer.begin("plies", len(game.moves) + 1)
         ask = None
         if player is not None:
-            chooser = held.enter_context(player_for(player, rules, PlayerOptions(0, hash_mib, tablebase)))
+            made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option or ()))
+            chooser = held.enter_context(player_for(player, rules, made))
 
             def ask(board: Board) -> BestMoveResult:
                 return bestmove_result(board, player, chooser.choose(board, limits))

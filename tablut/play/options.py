@@ -36,6 +36,11 @@ TablebaseOption = Annotated[
     typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
 ]
 
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
+]
+
 
 @option_group
 class Budget:
@@ -74,10 +79,7 @@ class PlayerSettings:
     ] = 512
     threads: Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")] = 1
     seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
-    ] = None
+    option: SettingsOption = None
 
     def options(self) -> PlayerOptions:
         """Return the options of the player, checked as far as they concern every player."""

@@ -14,7 +14,7 @@ from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mea
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
-from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_score
+from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_plies, said_score
 from tablut.position import MoveText, SideName
 from tablut.records import write_record
 from tablut.store.files import excerpt, write_text
@@ -394,8 +394,4 @@ def _value(score: int, unforced: str) -> str:
         return unforced
     mate = mate_in(score) if abs(score) >= PROVEN else None
     plies = abs(mate) if mate is not None else TABLEBASE - abs(score)
-    return f"{'win' if score > 0 else 'loss'} in {_plies(plies)}"
-
-
-def _plies(number: int) -> str:
-    return f"{number} {'ply' if number == 1 else 'plies'}"
+    return f"{'win' if score > 0 else 'loss'} in {said_plies(plies)}"

@@ -1,18 +1,21 @@
 """Every space, union and Burnside count against the enumeration that shares nothing with them."""
 
+from collections.abc import Mapping
 from itertools import combinations, product
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counting.exclusions.sets import locked_sets
 from counting.paper import PaperEquations
 from counting.spaces import FINAL, CountsByMaterial, classes, soldiers, spaces
-from tablut.variants import Variant, load_variant
+from tablut.rules import NaiveGame, NaivePosition
+from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.model import king_patterns
 from tests.support.effort import examples
-from tests.support.games import OLDER_NAMES
-from tests.support.strategies import small_variants
+from tests.support.strategies import shrunk, small_variants
 from tests.twins.brute import BruteForce
 
 
@@ -37,18 +40,75 @@ def test_fourteen_million_placements_one_by_one() -> None:
 
 
 @settings(max_examples=examples(6), deadline=None)
-@given(small_variants(size=5, most_attackers=2, most_defenders=1))
+@given(small_variants(size=5, most_attackers=2, most_defenders=1, later=True))
 def test_any_rules_on_any_terrain(variant: Variant) -> None:
     assert_equals_brute_force(variant)
+    assert_no_ply_leads_to_what_is_left_out(variant, 40)
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(small_variants(size=3, most_attackers=4, most_defenders=3))
+@given(small_variants(size=3, most_attackers=4, most_defenders=3, later=True))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_brute_force(variant)
+    assert_no_ply_leads_to_what_is_left_out(variant, 40)
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize(
+    "name", ["copenhagen", "saami-tablut", "tawlbwrdd-throneless", "sea-battle-9", "alea-evangelii"]
+)
+def test_the_rules_of_the_tafl_family_on_small_boards(name: str) -> None:
+    assert_equals_brute_force(shrunk(name))
+    assert_no_ply_leads_to_what_is_left_out(shrunk(name), 400)
+
+
+def assert_no_ply_leads_to_what_is_left_out(variant: Variant, samples: int) -> None:
+    """From a placement that is left, the plain rules lead to such placements only: so no game leaves them."""
+    brute, game, size = BruteForce(variant), NaiveGame(variant), variant.size
+    family = [{(cell % size, cell // size, piece) for cell, piece in found} for found in locked_sets(variant, 3)]
+    kingless = [found for found in family if all(piece != "K" for *_, piece in found)]
+
+    def labels(pieces: Mapping[tuple[int, int], str], final: bool) -> set[str]:
+        black, white = (frozenset(cell for cell, piece in pieces.items() if piece == kind) for kind in "bw")
+        held = {(*cell, piece) for cell, piece in pieces.items()}
+        locked = {"locked" for found in (kingless if final else family) if found <= held}
+        king = next(cell for cell, piece in pieces.items() if piece == "K")
+        return locked | set(brute.labels((king, black, white)))
+
+    pieces_of = [
+        {**dict.fromkeys(black, "b"), **dict.fromkeys(white, "w"), king: "K"}
+        for king, black, white in brute.placements()
+        if king in brute.king_cells and black
+    ]
+    random = Random(1)
+    for pieces in random.sample(pieces_of, min(samples, len(pieces_of))):
+        if labels(pieces, final=False) & {"locked", "excluded_no_end"}:
+            continue
+        for side in "bw":
+            position = NaivePosition(pieces, side)
+            for move in game.legal_moves(position):
+                result = game.apply(position, move)
+                after = result.position.pieces
+                some = "b" in after.values()
+                if result.outcome is not None and result.outcome.termination == "king_captured":
+                    space = "king_captured"
+                elif result.position.king() in brute.king_cells:
+                    space = "no_end" if some else "all_captured"
+                else:
+                    space = "escaped" if some else "escaped_last"
+                found = labels(after, final=space != "no_end")
+                assert space in found, (variant, position, move)
+                assert not found & {"locked", f"excluded_{space}"}, (variant, position, move)
+
+
+def test_a_king_that_escapes_may_take_the_last_attackers_by_a_shieldwall() -> None:
+    game = NaiveGame(shrunk("copenhagen"))
+    result = game.apply(game.read("5/5/K4/1ww2/1bbw1 w"), game.parse_move("a3-a1"))
+    assert (len(result.captured), result.outcome) == (2, ("king_escaped", "white"))
+    kept, left_out = (spaces(shrunk(name))["excluded_escaped_last"].value() for name in ("copenhagen", "fetlar"))
+    assert kept == 0 < left_out
+
+
+@pytest.mark.parametrize("name", variant_names())
 def test_captured_kings_by_inclusion_and_exclusion(name: str) -> None:
     """The union over a king's patterns, reached by signs instead of by contents."""
     variant = load_variant(name)
@@ -67,7 +127,7 @@ def test_captured_kings_by_inclusion_and_exclusion(name: str) -> None:
     assert spaces(variant)["king_captured"].value() == union
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", variant_names())
 def test_spaces_contain_what_the_paper_counts(name: str) -> None:
     variant = load_variant(name)
     paper, found = PaperEquations(variant), spaces(variant)

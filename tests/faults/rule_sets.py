@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
-from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Rules
+from tablut.errors import VariantError
+from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Repetition, Rules, Shieldwall
+from tablut.variants.schema import parse_variant
 
 if TYPE_CHECKING:
     import random
@@ -27,13 +29,32 @@ _TERRAINS = (
 
 def random_rule_set(rng: random.Random, name: str) -> str:
     """Return a variant file: one of a few boards, every rule drawn."""
+    return _accepted(lambda: _small(rng, name), name)
+
+
+def crowded_rule_set(rng: random.Random, name: str) -> str:
+    """Return a variant file: any board, most of them small, with up to as many men as fit, every rule drawn."""
+    return _accepted(lambda: _crowded(rng, name), name)
+
+
+def _accepted(draw: Callable[[], str], name: str) -> str:
+    """Draw until fields, terrain and start contradict each other nowhere."""
+    while True:
+        text = draw()
+        try:
+            parse_variant(text, name=name, origin=name)
+        except VariantError:
+            continue
+        return text
+
+
+def _small(rng: random.Random, name: str) -> str:
     terrain = rng.choice(_TERRAINS)
     start = random_position(rng, terrain, men=4, king_at_castle=True)[0]
     return _variant_file(rng, name, terrain, start)
 
 
-def crowded_rule_set(rng: random.Random, name: str) -> str:
-    """Return a variant file: any board, most of them small, with up to as many men as fit, every rule drawn."""
+def _crowded(rng: random.Random, name: str) -> str:
     size = rng.choices([3, 5, 7, 9, 11], [45, 35, 14, 3, 3])[0]
     images = _images(rng, size)
     cells = [(row, column) for row in range(size) for column in range(size)]
@@ -63,7 +84,7 @@ def crowded_rule_set(rng: random.Random, name: str) -> str:
     if "b" not in board.values():
         homes = [cell for cell in cells if terrain[cell] not in "TX" and cell != king]
         if not homes:
-            return crowded_rule_set(rng, name)
+            return _crowded(rng, name)
         board[rng.choice(homes)] = "b"
     diagrams = (["".join(of[row, column] for column in range(size)) for row in range(size)] for of in (terrain, board))
     camps = [f"{'abcdefghijk'[column]}{size - row}" for row, column in cells if terrain[row, column] in "ABCD"]
@@ -89,6 +110,7 @@ def _variant_file(
     """Return a variant file with these diagrams, every rule drawn."""
     letters = set("".join(terrain))
     lines = [f'name = "{name}"', 'terrain = """', *terrain, '"""', 'start = """', *start, '"""', *_drawn(rng, Rules)]
+    lines += [_later(rng)]
     lines += [f"move_limit = {rng.randrange(1, 9)}"] if rng.random() < 0.6 else []
     for table, model, needed in (
         ("castle", CastleRules, "T"),
@@ -101,13 +123,27 @@ def _variant_file(
     return "\n".join(lines) + "\n"
 
 
+def _later(rng: random.Random) -> str:
+    """Return the lines of the rules that are tables; camps go with no fort."""
+    results = get_args(Repetition.model_fields["result"].annotation)
+    word, times = json.dumps(rng.choice(["draw", "mover_loses"])), rng.randrange(2, 5)
+    table = f"{{ times = {times}, result = {json.dumps(rng.choice(results))} }}"
+    lines = [
+        f"repetition = {rng.choice([word, word, table])}",
+        f'fort = "{rng.choice(["none", "on_edge", "on_edge_counted"])}"',
+    ]
+    if rng.random() < 0.3:
+        lines.append(f"shieldwall = {{ {', '.join(_drawn(rng, Shieldwall))} }}")
+    return "\n".join(lines)
+
+
 def _drawn(rng: random.Random, model: type[BaseModel]) -> list[str]:
-    """Return a line for each rule of a table that has a few values."""
+    """Return a line for each rule of a table that has a few values; wide corners ask for more of a board."""
     kinds = {info.alias or name: info.annotation for name, info in model.model_fields.items()}
     return [
         f"{name} = {json.dumps(rng.choice([True, False] if kind is bool else get_args(kind)))}"
         for name, kind in kinds.items()
-        if kind is bool or get_origin(kind) is Literal
+        if name not in ("fort", "wide") and (kind is bool or get_origin(kind) is Literal)
     ]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from symmetry import Symmetry, dihedral
 from tablut.notation import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.variants import Rules, Variant
+from tablut.variants import Rules, Variant, load_variant
 from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Shieldwall
 from tests.support.games import OLDER
 
@@ -43,7 +43,7 @@ _LATER = st.fixed_dictionaries(
     {
         "shieldwall": st.none()
         | st.builds(Shieldwall, corner=st.booleans(), mover=st.sampled_from(["bracket", "any"])),
-        "fort": st.sampled_from(["none", "on_edge"]),
+        "fort": st.sampled_from(["none", "on_edge", "on_edge_counted"]),
         "encirclement": st.sampled_from(["none", "no_way_to_edge"]),
     }
 )
@@ -136,7 +136,7 @@ def small_variants(
     # Room for a king and an attacker, wherever the other cells are.
     inner = [cell for cell in range(cells) if cell not in corners]
     castle, home, ordinary = draw(st.permutations(inner))[:3]
-    terrain[castle], terrain[home], terrain[ordinary] = "T", ".", "."
+    terrain[castle], terrain[home], terrain[ordinary] = draw(st.sampled_from("TT." if later else "T")), ".", "."
     start = ["."] * cells
 
     def _put(piece: str, ground: str, count: int) -> None:
@@ -153,6 +153,26 @@ def small_variants(
 
     camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
     return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps, later=later)))
+
+
+def shrunk(name: str, size: int = 5) -> Variant:
+    """Return the rules of a shipped game on a small board, with two attackers and a defender."""
+    whole = load_variant(name)
+    letters, middle, wide = {*"".join(whole.terrain)}, size // 2, 1 + whole.rules.corners.wide
+
+    def _ground(file: int, rank: int) -> str:
+        across, up = min(file, size - 1 - file), min(rank, size - 1 - rank)
+        if "X" in letters and max(across, up) < wide:
+            return "X"
+        if "*" in letters and min(across, up) == 0:
+            return "*"
+        return "T" if "T" in letters and (file, rank) == (middle, middle) else "."
+
+    pieces = {(middle, middle): "K", (middle, 0): "b", (middle, size - 1): "b", (middle, middle - 1): "w"}
+    cells = [[(file, rank) for file in range(size)] for rank in reversed(range(size))]
+    terrain = tuple("".join(_ground(*cell) for cell in row) for row in cells)
+    start = tuple("".join(pieces.get(cell, ".") for cell in row) for row in cells)
+    return replace(whole, name=f"{name}-{size}", terrain=terrain, start=start)
 
 
 def placement(variant: Variant, random: Random, *, soldiers: int | None = None) -> NaivePosition:

@@ -126,6 +126,8 @@ def test_a_score_promises_what_its_odds_say() -> None:
     assert chance_of(0) == 0.5
     assert said_score(-100, None) == "-100 centi-logits (27 %)"
     assert (said_score(29_999, 1), said_score(-29_998, -2)) == ("wins in 1 ply", "loses in 2 plies")
+    assert said_score(-24_998, None) == "loses by the tablebase in 2 plies"
+    assert said_score(19_999, None) == "wins by the repetition in 1 ply"
     assert said_score(None, None) == ""
     assert chance_of(100) / chance_of(-100) == pytest.approx(2.718281828, rel=1e-6)
     assert all(chance_of(one) + chance_of(-one) == pytest.approx(1) for one in (1, 50, 700, 30_000))

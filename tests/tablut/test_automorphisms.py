@@ -16,7 +16,7 @@ from tests.support.commands import answer
 from tests.support.games import OLDER_NAMES
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", [*OLDER_NAMES, "copenhagen"])
 def test_every_shipped_variant_passes(name: str) -> None:
     checks = verify(load_variant(name), samples=80, most=2000)
     assert [check for check in checks if check.failures] == []

@@ -11,14 +11,13 @@ from tablut.engine.jit import kernel
 from tablut.indexing import PlacementIndex, tier_tables, values
 from tablut.indexing.values import ALIAS, CAPTURES, CODES, COUNTER, DECIDED, SAFE, value_of_code, verdict_of
 from tablut.status import position_status
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
 from tests.support.effort import examples
-from tests.support.games import OLDER_NAMES
 from tests.support.strategies import small_variants
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", variant_names())
 def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
     variant = load_variant(name)
     index, material = PlacementIndex(variant), spaces(variant)["no_end"].material()
@@ -52,7 +51,7 @@ def test_all_ranks_of_any_rules(variant: Variant) -> None:
 
 
 @settings(deadline=None)
-@given(st.sampled_from(OLDER_NAMES), st.data())
+@given(st.sampled_from(variant_names()), st.data())
 def test_random_ranks_of_every_variant(name: str, data: st.DataObject) -> None:
     variant = load_variant(name)
     index = PlacementIndex(variant)

@@ -68,6 +68,8 @@ match random random «-n» 0
 match random random {FAST} «--sprt» 10 0
 match random random -v {{folder}} --nodes 1
 match random random {FAST} --store {{text}}
+match random random {FAST} --store «/dev/null/x»
+measure random {FAST} --store «/dev/null/x»
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST} => two players
 tournament random greedy «nobody» {FAST} --store {{none}}

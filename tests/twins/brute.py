@@ -36,7 +36,7 @@ class BruteForce:
         self.size = variant.size
         self.ground = _read(variant.terrain)
         self.pieces = _read(variant.start)
-        self.castle = next(cell for cell, letter in self.ground.items() if letter == "T")
+        self.castle = next((cell for cell, letter in self.ground.items() if letter == "T"), None)
         self.king_cells = self._explore()
         started = {self.ground[cell] for cell, piece in self.pieces.items() if piece == "b"}
         self.camp_cells = [cell for cell, letter in self.ground.items() if letter in "ABCD" and letter in started]
@@ -98,7 +98,9 @@ class BruteForce:
                 yield "excluded_escaped"
         elif armed:
             yield "escaped_last"
-            if not any(self._took(king, step, arrival, white) for arrival in arrivals for step in _STEPS):
+            # A shieldwall takes soldiers that are not beside the king.
+            beside = self.variant.rules.shieldwall is None
+            if beside and not any(self._took(king, step, arrival, white) for arrival in arrivals for step in _STEPS):
                 yield "excluded_escaped_last"
 
     def _starting(self, kind: str) -> Cells:

@@ -193,6 +193,18 @@ def chance_of(score: int) -> float:
 
 def said_score(score: int | None, mate: int | None) -> str:
     """Return what the side to move expects, as people read it everywhere; empty where nothing is known."""
+    if score is None and mate is None:
+        return ""
+    told = "wins" if (mate or score or 0) > 0 else "loses"
     if mate is not None:
-        return f"{'wins' if mate > 0 else 'loses'} in {abs(mate)} {'ply' if abs(mate) == 1 else 'plies'}"
-    return "" if score is None else f"{score:+d} centi-logits ({100 * chance_of(score):.0f} %)"
+        return f"{told} in {said_plies(abs(mate))}"
+    assert score is not None
+    for most, below, why in ((TABLEBASE, REPETITION, "tablebase"), (REPETITION, EVALUATION_LIMIT, "repetition")):
+        if below < abs(score) <= most:
+            return f"{told} by the {why} in {said_plies(most - abs(score))}"
+    return f"{score:+d} centi-logits ({100 * chance_of(score):.0f} %)"
+
+
+def said_plies(number: int) -> str:
+    """Return a number of plies as people read it."""
+    return f"{number} {'ply' if number == 1 else 'plies'}"
