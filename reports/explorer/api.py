@@ -413,7 +413,7 @@ def _add_games(router: APIRouter) -> None:
                 for ply in game.plies
             ],
             result=record.result,
-            outcome=None if outcome is None else f"{outcome.termination}, {outcome.winner or 'draw'}",
+            outcome=None if outcome is None else f"{outcome.how}, {outcome.winner or 'draw'}",
             problems=list(game.problems),
             notes=list(game.notes),
         )
