@@ -109,6 +109,7 @@ class _Ply(NamedTuple):
     undo: Any
     position: Position
     outcome: Outcome | None
+    codes: list[int] | None
 
 
 class Board:
@@ -389,7 +390,7 @@ class Board:
             raise IllegalMoveError(f"move {move}: is not legal in {where}: {why}", why)
         before = self._position
         undo, outcome = self._engine.make(self._playable(), code)
-        self._plies.append(_Ply(move, undo, before, self._reached))
+        self._plies.append(_Ply(move, undo, before, self._reached, self._codes))
         placed = before.cells, before.side
         self._earlier[placed] = self._earlier.get(placed, 0) + 1
         cells = list(before.cells)
@@ -463,7 +464,7 @@ class Board:
             raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
-        self._position, self._reached, self._codes = last.position, last.outcome, None
+        self._position, self._reached, self._codes = last.position, last.outcome, last.codes
         self._earlier[last.position.cells, last.position.side] -= 1
         return last.move
 

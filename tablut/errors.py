@@ -73,8 +73,8 @@ class UncompiledError(InputError):
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
-            f"{name}: the compiled rules know {what}; by the plain ones go moves, apply, perft, replay, convert and a "
-            "game by hand (play --side both, serve)"
+            f"{name}: the compiled rules know {what}; by the plain ones go moves, apply, perft, replay, convert and "
+            "games by hand or against the player random (play, serve)"
         )
 
 

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from tablut.position import Move, Position
-from tablut.rules.naive import Cell, NaiveGame, NaivePosition
+from tablut.rules.naive import Cell, NaiveGame, NaiveMove, NaivePosition
 from tablut.rules.outcome import OUTCOMES
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class PlainEngine:
 
     def __init__(self, variant: Variant) -> None:
         self._game, self._size = NaiveGame(variant), variant.size
+        self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
         """Return the position of a placement."""
@@ -37,8 +38,7 @@ class PlainEngine:
 
     def legal_moves(self, board: list[NaivePosition]) -> array[int]:
         """Return the codes of the legal moves of the side to move."""
-        moves = self._game.legal_moves(board[0])
-        return array("i", (Move(self._square(one), self._square(other), self._size).code for one, other in moves))
+        return array("i", map(self._code, self._game.legal_moves(board[0])))
 
     def count_moves(self, board: list[NaivePosition], side: int) -> int:
         """Return the number of legal moves of a side, whoever is to move."""
@@ -63,6 +63,12 @@ class PlainEngine:
     def perft(self, board: list[NaivePosition], depth: int) -> int:
         """Return the number of sequences of exactly so many plies from an undecided position."""
         return self._game.perft(board[0], depth)
+
+    def _code(self, move: NaiveMove) -> int:
+        code = self._codes.get(move)
+        if code is None:
+            code = self._codes[move] = Move(self._square(move[0]), self._square(move[1]), self._size).code
+        return code
 
     def _square(self, cell: Cell) -> int:
         return cell[1] * self._size + cell[0]
