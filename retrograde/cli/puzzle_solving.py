@@ -406,6 +406,8 @@ def make_command(
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+    if theme is not None and source == "tablebase":
+        raise InputError("--theme: is told by lines of play, which a tablebase does not have; choose another --from")
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)

@@ -253,7 +253,7 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
         id=name,
         first=solution.winning_moves,
         tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source}
-        | ({"pattern": theme} if theme else {}),
+        | ({"theme": theme} if theme else {}),
         game="" if shipped else variant.digest,
     )
 
