@@ -113,9 +113,8 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
     """Return what a tablebase says of a board, as a command answers it."""
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
-        how = outcome.termination.replace("_", " ")
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
-        raise InputError(f"position '{board.position}': is decided ({how}: {by}); nothing to probe")
+        raise InputError(f"position '{board.position}': is decided ({outcome.how}: {by}); nothing to probe")
     verdict = tablebase.probe(board)
     moves = tablebase.best_moves(board)
     return ProbeResult(

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tablut.errors import IllegalMoveError, InputError, NoMoveError
+from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError
 from tablut.formats.reading import as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import OUTCOMES, Outcome
+from tablut.rules.plain import PlainEngine
 from tablut.status import Status, check_playable, position_status, reasons
 from tablut.store.files import excerpt
 from tablut.variants import as_variant, shipped_name
@@ -22,11 +23,7 @@ from tablut.variants import as_variant, shipped_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from symmetry import Symmetry
-    from tablut.engine import Engine
     from tablut.formats.reading import PositionLike, SaidMove
     from tablut.records import GameRecord
     from tablut.rules.outcome import GameResult
@@ -93,8 +90,8 @@ class LegalMoves:
 # -- `Board`: a position with its history, in the shape that users of python-chess know ----
 
 
-# The rules are those of the compiled engine. It is loaded when the first move is asked
-# for; showing, parsing and judging a position do not need it. Repetition and the move
+# The rules are those of the compiled engine, or the plain ones where it does not hold a board. It is loaded when the
+# first move is asked for; showing, parsing and judging a position do not need it. Repetition and the move
 # limit need the history of a game; they are decided here.
 #
 # A board may hold an impossible position; `status` gives the reasons. A position without
@@ -109,9 +106,10 @@ class _Ply(NamedTuple):
     """What `pop` needs to restore."""
 
     move: Move
-    undo: int
+    undo: Any
     position: Position
     outcome: Outcome | None
+    codes: list[int] | None
 
 
 class Board:
@@ -160,7 +158,8 @@ class Board:
         self._plies: list[_Ply] = []
         # How often each placement with its side to move occurred before the present one.
         self._earlier: dict[tuple[str, str], int] = {}
-        self._array: NDArray[np.uint32] | None = None
+        # As the engine has the position: an array, or a list of one.
+        self._array: Any = None
         self._codes: list[int] | None = None
         self._reached: Outcome | None = None
 
@@ -273,13 +272,16 @@ class Board:
     # -- the engine --------------------------------------------------------------------
 
     @cached_property
-    def _engine(self) -> Engine:
+    def _engine(self) -> Any:
         # Loading the engine loads numba; code that asks for no moves does not need it.
         from tablut.engine import engine_for
 
-        return engine_for(self.variant)
+        try:
+            return engine_for(self.variant)
+        except UncompiledError:
+            return PlainEngine(self.variant)
 
-    def _playable(self) -> NDArray[np.uint32]:
+    def _playable(self) -> Any:
         if self._array is None:
             check_playable(self.variant, self._position)
             self._array = self._engine.board(self._position.cells, self._position.side)
@@ -388,7 +390,7 @@ class Board:
             raise IllegalMoveError(f"move {move}: is not legal in {where}: {why}", why)
         before = self._position
         undo, outcome = self._engine.make(self._playable(), code)
-        self._plies.append(_Ply(move, undo, before, self._reached))
+        self._plies.append(_Ply(move, undo, before, self._reached, self._codes))
         placed = before.cells, before.side
         self._earlier[placed] = self._earlier.get(placed, 0) + 1
         cells = list(before.cells)
@@ -462,7 +464,7 @@ class Board:
             raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
-        self._position, self._reached, self._codes = last.position, last.outcome, None
+        self._position, self._reached, self._codes = last.position, last.outcome, last.codes
         self._earlier[last.position.cells, last.position.side] -= 1
         return last.move
 
@@ -482,7 +484,8 @@ class Board:
         # What captures nothing is its own undo record.
         if not self._plies or self._plies[-1].undo == self._plies[-1].move.code:
             return ()
-        return self._engine.captured(self._plies[-1].undo)
+        squares: tuple[int, ...] = self._engine.captured(self._plies[-1].undo)
+        return squares
 
     # -- the end -----------------------------------------------------------------------
 
@@ -492,9 +495,8 @@ class Board:
             return self._reached
         found = self._standing()
         if found is not None and (status := check_playable(self.variant, self._position)):
-            end = found.termination.replace("_", " ")
             raise InputError(
-                f"position '{self._position}': stands decided ({end}), and is impossible: {reasons(status)}"
+                f"position '{self._position}': stands decided ({found.how}), and is impossible: {reasons(status)}"
             )
         return found
 
@@ -510,7 +512,7 @@ class Board:
         return Outcome("no_moves", "white") if either and not self._mobile("black") else None
 
     def _mobile(self, side: Literal["white", "black"]) -> bool:
-        return self._engine.count_moves(self._playable(), int(side == "black")) > 0
+        return bool(self._engine.count_moves(self._playable(), int(side == "black")))
 
     def outcome(self) -> Outcome | None:
         """Return how the game ended, or None while it goes on.
@@ -614,15 +616,23 @@ class Board:
     # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a board without history: the least image, by packed words, under the variant's symmetries."""
+        """Return a board without history: the least image, by packed words, under the variant's symmetries.
+
+        Where the rules are not compiled it is the least by its letters.
+        """
         engine = self._engine
+        if isinstance(engine, PlainEngine):
+            images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
+            return Board(self.variant, min(images, key=lambda image: image.cells))
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
         cells, side = engine.cells(engine.boards(words)[0])
-        return Board(self.variant, Position(cells, side))  # type: ignore[arg-type]
+        return Board(self.variant, Position(cells, side))
 
     def zobrist_key(self) -> int:
         """Return the 64-bit Zobrist key of the position: a hash, never its identity."""
-        return self._engine.key(self._playable())
+        from tablut.engine import engine_for
+
+        return engine_for(self.variant).key(self._playable())
 
     def assert_ok(self) -> None:
         """Check that what is kept incrementally equals what the text says.
@@ -633,7 +643,7 @@ class Board:
             Naming the position, if the engine's board, its counts or its lines are off.
         """
         fresh = self._engine.board(self._position.cells, self._position.side)
-        assert (fresh == self._playable()).all(), f"'{self._position}': board {self._array} should be {fresh}"
+        assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"
         assert self._engine.cells(fresh) == (self._position.cells, self._position.side), str(self._position)
 
     def copy(self) -> Board:

@@ -68,6 +68,16 @@ class VariantError(InputError):
     """A rule set that is unknown, or a variant file that does not say what it must."""
 
 
+class UncompiledError(InputError):
+    """A board or a rule that the compiled rules do not hold; the message says what the plain ones answer."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(
+            f"{name}: the compiled rules know {what}; by the plain ones go moves, apply, perft, replay, convert and "
+            "games by hand or against the player random (play, serve)"
+        )
+
+
 class UnknownError(TablutError):
     """A question that is still open when the limits of the search ran out."""
 

@@ -41,6 +41,11 @@ _MOVE = re.compile(
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
+def _cell_bits(size: int) -> int:
+    """Return how many bits a cell takes in the code of a move: seven where the engine has a board, up to 11×11."""
+    return max(7, (size * size - 1).bit_length())
+
+
 @runtime_checkable
 class BoardLike(Protocol):
     """A position of a game under way: `tablut.board.Board`, as modules below it know it."""
@@ -115,12 +120,12 @@ class Move:
 
     @classmethod
     def from_code(cls, code: int, size: int) -> Move:
-        """Return the move of the engine's code, ``start | target << 7``; the inverse of `code`.
+        """Return the move of a code; the inverse of `code`.
 
         Parameters
         ----------
         code : int
-            ``start | target << 7``.
+            ``start | target << 7`` on boards up to 11×11.
         size : int
             Side of the board in cells.
 
@@ -134,12 +139,13 @@ class Move:
         >>> str(Move.from_code(31 | 58 << 7, 9))
         'e4-e7'
         """
-        return cls(code & 127, code >> 7, size)
+        bits = _cell_bits(size)
+        return cls(code & (1 << bits) - 1, code >> bits, size)
 
     @property
     def code(self) -> int:
-        """The move as the engine has it: ``start | target << 7``."""
-        return self.start | self.target << 7
+        """The move as the engine has it: ``start | target << 7``; on boards over 11×11 a cell takes more bits."""
+        return self.start | self.target << _cell_bits(self.size)
 
     def transformed(self, symmetry: Symmetry) -> Move:
         """Return the move's image under a symmetry of the board.

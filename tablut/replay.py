@@ -94,7 +94,7 @@ def _differences(ply: int, board: Board, said: Position) -> list[str]:
 
 
 def _told(outcome: Outcome) -> str:
-    return outcome.termination.replace("_", " ") + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
+    return outcome.how + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
 
 
 # -- an archive: many games, each a line, of which some claims may not hold -----------------

@@ -45,7 +45,8 @@ def draw_strip(
             mover = "white" if board.turn == "white" else "black"
             board.push(move)
             captured = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
-            caption = f"{number}. {mover} {move}{captured}"
+            ends = board.outcome() if number == len(moves) else None
+            caption = f"{number}. {mover} {move}{captured}" + (f": {ends.how}" if ends else "")
         arrows = moves[number : number + 1]
         boards.append(
             svg.board(

@@ -77,7 +77,9 @@ def board(
     shown = as_position(game.start_position if position is None else position, game)
     cells = shown.cells
     margin = _MARGIN if coordinates else 0.1
-    below = 0.6 * (bool(caption) + turn)
+    # Words keep their height where the cells are small.
+    unit = max(1, size / 9)
+    below = 0.6 * unit * (bool(caption) + turn)
     width, height = size + 2 * margin, size + 2 * margin + below
     scale = pixels / width
     parts = [
@@ -103,9 +105,10 @@ def board(
     if coordinates:
         parts += _coordinates(size)
     if turn:
-        parts += _turn(shown.side, size / 2, size + margin + 0.25)
+        parts += _turn(shown.side, size / 2, size + margin + 0.25 * unit, unit)
     if caption:
-        parts.append(_text(size / 2, size + margin + 0.25 + 0.6 * turn, caption, 0.36))
+        below = size + margin + (0.25 + 0.6 * turn) * unit
+        parts.append(_text(size / 2, below, caption, min(0.36 * unit, 1.8 * width / len(caption))))
     parts.append("</svg>\n")
     return "\n".join(parts)
 
@@ -186,12 +189,12 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
     )
 
 
-def _turn(side: str, x: float, y: float) -> list[str]:
+def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
     """Return a line that says who is to move: a piece of that side, and the words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
-    scaled = f'<g transform="translate({x - 1.6:g} {y:g}) scale(0.5)">{disc}</g>'
-    return [scaled, _text(x + 0.2, y, words, 0.36)]
+    scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'
+    return [scaled, _text(x + 0.2 * unit, y, words, 0.36 * unit)]
 
 
 def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
@@ -223,10 +226,10 @@ def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
 
 
 def _coordinates(size: int) -> list[str]:
-    parts = []
+    parts, height = [], max(0.3, min(0.38, size / 30))
     for number in range(size):
-        parts.append(_text(number + 0.5, size + 0.28, FILES[number], 0.3))
-        parts.append(_text(-0.28, size - number - 0.5, str(number + 1), 0.3))
+        parts.append(_text(number + 0.5, size + 0.28, FILES[number], height))
+        parts.append(_text(-0.28, size - number - 0.5, str(number + 1), height))
     return parts
 
 

@@ -29,6 +29,8 @@ _PIXELS = 210
 
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
     """Return the picture of a scene under a value with what is said below it, and put it into `made`."""
+    if scene.rules.get(point.name, value) != value:
+        return ""
     game = game_of(scene, None, "" if value is None else point.name, value)
     picture = play(scene, game)
     words = re.split(r"[._]", point.name)

@@ -50,6 +50,7 @@ from tablut.answers import (
     moves_result,
 )
 from tablut.cli.runtime import commit, origin
+from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
@@ -171,8 +172,9 @@ class _Calls:
         return found
 
     async def bestmove(self, request: Request, asked: BestMoveAsked) -> Result:
-        asked.board()  # what cannot be read is refused before anybody waits
         spec_of(asked.player)
+        # What cannot be read is refused before anybody waits. Random moves need no search.
+        asked.board() if asked.player == "random" else asked.searched()
         limits = self._limits(asked)
         assert limits.movetime is not None
         seconds = limits.movetime + self._settings.margin
@@ -195,7 +197,7 @@ class _Calls:
     async def solve(self, request: Request, asked: SolveAsked) -> Result:
         if asked.position is None:
             return await self._solve_board(request, asked)
-        board = asked.board()
+        board = asked.searched()
         most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
@@ -222,7 +224,7 @@ class _Calls:
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
-        asked.board().outcome()  # what cannot be played on is refused here
+        asked.searched().outcome()  # what cannot be played on is refused here
         return await self._places.work(
             request, self._settings.count_seconds, jobs.count_sequences, asked, self._settings.sequences
         )
@@ -413,7 +415,7 @@ def _add_games(router: APIRouter) -> None:
                 for ply in game.plies
             ],
             result=record.result,
-            outcome=None if outcome is None else f"{outcome.termination}, {outcome.winner or 'draw'}",
+            outcome=None if outcome is None else f"{outcome.how}, {outcome.winner or 'draw'}",
             problems=list(game.problems),
             notes=list(game.notes),
         )
@@ -442,7 +444,7 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
     async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
         if asked.movetime > settings.movetime:
             raise InputError(f"movetime {asked.movetime:g}: at most {settings.movetime:g} seconds here")
-        board = asked.board()
+        board = asked.searched()
         if board.outcome() is not None:
             raise InputError(f"position '{board.position}': the game is over; there is nothing to search")
         seconds = asked.movetime + settings.margin
@@ -450,7 +452,7 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
 
     @router.post("/analyse", summary="A game analysed, ply by ply", **kept)
     async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
-        asked.record_and_rules()  # what cannot be read is refused before anybody waits
+        engine_for(asked.record_and_rules()[1])  # what cannot be read or searched is refused before anybody waits
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tablut.board import Board
+from tablut.engine import engine_for
 from tablut.errors import InputError, VariantError
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
@@ -87,6 +88,12 @@ class PositionAsked(GameAsked):
         if self.position is None:
             return Board(variant)
         return Board(variant, read_position(self.position, variant.size, self.side))
+
+    def searched(self) -> Board:
+        """Return the board for a search; refuse one that only the plain rules know before anybody waits."""
+        board = self.board()
+        engine_for(board.variant)
+        return board
 
 
 class MovesAsked(PositionAsked):

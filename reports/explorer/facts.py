@@ -14,7 +14,7 @@ from symmetry import stabiliser
 from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, TablutError, UncompiledError
 from tablut.formats import bologna, opentafl
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
@@ -40,6 +40,8 @@ class Layers(NamedTuple):
 
     def ply_of(self, board: Board) -> int | None:
         """Return the ply at which an undecided position is first reached; None if it is not among those listed."""
+        if not self.plies:
+            return None
         engine = engine_for(self.variant)
         words, _ = engine.canonical(engine.words(board))
         return self.plies.get(words[0].tobytes())
@@ -50,7 +52,10 @@ def layers_of(variant: Variant) -> Layers:
     """Return the first plies of a game; a second at most."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
-    engine = engine_for(variant)
+    try:
+        engine = engine_for(variant)
+    except UncompiledError:
+        return Layers(variant, {}, 0, False)
     frontier, _ = engine.canonical(engine.words(engine.start()))
     known = {row.tobytes(): 0 for row in frontier}
     ply = 0

@@ -107,6 +107,8 @@ def _said(board: Board, nothing: str) -> str:
     won = f"{outcome.winner} has won" if outcome.winner else "a draw"
     if outcome.termination == "no_moves":
         return f"{'black' if outcome.winner == 'white' else 'white'} cannot move: {won}"
+    if outcome.termination in ("exit_fort", "encirclement"):
+        return f"{outcome.how}: {won}"
     return f"{said}: {won}" if squares else won
 
 
@@ -115,7 +117,7 @@ def rulebook(variant: Variant) -> Rulebook:
     """Return the rules of a game in words, each with its scenes as they are played by the rules of that game."""
     chapters: dict[str, list[Told]] = {}
     for point, value in points_of(variant):
-        pictures = [play(scene, game_of(scene, variant.rules)) for scene in point.scenes]
+        pictures = [play(scene, game_of(scene, variant)) for scene in point.scenes]
         told = Told(name=point.name, value=value, said=point.said_of(value), pictures=pictures)
         chapters.setdefault(point.chapter, []).append(told)
     return Rulebook(

@@ -29,7 +29,7 @@ class Scene(Result):
     position: str
     tried: str
     board: str
-    rules: dict[str, Value | dict[str, Value]] = Field({})
+    rules: dict[str, Value] = Field({})
     nothing: str = "nothing is captured"
 
 
@@ -80,17 +80,20 @@ def with_field(rules: Rules, field: str, value: Any) -> Rules:
     return Rules.model_validate(plain)
 
 
-def game_of(scene: Scene, rules: Rules | None = None, field: str = "", value: Any = None) -> Variant:
-    """Return the game that a scene is played by: some rules, or those of the documentation and one other value."""
+def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value: Any = None) -> Variant:
+    """Return the game that a scene is played by: a game's rules, or those of the documentation and one other value."""
     book = _book()
-    if rules is None:
+    terrain = book.boards[scene.board]
+    if variant is None:
         rules = book.rules
         for name, said in [*scene.rules.items(), *([(field, value)] if field else [])]:
             rules = with_field(rules, name, said)
     else:
         # The middle of an edge, as far as there is a camp, stands for the cells of the larger board.
-        rules = with_field(rules, "camps.inert", ["d7"] if scene.board == "camps" and rules.camps.inert else [])
-    terrain = book.boards[scene.board]
+        inert = ["d7"] if scene.board == "camps" and variant.rules.camps.inert else []
+        rules = with_field(variant.rules, "camps.inert", inert)
+        if not variant.regions.castles:
+            terrain = tuple(row.replace("T", ".") for row in terrain)
     return Variant("scene", "A scene", "reports/rulebook", terrain, book.starts[len(terrain)], rules)
 
 

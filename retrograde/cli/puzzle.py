@@ -169,7 +169,10 @@ def list_command(
         list[int] | None, typer.Option("--grade", min=1, max=5, help="1 is easiest; may be given more than once.")
     ] = None,
     theme: Annotated[
-        str | None, typer.Option("--theme", help="Part of a theme: ending, middle game, or a pattern.")
+        str | None,
+        typer.Option(
+            "--theme", help="Part of a theme: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."
+        ),
     ] = None,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""

@@ -369,8 +369,13 @@ def make_command(
     shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = 3,
     longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = 99,
     source: Annotated[
-        Literal["self-play", "placements", "tablebase"], typer.Option("--from", help="Where positions come from.")
+        Literal["self-play", "placements", "shapes", "tablebase"],
+        typer.Option("--from", help="Where positions come from."),
     ] = "self-play",
+    theme: Annotated[
+        Literal["exit fort", "encirclement", "shieldwall"] | None,
+        typer.Option("--theme", help="Only solutions that have it."),
+    ] = None,
     winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Only its wins.")] = None,
     nodes: NodesOption = 1_000_000,
     memory: MemoryOption = 64,
@@ -395,15 +400,17 @@ def make_command(
     Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
     """
     from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import Made, Wanted, from_placements, from_self_play
+    from retrograde.puzzles.making import Made, Wanted, from_almost, from_placements, from_self_play
     from retrograde.puzzles.mining import from_tablebase
 
     rules = load_variant(variant)
     if shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+    if theme is not None and source == "tablebase":
+        raise InputError("--theme: is told by lines of play, which a tablebase does not have; choose another --from")
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
-    wanted = Wanted(count, seed, (shortest, longest), limits, winner)
+    wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
     if source == "tablebase":
         prober = find_prober(rules, tablebase)
         if prober is None:
@@ -411,6 +418,8 @@ def make_command(
         make = partial(from_tablebase, rules, prober, wanted, samples=samples)
     elif source == "placements":
         make = partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
+    elif source == "shapes":
+        make = partial(from_almost, rules, wanted, samples=samples or 100_000)
     else:
         make = partial(from_self_play, rules, wanted, games=games)
     made, interrupted = Made([], 0), False

@@ -17,6 +17,7 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
+from retrograde.puzzles.shapes import from_shapes, theme_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
@@ -27,11 +28,12 @@ from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant, shipped_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from retrograde.proofs.solution import Solution
+    from retrograde.puzzles.shapes import Theme
     from tablut.engine import Engine
     from tablut.indexing import PlacementTier
     from tablut.position import Side
@@ -52,6 +54,7 @@ class Wanted(NamedTuple):
     plies: tuple[int, int]
     limits: ProofLimits
     winner: str | None = None
+    theme: Theme | None = None
 
 
 class Made(NamedTuple):
@@ -104,7 +107,8 @@ def _best_of_game(solver: Solver, wanted: Wanted, rng: np.random.Generator) -> t
         if not _promising(searches[position.side], engine.board(position.cells, position.side), wanted):
             continue
         solution = solver.solve(position)
-        if is_puzzle(solution, wanted.plies) and (best is None or (best.dtm or 0) < (solution.dtm or 0)):
+        longer = best is None or (best.dtm or 0) < (solution.dtm or 0)
+        if longer and is_puzzle(solution, wanted.plies) and _has_theme(variant, solution, wanted.theme):
             best = solution
     return best, examined
 
@@ -119,8 +123,6 @@ def from_placements(
 ) -> Made:
     """Return puzzles among random placements of few men, in the order in which they are found."""
     variant = as_variant(variant)
-    engine = engine_for(variant)
-    solver = Solver(variant, wanted.limits)
     tiers = [
         tier
         for tier in PlacementIndex(variant).tiers.values()
@@ -128,10 +130,36 @@ def from_placements(
     ]
     if not tiers:
         raise InputError(f"--men {men}: {variant.name} has no such material")
+    batches = _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64)
+    return _from_batches(variant, wanted, batches, "p", f"placements of {men} men, seed {wanted.seed}", advanced)
+
+
+def from_almost(
+    variant: VariantLike, wanted: Wanted, *, samples: int, advanced: Callable[[Made], None] = lambda _: None
+) -> Made:
+    """Return puzzles among random positions in which a fort, a ring or a shieldwall is almost there."""
+    variant = as_variant(variant)
+    if wanted.theme is None:
+        raise InputError("--from shapes: which is told by --theme")
+    positions = from_shapes(variant, wanted.theme, np.random.default_rng(wanted.seed), samples)
+    batches = ([position] for position in positions)
+    return _from_batches(variant, wanted, batches, wanted.theme[0], f"almost a shape, seed {wanted.seed}", advanced)
+
+
+def _from_batches(
+    variant: Variant,
+    wanted: Wanted,
+    batches: Iterable[list[Position]],
+    letter: str,
+    source: str,
+    advanced: Callable[[Made], None],
+) -> Made:
+    """Return puzzles among positions, in their order."""
+    engine, solver = engine_for(variant), Solver(variant, wanted.limits)
     known: set[Board] = set()
     puzzles: list[Puzzle] = []
     examined = 0
-    for batch in _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64):
+    for batch in batches:
         for position in batch:
             examined += 1
             if len(puzzles) == wanted.number:
@@ -142,10 +170,10 @@ def from_placements(
                 continue
             solution = solver.solve(position)
             canonical = Board(variant, position).canonical()
-            if is_puzzle(solution, wanted.plies) and canonical not in known:
+            themed = is_puzzle(solution, wanted.plies) and _has_theme(variant, solution, wanted.theme)
+            if themed and canonical not in known:
                 known.add(canonical)
-                name = f"{stem(variant)}-{wanted.seed}-p{len(puzzles)}"
-                source = f"placements of {men} men, seed {wanted.seed}"
+                name = f"{stem(variant)}-{wanted.seed}-{letter}{len(puzzles)}"
                 puzzles.append(puzzle_of(variant, solution, name, source))
         advanced(Made(puzzles.copy(), examined))
     return Made(puzzles, examined)
@@ -204,6 +232,10 @@ def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
     )
 
 
+def _has_theme(variant: Variant, solution: Solution, theme: Theme | None) -> bool:
+    return theme is None or theme in theme_of(variant, solution.position, solution.line)
+
+
 def stem(variant: Variant) -> str:
     """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
@@ -213,14 +245,15 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     """Return the puzzle of a solved position, graded."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
-    shipped = shipped_name(variant)
+    shipped, theme = shipped_name(variant), theme_of(variant, solution.position, solution.line)
     return Puzzle(
         position=solution.position,
         variant=shipped or variant.name,
         stipulation=Stipulation(solution.winner, solution.dtm),
         id=name,
         first=solution.winning_moves,
-        tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source},
+        tags={"grade": str(grade(solution.dtm, temptations)), "tempting": str(temptations), "source": source}
+        | ({"theme": theme} if theme else {}),
         game="" if shipped else variant.digest,
     )
 

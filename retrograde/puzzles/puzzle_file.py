@@ -9,7 +9,7 @@ are comments.
 
 Tags: ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, under rules of one's
 own), ``stipulation``, ``first`` (all first moves that attain the distance, separated by
-spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern``, and any that begins with ``x-``,
+spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern``, ``theme``, and any that begins with ``x-``,
 which is kept. Another one is refused: a slip of the pen must not pass for a puzzle that
 claims nothing.
 Stipulations: ``white wins in N``, ``black wins in N`` (N plies, the shortest),
@@ -45,7 +45,7 @@ _TAG = re.compile(r"([a-z][a-z0-9_-]*)=(.*)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DEFAULT = "ashton"
 _OWN = ("id", "variant", "game", "stipulation", "first")
-_KNOWN = (*_OWN, "grade", "tempting", "source", "pattern")
+_KNOWN = (*_OWN, "grade", "tempting", "source", "pattern", "theme")
 _USERS = "x-"
 
 
@@ -348,7 +348,7 @@ def facts_of(puzzle: Puzzle) -> PuzzleFacts:
         claim="" if claim is None else str(claim),
         plies=None if claim is None else claim.plies,
         grade=int(grade) if grade.isascii() and grade.isdigit() else None,
-        theme=puzzle.tags.get("pattern", "ending" if few else "middle game"),
+        theme=puzzle.tags.get("pattern") or puzzle.tags.get("theme", "ending" if few else "middle game"),
     )
 
 

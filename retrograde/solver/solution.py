@@ -340,7 +340,7 @@ def solve_game(
     over = Board(variant).outcome()
     if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
         raise InputError(
-            f"variant {variant.name}: its start is decided ({over.termination.replace('_', ' ')}: {over.winner} has "
+            f"variant {variant.name}: its start is decided ({over.how}: {over.winner} has "
             "won); there is nothing to solve"
         )
     watcher, graph = observer or Observer(), tier_graph(variant)

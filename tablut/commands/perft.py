@@ -11,9 +11,10 @@ import typer
 from rich.text import Text
 
 from tablut.answers import PerftCount, PerftResult, named_moves
+from tablut.board import Board
 from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress, tabular
-from tablut.errors import InputError
+from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
@@ -21,6 +22,8 @@ from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tablut.cli.people import PeopleConsole
 
 _CLAIM = re.compile(r"([1-9][0-9]?)=([0-9]{1,18})")
@@ -81,8 +84,15 @@ def perft_command(
 
     rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
-    engine = engine_for(rules)
-    board = engine.start() if start is None else engine.board(start.cells, start.side)
+    counted: Callable[[int], int]
+    try:
+        engine = engine_for(rules)
+        board = engine.start() if start is None else engine.board(start.cells, start.side)
+        counted = partial(engine.perft, board, threads=threads)
+    except UncompiledError:
+        if applied or divide:
+            raise
+        counted = Board(rules, start).perft
     found = PerftCount(rules, str(start) if start is not None else rules.start_position, threads)
     try:
         with progress("perft") as observer:
@@ -93,8 +103,7 @@ def perft_command(
                     found.statistics = interruptible(partial(engine.perft_applied, board, plies, threads=threads))
                     found.counts.append(found.statistics.nodes)
                 else:
-                    count = partial(engine.perft, board, plies, threads=threads)
-                    found.counts.append(interruptible(count))
+                    found.counts.append(interruptible(partial(counted, plies)))
                 found.seconds = wall_clock() - started
                 observer.advance()
         if divide:

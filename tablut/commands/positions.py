@@ -238,7 +238,8 @@ def _reply(variant: Variant, position: Position) -> Reply:
     def show(console: PeopleConsole) -> None:
         console.print(draw_board(variant, position.rows()))
         console.print(f"{result.variant}  {result.position}", soft_wrap=True)
-        console.print(Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements"))
-        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}")
+        told = Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements")
+        console.print(told, soft_wrap=True)
+        console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}", soft_wrap=True)
 
     return Reply(result, show)

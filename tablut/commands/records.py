@@ -325,7 +325,7 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         if row.illegal is not None:
             told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
         elif row.contradicted:
-            told = f"{row.termination}, {row.winner or 'draw'}, where it says {row.recorded}"
+            told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}, where it says {row.recorded}"
         elif not row.captures_agree:
             plies = ", ".join(map(str, row.captures_differ[:8])) + " ..." * (len(row.captures_differ) > 8)
             told = f"captures differ: plies {plies}" if plies else "the numbers of captures differ"
@@ -349,9 +349,11 @@ def _draw_all(game: Replay, folder: Path) -> None:
     positions = [game.start, *(step.position for step in game.plies)]
     width = len(str(len(positions)))
     for number, position in enumerate(positions):
-        last = game.plies[number - 1].move if number else None
-        caption = f"{number}. {last}" if last else "start"
-        drawing = svg.board(game.board.variant, position, last_move=last.move if last else None, caption=caption)
+        ply = game.plies[number - 1] if number else None
+        caption = f"{number}. {ply.move}" if ply else "start"
+        if ply and ply.outcome:
+            caption += f": {ply.outcome.how}"
+        drawing = svg.board(game.board.variant, position, last_move=ply.move.move if ply else None, caption=caption)
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 

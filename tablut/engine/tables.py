@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.lines import line_tables
-from tablut.errors import InputError
+from tablut.errors import UncompiledError
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def build_tables(variant: Variant) -> Tables:
     """
     size, regions, rules = variant.size, variant.regions, variant.rules
     if size > LARGEST:
-        raise InputError(f"{variant.name}: the compiled rules know boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
+        raise UncompiledError(variant.name, f"boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
     cells = size * size
     camps = {cell for camp in regions.camps for cell in camp.cells}
     sheltered = camps if rules.camps.shelter else set()

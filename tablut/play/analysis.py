@@ -348,7 +348,7 @@ def analyse(
         start=str(game.start),
         players={side: record.tags.get(side.capitalize()) for side in ("white", "black")},
         result=record.result,
-        outcome=None if outcome is None else f"{outcome.winner or 'draw'} by {outcome.termination.replace('_', ' ')}",
+        outcome=None if outcome is None else f"{outcome.winner or 'draw'} by {outcome.how}",
         plies=plies,
         first_decisive_error=_decisive_error(plies, insights, winner),
         white=_side_report([ply for ply in plies if ply.side == "white"]),

@@ -330,7 +330,7 @@ class EngineSession:
     def _show(self) -> None:
         board = self._board
         outcome = board.outcome()
-        state = f"{board.turn} to move" if outcome is None else f"over: {outcome.termination}"
+        state = f"{board.turn} to move" if outcome is None else f"over: {outcome.how}"
         self._info(f"position {board.position}")
         self._info(f"moves {board.ply}, {state}, {self._variant.name}")
 
@@ -344,7 +344,7 @@ class EngineSession:
             limits = _limits(words)
             outcome = self._board.outcome()
             if outcome is not None:
-                raise InputError(f"go: the game is over ({outcome.termination.replace('_', ' ')})")
+                raise InputError(f"go: the game is over ({outcome.how})")
             player = self._chooser()
         except TablutError as error:
             self._info(str(error))

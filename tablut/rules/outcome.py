@@ -57,6 +57,11 @@ class Outcome(NamedTuple):
     termination: Termination
     winner: Literal["white", "black"] | None
 
+    @property
+    def how(self) -> str:
+        """The termination as people read it: ``exit fort``."""
+        return self.termination.replace("_", " ")
+
 
 OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     None,

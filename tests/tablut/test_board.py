@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from symmetry import dihedral
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Move, Position
@@ -15,14 +16,16 @@ from tablut.records import read_record, write_record
 from tablut.replay import replay
 from tablut.rules import NaiveGame
 from tablut.rules.outcome import Outcome
+from tablut.rules.plain import PlainEngine
 from tablut.status import UNPLAYABLE, Status, position_status
-from tablut.variants import load_variant
+from tablut.variants import load_variant, variant_names
 from tests.support.effort import examples
-from tests.support.games import OLDER_NAMES
 
 
 @settings(deadline=None, max_examples=examples(20))
-@given(st.sampled_from(OLDER_NAMES), st.integers(0, 10**6))
+@given(st.sampled_from(variant_names()), st.integers(0, 10**6))
+@example("alea-evangelii", 1)
+@example("copenhagen", 1)
 def test_random_games_agree_with_the_plain_rules(name: str, seed: int) -> None:
     chance = random.Random(seed)
     board, game = Board(name), NaiveGame(load_variant(name))
@@ -52,6 +55,26 @@ def test_random_games_agree_with_the_plain_rules(name: str, seed: int) -> None:
         board.pop()
         board.assert_ok()
     assert board == Board(name)
+
+
+def test_a_game_goes_on_where_the_rules_are_not_compiled() -> None:
+    """Its moves, captures, ends, symmetrical images and numbers of sequences are those of the compiled rules."""
+    chance, plain, compiled = random.Random(5), Board("copenhagen"), Board("copenhagen")
+    plain._engine = PlainEngine(plain.variant)
+    while plain.outcome() is None and plain.ply < 60:
+        moves = sorted(map(str, plain.legal_moves))
+        assert moves == sorted(map(str, compiled.legal_moves))
+        for board, move in zip((plain, compiled), [chance.choice(moves)] * 2, strict=True):
+            board.push_text(move)
+        assert (plain, plain.captured(), plain.outcome()) == (compiled, compiled.captured(), compiled.outcome())
+    assert plain.ply > 20
+    image = plain.transform(dihedral(plain.size)[3])
+    image._engine = plain._engine
+    assert plain.canonical() == image.canonical()
+    plain = Board("alea-evangelii")
+    assert (plain.perft(1), Move.from_code(next(iter(plain.legal_moves)).code, 19) in plain.legal_moves) == (580, True)
+    with pytest.raises(InputError, match="plain"):
+        plain.zobrist_key()
 
 
 def test_the_shape_that_users_of_python_chess_know() -> None:

@@ -519,3 +519,42 @@ def test_every_playout(name: str, settings: dict[str, str]) -> None:
     assert {row.move.code: (row.visits, row.wins, row.losses) for row in found} == expected
     assert sum(row.visits for row in found) >= count
     assert math.isclose(player.settings["c"], float(settings.get("c", math.sqrt(2))))
+
+
+CLOSE = {
+    "11/6b4/11/bb5w3/b10/11/11/4b6/7ww2/5w3w1/5w1K1w1 b": "copenhagen",
+    "11/4w6/7b3/11/10b/11/11/11/b2w2b4/2w1w6/2wKw6 b": "copenhagen",
+    "11/2bbb6/1b3b5/b1wKw1b4/5b5/2bbb6/11/1b9/11/11/11 w": "copenhagen",
+    "7/3b3/2b1b2/2wK1b1/2b1b2/3b3/1b5 w": "brandubh-federation",
+    "7/3b3/2b1b2/1b1Kw2/2b1bb1/3b3/7 w": "brandubh-federation",
+}
+"""A fort (black to move) or a ring (white to move) is one ply away, and few moves keep it from coming."""
+
+
+def winning(board: Board) -> set[Move]:
+    """The moves that end the game for the side that makes them."""
+    found = set()
+    for move in list(board.legal_moves):
+        before = board.turn
+        board.push(move)
+        outcome = board.outcome()
+        if outcome is not None and outcome.winner == before:
+            assert outcome.termination in ("exit_fort", "encirclement")
+            found.add(move)
+        board.pop()
+    return found
+
+
+@pytest.mark.parametrize("name", ["alphabeta", "payoff", "minimax3", "mcts", "heuristic"])
+def test_a_fort_or_a_ring_one_ply_away_is_taken_and_not_walked_into(name: str) -> None:
+    limits = SearchLimits(playouts=20_000) if name == "mcts" else SearchLimits(depth=2)
+    for text, game in CLOSE.items():
+        player = make_player(name, game, PlayerOptions(seed=1, hash_mib=8))
+        board = Board(game, text[:-1] + {"w": "b", "b": "w"}[text[-1]])
+        assert player.choose(board, limits).move in winning(board), text
+        # Monte Carlo needs more playouts than there are pairs of plies; the scoring scheme looks at captures alone.
+        if name == "heuristic" or (name == "mcts" and game == "copenhagen"):
+            continue
+        board = Board(game, text)
+        board.push(player.choose(board, limits).move)
+        assert not winning(board), text

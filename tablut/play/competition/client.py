@@ -342,7 +342,7 @@ class _Game:
         over = self.asked.outcome()
         if over is not None:
             # The competition's server does not see a side without moves: it waits until our time is up.
-            self._tell(f"no legal move is left ({over.termination.replace('_', ' ')}); the server has to end the game")
+            self._tell(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
         spent = time.monotonic() - began

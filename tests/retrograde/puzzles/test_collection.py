@@ -23,9 +23,11 @@ from retrograde.puzzles.puzzle_file import (
     read_puzzle_text,
     read_puzzles,
 )
+from retrograde.puzzles.shapes import theme_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import Searcher, SearchLimits
+from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.variants import load_variant
 
@@ -36,9 +38,13 @@ NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
 
 def test_there_are_enough_of_every_kind() -> None:
     assert len(PUZZLES) >= 60
-    by_winner = Counter((puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES)
+    themed = [puzzle for puzzle in PUZZLES if "theme" in puzzle.tags]
+    by_winner = Counter((puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle not in themed)
     assert {variant for variant, _ in by_winner} == {"ashton", "mcgill", "brandubh"}
     assert min(by_winner.values()) >= 5
+    assert len(themed) >= 40
+    themes = Counter(puzzle.tags["theme"] for puzzle in themed if puzzle.variant == "copenhagen")
+    assert min(themes[theme] for theme in ("shieldwall", "exit fort", "encirclement")) >= 5
     depths = {puzzle.stipulation.plies for puzzle in PUZZLES}
     assert {3, 5, 7, 9, 11, 13, 15, 17} <= depths
     deep = {(puzzle.variant, puzzle.stipulation.winner) for puzzle in PUZZLES if puzzle.stipulation.plies > 8}
@@ -88,6 +94,8 @@ def test_the_stored_solutions_are_of_these_puzzles() -> None:
             assert board.outcome() is None
             board.push_text(move)
         assert board.outcome().winner == puzzle.stipulation.winner
+        line = [Move.parse(move, board.size) for move in solution["line"]]
+        assert puzzle.tags.get("theme", "") == theme_of(board.variant, puzzle.position, line)
         assert board.ply == solution["dtm"]
 
 

@@ -9,6 +9,7 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
 from retrograde.puzzles.making import (
     Wanted,
+    from_almost,
     from_placements,
     from_self_play,
     grade,
@@ -21,6 +22,7 @@ from retrograde.puzzles.puzzle_file import judge
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Position
+from tablut.rules import NaiveGame
 from tablut.variants import load_variant
 
 FEW = ProofLimits(nodes=100_000, memory_bytes=1 << 22, positions=0)
@@ -106,3 +108,25 @@ def test_puzzles_from_placements() -> None:
         assert puzzle.position.side == "w"
     with pytest.raises(InputError, match="--men 99"):
         from_placements(variant, Wanted(number=1, seed=1, plies=(1, 9), limits=FEW), samples=10, men=99)
+
+
+@pytest.mark.parametrize("theme", ["shieldwall", "exit fort", "encirclement"])
+def test_puzzles_of_a_theme_have_it_in_their_solution(theme) -> None:
+    variant = load_variant("copenhagen")
+    wanted = Wanted(number=1, seed=1, plies=(3, 3), limits=FEW, theme=theme)
+    made = from_almost(variant, wanted, samples=400)
+    assert_sound(made, variant, (3, 3))
+    (puzzle,) = made.puzzles
+    assert puzzle.tags["theme"] == theme
+    game, taken = NaiveGame(variant), 0
+    position = game.read(str(puzzle.position))
+    for move in solve(variant, puzzle.position, limits=FEW).line:
+        result = game.apply(position, game.parse_move(str(move)))
+        position, taken = result.position, max(taken, len(result.captured))
+    if theme == "shieldwall":
+        assert taken >= 2
+    else:
+        assert result.outcome.how == theme
+    if theme != "encirclement":
+        with pytest.raises(InputError, match="no such rule"):
+            from_almost("fetlar", wanted, samples=1)

@@ -137,7 +137,8 @@ export class BoardView {
   }
 
   letter(x, y, text) {
-    const node = svg("text", { class: "coordinate", x, y });
+    // Cells of large boards are small; the letters beside them need not be.
+    const node = svg("text", { class: `coordinate${this.size > 12 ? " large" : ""}`, x, y });
     node.textContent = text;
     return node;
   }

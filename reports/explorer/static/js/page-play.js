@@ -52,6 +52,9 @@ function showChoice() {
 }
 
 // The end that the board shows, or that a resignation made.
+// The largest board on which the other players can search; see docs/variants.md.
+const SEARCHED = 11;
+
 function outcome() {
   return game.facts.outcome || (playing?.resigned ? { termination: "resignation", winner: other[playing.side] } : null);
 }
@@ -69,6 +72,10 @@ async function refresh() {
   await game.load();
   const { facts, described } = game;
   hint = null;
+  if (!playing && described.size > SEARCHED && byId("player").value !== "random") {
+    byId("player").value = "random";
+    showChoice();
+  }
   view.setTerrain(described.terrain);
   draw();
   showTurn(byId("turn"), { ...facts, outcome: outcome() });

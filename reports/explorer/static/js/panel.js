@@ -2,7 +2,7 @@
 
 import { chip, el, verdict } from "./dom.js";
 
-const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", repetition: "the position recurs", move_limit: "the move limit is reached" };
+const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king has a fort that nobody can break", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached" };
 
 export function ending(outcome) {
   if (!outcome) return "";
@@ -95,6 +95,8 @@ export function showStanding(box, facts, open) {
       ? `ply ${standing.first_ply}`
       : standing.listed_all
         ? "no game reaches it: the census of this board is complete"
-        : `not known: it is not among the first ${standing.listed_plies} plies`;
+        : standing.listed_plies
+          ? `not known: it is not among the first ${standing.listed_plies} plies`
+          : "not known";
   add("First reached", first);
 }

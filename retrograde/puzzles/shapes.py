@@ -1,0 +1,136 @@
+"""Random positions around a fort, a ring or a shieldwall that is almost there, and which of them a line of play has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from tablut.position import Move, Side
+    from tablut.variants import Variant
+
+Theme = Literal["exit fort", "encirclement", "shieldwall"]
+
+_FORTS: Final = (
+    ((-2, 0), (-1, 1), (0, 2), (1, 1), (2, 0)),
+    ((-1, 0), (-1, 1), (0, 2), (1, 1), (1, 0)),
+    ((-2, 0), (-1, 1), (0, 1), (1, 1), (2, 0)),
+    ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0)),
+)
+"""Walls around a king on an edge, as steps along it and away from it."""
+_RINGS: Final = (
+    ((-2, 0), (-1, 1), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
+    ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
+    ((-3, 0), (-2, 1), (-1, 2), (0, 2), (1, 2), (2, 1), (3, 0), (2, -1), (1, -2), (0, -2), (-1, -2), (-2, -1)),
+)
+_Pieces = dict[tuple[int, int], str]
+
+
+def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
+    """Return which shapes a line of play has: shieldwalls, which without the rule would capture less; how it ends."""
+    board, wall = Board(variant, position), False
+    for move in line:
+        wall = wall or _is_wall(board, move)
+        board.push(move)
+    outcome = board.outcome()
+    afar = outcome is not None and outcome.termination in ("exit_fort", "encirclement")
+    return " and ".join(["shieldwall"] * wall + ([outcome.how] if outcome is not None and afar else []))
+
+
+def _is_wall(board: Board, move: Move) -> bool:
+    """Return whether a move captures by a shieldwall."""
+    if board.variant.rules.shieldwall is None:
+        return False
+    after, without = board.copy(), Board(_custodial(board.variant), board.position)
+    after.push(move)
+    without.push(move)
+    return after.captured() != without.captured()
+
+
+@cache
+def _custodial(variant: Variant) -> Variant:
+    """Return a game without shieldwalls."""
+    return replace(variant, rules=variant.rules.model_copy(update={"shieldwall": None}))
+
+
+def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
+    """Yield random positions in which a shape lacks a piece or two, with other men around; many are impossible."""
+    rules = variant.rules
+    has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}
+    if not has.get(theme, rules.shieldwall is not None):
+        raise InputError(f"--theme {theme}: {variant.name} has no such rule")
+    make = {"exit fort": _fort, "encirclement": _ring, "shieldwall": _wall}[theme]
+    for _ in range(number):
+        pieces, side = make(variant.size, rng)
+        cells = [pieces.get((file, rank), ".") for rank in range(variant.size) for file in range(variant.size)]
+        position = Position("".join(cells), side)
+        board = Board(variant, position.transformed(variant.symmetries[rng.integers(len(variant.symmetries))]))
+        if board.status() or board.outcome() is not None:
+            continue
+        if theme != "shieldwall" or any(_is_wall(board, move) for move in list(board.legal_moves)):
+            yield board.position
+
+
+def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random.Generator, low: int = 0) -> None:
+    """Put some pieces on random cells of the ranks from one on; what stands there stays."""
+    for _ in range(number):
+        pieces.setdefault((int(rng.integers(size)), int(rng.integers(low, size))), piece)
+
+
+def _leave_out(
+    cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
+) -> None:
+    """Put a piece on all cells but one or two, and on others from which it may come there."""
+    order = rng.permutation(len(cells))
+    gone = int(rng.integers(1, 3))
+    for number in order[gone:]:
+        pieces.setdefault(cells[number], piece)
+    for number in order[:gone]:
+        file, rank = cells[number]
+        away = int(rng.integers(size))
+        pieces.setdefault((away, rank) if rng.random() < 0.5 else (file, away), piece)
+
+
+def _fort(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
+    file, shape = int(rng.integers(2, size - 2)), _FORTS[rng.integers(len(_FORTS))]
+    pieces = {(file, int(rng.random() < 0.2)): "K"}
+    _leave_out([(file + along, up) for along, up in shape], pieces, "w", size, rng)
+    _scatter(pieces, "w", int(rng.integers(3)), size, rng)
+    _scatter(pieces, "b", int(rng.integers(6, 16)), size, rng, int(rng.integers(4)))
+    return pieces, "w"
+
+
+def _ring(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
+    file, rank = (int(place) for place in rng.integers(3, size - 3, 2))
+    pieces = {(file, rank): "K"}
+    for along, up in rng.integers(-1, 2, (int(rng.integers(3)), 2)):
+        pieces.setdefault((file + int(along), rank + int(up)), "w")
+    shape = _RINGS[rng.integers(len(_RINGS) if size > 7 else 1)]
+    _leave_out([(file + along, rank + up) for along, up in shape], pieces, "b", size, rng)
+    _scatter(pieces, "b", int(rng.integers(4)), size, rng)
+    return pieces, "b"
+
+
+def _wall(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
+    side: Side = ("w", "b")[rng.integers(2)]
+    length = int(rng.integers(2, 5))
+    first = 1 if rng.random() < 0.6 else int(rng.integers(2, size - length - 1))
+    pieces = dict.fromkeys([(file, 0) for file in range(first, first + length)], "b" if side == "w" else "w")
+    pieces |= dict.fromkeys([(file, 1) for file in range(first, first + length)] + [(first - 1, 0)] * (first > 1), side)
+    # What comes to the other end; the king perhaps.
+    pieces[first + length, int(rng.integers(1, size))] = "K" if side == "w" and rng.random() < 0.5 else side
+    if "K" not in pieces.values():
+        near = int(rng.integers(size)), int(rng.integers(4))
+        pieces[near if near not in pieces else (size // 2, size - 2)] = "K"
+    _scatter(pieces, "b", int(rng.integers(3, 12)), size, rng)
+    _scatter(pieces, "w", int(rng.integers(6)), size, rng)
+    return pieces, side
