@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reports.rulebook.points import others
 from retrograde.proofs import Solver
 from retrograde.puzzles.puzzle_file import facts_of, rules_of
-from tablut.errors import InputError
+from tablut.errors import InputError, UncompiledError
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
 
@@ -36,10 +36,13 @@ def deciding_rules(
     for field, variant in others(rules_of(puzzle)):
         if field in decide:
             continue
-        solver = Solver(variant, replace(limits, seconds=max(until - wall_clock(), 0.01)))
-        going_on(solver)
         try:
+            solver = Solver(variant, replace(limits, seconds=max(until - wall_clock(), 0.01)))
+            going_on(solver)
             found = solver.solve(puzzle.position, plies_left=facts.plies)
+        except UncompiledError:
+            unknown.append(field)
+            continue
         except InputError:
             decide.append(field)  # the position cannot stand there
             continue
