@@ -481,10 +481,11 @@ class Board:
 
     def captured(self) -> tuple[int, ...]:
         """Return the squares of the soldiers that the last move captured, in ascending order."""
+        last = self._plies[-1] if self._plies else None
         # What captures nothing is its own undo record.
-        if not self._plies or self._plies[-1].undo == self._plies[-1].move.code:
+        if last is None or last.undo == last.move.code:
             return ()
-        squares: tuple[int, ...] = self._engine.captured(self._plies[-1].undo)
+        squares: tuple[int, ...] = self._engine.captured(last.undo)
         return squares
 
     # -- the end -----------------------------------------------------------------------
