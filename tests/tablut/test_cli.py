@@ -339,6 +339,9 @@ def test_from_which_edge_an_archive_counts_its_ranks(capsys: Captured, tmp_path:
         file.write_text(f"{moves},0,0,Ongoing\n")
         result = answer(capsys, "replay", str(file), "-v", str(tmp_path / "lopsided.toml"), code=int(ranks == "either"))
         assert result["ranks"] == ranks
+        if ranks in ("bottom", "top"):
+            one = answer(capsys, "replay", str(file), "-v", str(tmp_path / "lopsided.toml"), "--game", "1")
+            assert one["moves"][0]["move"] in ("c2-b2", "c2-c3")
 
 
 @pytest.mark.parametrize(
