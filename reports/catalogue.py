@@ -19,7 +19,7 @@ from tablut import svg
 from tablut.position import Position
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, load_variant, rule_fields
-from tablut.variants.library import older_variants
+from tablut.variants.library import older_variants, shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,23 +60,26 @@ def _symmetry() -> list[Artefact]:
 
 def _variants() -> list[Artefact]:
     """Return the files of the page on the rule sets."""
-    variants = older_variants()
-    reduced = [variant for variant in variants if "-" in variant.name]
-    full = [variant for variant in variants if variant not in reduced]
+    variants, older = shipped_variants(), older_variants()
+    reduced = [variant for variant in older if "-" in variant.name]
+    full = [variant for variant in older if variant not in reduced]
+    family = [variant for variant in variants if variant not in older]
+    games = [("Full games", full, _fields(full)), ("The tafl family", family, _fields(family))]
     return [
-        page("variants.md", "variants.md.j2", full=full, reduced=reduced, fields=_fields(full)),
+        page("variants.md", "variants.md.j2", games=games, reduced=reduced),
         *(drawing(f"figures/board-{variant.name}.svg", svg.board(variant)) for variant in variants),
     ]
 
 
 def _fields(variants: list[Variant]) -> list[tuple[str, str, list[str]]]:
     """Rows of field, meaning and the value under each variant."""
-    by_variant = [rule_fields(variant.rules) for variant in variants]
+    by_variant = [{field.name: field for field in rule_fields(variant.rules)} for variant in variants]
     rows = []
-    for fields in zip(*by_variant, strict=True):
-        values = [", ".join(field.value) if isinstance(field.value, list) else str(field.value) for field in fields]
+    for name, field in {name: field for fields in by_variant for name, field in fields.items()}.items():
+        found = [fields[name].value if name in fields else None for fields in by_variant]
+        values = [", ".join(value) if isinstance(value, list) else str(value) for value in found]
         shown = [{"True": "yes", "False": "no", "None": "–", "": "–"}.get(value, value) for value in values]
-        rows.append((fields[0].name, fields[0].meaning, shown))
+        rows.append((name, field.meaning, shown))
     return rows
 
 

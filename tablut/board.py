@@ -617,12 +617,10 @@ class Board:
     # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a board without history: the least image, by packed words, under the variant's symmetries.
-
-        Where the rules are not compiled it is the least by its letters.
-        """
+        """Return a board without history: the least image, by packed words, under the variant's symmetries."""
         engine = self._engine
         if isinstance(engine, PlainEngine):
+            # There are no words; the least by its letters is as good.
             images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
             return Board(self.variant, min(images, key=lambda image: image.cells))
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tablut.cli.people import draw_board
 from tablut.cli.runtime import interruptible
 from tablut.cli.streams import read_line
-from tablut.errors import IllegalMoveError, InputError, TablutError, did_you_mean
+from tablut.errors import IllegalMoveError, InputError, TablutError, UncompiledError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
@@ -235,7 +235,11 @@ class TerminalGame:
             return False
         word = line.split(maxsplit=1)[0].lower() if line else ""
         if word in _WORDS:
-            self._obey(word, line)
+            try:
+                self._obey(word, line)
+            except UncompiledError as error:
+                # There is nobody to ask for a hint; the game goes on.
+                self._live.print(str(error))
         elif word:
             self._try_move(line)
         return True

@@ -30,6 +30,9 @@ def play(monkeypatch: pytest.MonkeyPatch, capsys: Captured):
     return played
 
 
+FORT = "11/11/2b8/11/11/11/11/11/4www4/3w4w2/3w1K1w3 w"
+
+
 def test_the_board_is_drawn_after_each_move(play) -> None:
     code, out, err = play("e4-f4|e2-f2|quit", "--side", "both")
     assert (code, err) == (0, "")
@@ -69,6 +72,14 @@ def test_undo_goes_back_to_the_persons_turn(play) -> None:
     # Black's person cannot take the player's first move back.
     _, out, _ = play("undo|quit", "--side", "black", "--player", "random")
     assert "there is no move of yours to take back" in out
+
+
+def test_a_game_goes_on_where_nobody_can_give_a_hint(play) -> None:
+    _, out, _ = play("hint|f19-f18|quit", "--side", "both", "-v", "alea-evangelii")
+    assert "compiled rules" in out
+    assert "1. f19-f18" in out
+    _, out, _ = play("i2-h2", "--side", "both", "-v", "copenhagen", "-p", FORT)
+    assert "white wins (exit fort)" in out
 
 
 def test_resigning_ends_the_game_and_can_be_taken_back(play, tmp_path: Path) -> None:

@@ -138,6 +138,18 @@ def test_rules_of_ones_own_are_text(client: httpx.Client) -> None:
     assert rules_of_text(own) is rules_of_text(own)
 
 
+def test_a_board_that_nobody_can_search_is_played_on(client: httpx.Client) -> None:
+    """Nineteen by nineteen: its facts, a move at random, and a refusal at once of what would search."""
+    asked = {"variant": "alea-evangelii"}
+    facts = client.post("/api/position", json=asked).json()
+    assert (len(facts["moves"]), facts["problem"], facts["standing"]["first_ply"]) == (580, None, None)
+    move = client.post("/api/bestmove", json=asked | {"player": "random"}).json()["move"]
+    assert client.post("/api/position", json=asked | {"moves": [move]}).json()["made"][0]["move"] == move
+    for address, more in [("bestmove", {}), ("solve", {"position": facts["position"]}), ("perft", {}), ("think", {})]:
+        refused = client.post(f"/api/{address}", json=asked | more)
+        assert (refused.status_code, "plain" in refused.json()["error"]) == (422, True), address
+
+
 def test_a_request_names_no_file(client: httpx.Client, tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text(SMALL_RULES, encoding="utf-8")

@@ -34,6 +34,7 @@ PAGES = {
     "home": "/",
     "board": "/board",
     "ending": f"/board?variant=ashton&position={ENDING.replace(' ', '%20')}",
+    "large": "/board?variant=alea-evangelii",
     "play": "/play",
     "puzzles": "/puzzles?rules=brandubh",
     "puzzle": "/puzzles?puzzle=brandubh-01",
