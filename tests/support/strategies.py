@@ -183,7 +183,7 @@ def placement(variant: Variant, random: Random, *, soldiers: int | None = None) 
     size, terrain = variant.size, diagram_cells(variant.terrain)
     king_cells = [cell for cell in range(size * size) if terrain[cell] in ".+T"]
     middle = size * size // 2 if variant.regions.castle is None else variant.regions.castle
-    king = middle if random.random() < 0.3 else random.choice(king_cells)
+    king = middle if middle in king_cells and random.random() < 0.3 else random.choice(king_cells)
     pieces = {king: "K"}
     for _ in range(random.randrange(1, max(2, size * size // 3)) if soldiers is None else soldiers):
         if random.random() < 0.5:

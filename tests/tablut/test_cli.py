@@ -290,6 +290,61 @@ def test_a_wrong_record_is_answered_with_no(capsys: Captured, tmp_path: Path, mo
     assert WRONG[moves] in capsys.readouterr().out
 
 
+LOPSIDED = """
+first = "white"
+no_moves = "side_to_move_loses"
+repetition = "draw"
+king = { armed = true, elsewhere = "four" }
+terrain = ["*****", "*...*", "*...*", "*...*", "*****"]
+start = ["..b..", ".....", "b....", "..K.b", "..b.."]
+"""
+
+
+def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
+    games = {
+        "c3-b3 c1-b1 b3-b5,0,0,White": {"termination": "king_escaped", "winner": "white", "plies": 3},
+        "c3-b3 b3-b2,0,0,Ongoing": {"illegal": {"ply": 2, "move": "b3-b2", "why": "it is black's turn"}, "plies": 1},
+        "c3-b3 c1-b1 b3-b5 b1-b2,0,0,White": {
+            "illegal": {"ply": 4, "move": "b1-b2", "why": "comes after the end (king escaped, white wins)"}
+        },
+        "c3-e6,0,0,?": {"illegal": {"ply": 1, "move": "c3-e6", "why": "move 'c3-e6': square 'e6': expected a1 to e5"}},
+        "c3-b3 c1-b1 b3-b2xa3,0,0,Ongoing": {"captures_differ": [3], "captures_agree": False},
+        "c3-b3 c1-b1 b3-b2,0,1,Ongoing": {"captures_agree": False, "captures_differ": []},
+        "c3-b3 c1-b1 b3-b5,0,0,Black": {"contradicted": True, "captures_agree": True},
+        "c3-b3 c5-d5 b3-b2 d5-e5 b2-b3 e5-d5 b3-b2,0,0,Ongoing": {
+            "termination": "repetition",
+            "repeated": 6,
+            "illegal": {"ply": 7, "move": "b3-b2", "why": "comes after the end (repetition, a draw)"},
+        },
+    }
+    right = {"illegal": None, "captures_agree": True, "captures_differ": [], "contradicted": False, "repeated": None}
+    file = tmp_path / "games.csv"
+    file.write_text("\n".join(games))
+    asked = ["replay", str(file), "-v", "ashton-5-4v0"]
+    result = answer(capsys, *asked, code=1)
+    assert result["ranks"] == "either"
+    for number, (told, game) in enumerate(zip(games.values(), result["games"], strict=True), 1):
+        assert game | right | told | {"number": number} == game
+    ignored = answer(capsys, *asked, "--repetition", "ignore", code=1)["games"][7]
+    assert (ignored["plies"], ignored["termination"], ignored["repeated"], ignored["illegal"]) == (7, None, 6, None)
+    assert answer(capsys, *asked, "--game", "1")["outcome"]["winner"] == "white"
+    for options, word in ((["--game", "9"], "--game 9"), (["--all"], "--all"), (["--ply", "1"], "--ply")):
+        assert word in refusal(capsys, *asked, *options)
+    assert "--variant" in refusal(capsys, "replay", str(file))
+
+
+def test_from_which_edge_an_archive_counts_its_ranks(capsys: Captured, tmp_path: Path) -> None:
+    (tmp_path / "lopsided.toml").write_text(LOPSIDED)
+    file = tmp_path / "games.csv"
+    for moves, ranks in (("c2-b2 c1-b1", "bottom"), ("c4-b4 c5-b5", "top"), ("c2-c3", "bottom"), ("c3-a1", "either")):
+        file.write_text(f"{moves},0,0,Ongoing\n")
+        result = answer(capsys, "replay", str(file), "-v", str(tmp_path / "lopsided.toml"), code=int(ranks == "either"))
+        assert result["ranks"] == ranks
+        if ranks in ("bottom", "top"):
+            one = answer(capsys, "replay", str(file), "-v", str(tmp_path / "lopsided.toml"), "--game", "1")
+            assert one["moves"][0]["move"] in ("c2-b2", "c2-c3")
+
+
 @pytest.mark.parametrize(
     "name", ["ashton.txt", "bologna-english_gameLog.txt", "bologna-italian_gameLog.txt", "brandub.otg"]
 )
