@@ -176,12 +176,16 @@ def replay_archive(
         return found
 
     bottom = replayed(games)
-    if any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries):
-        # Each game is as legal upside down.
+    if same_upside_down(variant):
         return bottom, "either"
     top = replayed([turned(game, variant.size) for game in games])
     fits = [sum(game.illegal is None for game in found) for found in (bottom, top)]
     return (bottom, "either") if fits[0] == fits[1] else (top, "top") if fits[1] > fits[0] else (bottom, "bottom")
+
+
+def same_upside_down(variant: Variant) -> bool:
+    """Return whether a game is the same upside down: each of an archive's is as legal either way."""
+    return any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries)
 
 
 def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable[[str], MoveText]) -> ReplayedGame:

@@ -157,6 +157,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         stopped, token = None, AS_JSON.set(as_json)
         parameters.pop("as_csv", None)
         asked = dict(parameters)
+        parameters.pop("as_toml", None)  # a form of the answer, as CSV is
         for name, group in groups.items():
             asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:

@@ -31,7 +31,7 @@ from tablut.records import GameRecord, read_record, write_record
 from tablut.records.archive import ArchivedGame, archive_text, read_archive, write_line
 from tablut.records.game import RECORD_BYTES
 from tablut.records.opentafl import write_game, write_rules
-from tablut.replay import Ranks, Replay, replay, replay_archive
+from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -230,6 +230,9 @@ def replay_command(
             for option in (name for name, given in stepping.items() if given):
                 raise InputError(f"{option}: is for one game of an archive; say which with --game N")
             return _replay_archive(rules, games, ignore_repetition=repetition == "ignore")
+        if not same_upside_down(rules):
+            with progress("replay") as observer:
+                games = [one.game for one in replay_archive(rules, games, observer)[0]]
         record = _record_of(games, game, rules)
     elif game is not None or repetition != "judge":
         raise InputError(f"record {excerpt(file)}: is no archive; leave out --game and --repetition")

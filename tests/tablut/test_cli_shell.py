@@ -64,7 +64,7 @@ def test_whatever_is_raised_has_its_exit_code_and_one_line(
         raise error
 
     monkeypatch.delenv("TABLUT_TRACE", raising=False)
-    monkeypatch.setattr("tablut.commands.positions.shipped_variants", broken)
+    monkeypatch.setattr("tablut.commands.variants.shipped_variants", broken)
     for arguments in (["variants", "--json"], ["variants"]):
         assert run(arguments) == code
         captured = capsys.readouterr()
