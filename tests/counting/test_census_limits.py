@@ -39,6 +39,7 @@ def limited(variant: Variant, plies: int) -> Variant:
 # -- move limits -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_census_ends_with_the_game() -> None:
     free = census(VARIANT)
     for limit in (15, 16, 17):
@@ -148,6 +149,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_temporary_folder_goes_with_its_census_and_a_store_stays(tmp_path: Path) -> None:
     store = tmp_path / "store"

@@ -396,6 +396,7 @@ def test_the_command_says_what_would_do(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_a_killed_worker_changes_nothing(workshop: Workshop, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")

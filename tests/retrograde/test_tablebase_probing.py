@@ -84,7 +84,7 @@ def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], st
 # -- values --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("material", [(1, 0), (2, 0), (1, 1)])
+@pytest.mark.parametrize("material", [(1, 0), (2, 0), pytest.param((1, 1), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("which", ["tablebase", "deep"])
 def test_values_equal_those_of_the_naive_rules(request, which: str, material: tuple[int, int]) -> None:
     tablebase = request.getfixturevalue(which)

@@ -223,6 +223,7 @@ def test_a_program_plays_a_game_of_the_competition(capsys: pytest.CaptureFixture
     assert found["games"][0]["termination"] not in ENDS
 
 
+@pytest.mark.slow
 def test_a_long_command_takes_its_seat(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
     program = f"{fake('illegal')} {'x' * 100}"
     seats = ["--white", program, "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]

@@ -139,6 +139,7 @@ def ask_beside_a_search(client: httpx.Client, visitors: list[dict[str, str]], re
     return answers
 
 
+@pytest.mark.slow
 def test_a_flood_of_searches_is_refused_politely_and_probes_are_answered(started: Running) -> None:
     client = started(Settings(searches=1, waiting=2, patience=PATIENCE, movetime=PATIENCE))
     answers = ask_beside_a_search(client, [{"Cookie": f"visitor=v{number}"} for number in range(12)], 10)

@@ -144,7 +144,7 @@ def test_a_proof_is_accepted(puzzle) -> None:
 # -- the search in several threads against what is proved of the shipped puzzles ---------
 
 
-@pytest.mark.parametrize("threads", [2, 7])
+@pytest.mark.parametrize("threads", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
     """What they call proved is: never shorter than the true distance, and the win is found."""
     found, searchers = 0, {}
