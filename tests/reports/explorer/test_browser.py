@@ -203,7 +203,7 @@ def test_rules_of_ones_own_stay_in_the_address(page: Any) -> None:
     page.select_option("#variant", " own")
     page.fill("#own-text", "first = 'white'")
     page.click("#own-take")
-    until(page, "document.getElementById('own-wrong').textContent.includes('castle')")
+    until(page, "document.getElementById('own-wrong').textContent.includes('is missing')")
     page.fill("#own-text", SMALL_RULES.replace("ashton-5-4v0", "mine"))
     page.click("#own-take")
     until(page, "document.querySelectorAll('#board button').length === 25")
