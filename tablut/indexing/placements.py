@@ -444,7 +444,8 @@ class EndingIndex:
     def _materials(self, group: _Group) -> Iterator[tuple[int, int, int]]:
         """Yield the soldiers beside those of the cells that decide, attackers and defenders, and their ways."""
         for attackers in group.attackers:
-            for defenders in group.defenders:
+            # On a crowded board there may be more defenders than the cells that are left.
+            for defenders in (number for number in group.defenders if number <= len(group.free)):
                 ways = comb(len(group.free), defenders) * comb(len(group.every) - defenders, attackers)
                 yield attackers, defenders, ways
 

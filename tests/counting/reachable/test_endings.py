@@ -1,10 +1,11 @@
 """Final placements: their ranks against enumeration, their last plies and their reach against every ply forward."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from counting.reachable.checker import PlainReach
@@ -50,7 +51,16 @@ def belongs(variant: Variant, cells: str, ending: str) -> bool:
     return able and any(all(cells[cell] == "." for cell in way) for way in ways)
 
 
+CROWDED = replace(
+    load_variant("brandubh"),
+    terrain=("X.+", "...", "*.T"),
+    start=(".Kw", "wwb", "ww."),
+    name="more men than cells are left",
+)
+
+
 @settings(deadline=None, max_examples=2, suppress_health_check=list(HealthCheck))
+@example(CROWDED)
 @given(small_variants(3, 2, 1))
 def test_ranks_are_those_of_an_enumeration(variant: Variant) -> None:
     """Every content of a board of nine cells: it has a rank exactly if it belongs, and each rank is one of them."""
