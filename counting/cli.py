@@ -358,6 +358,10 @@ def _show_exclusions(console: PeopleConsole, result: _Exclusions) -> None:
     for space in result.spaces:
         counts.add(_MEANING[space.id], str(space.counted), str(space.excluded), str(space.survive), str(space.classes))
     console.print(counts)
+    console.print(
+        "counted: what `tablut bounds` leaves without them, besieged kings and impossible escapes taken off",
+        style="dim",
+    )
     if result.published is not None:
         verdict = "The shipped counts are the same." if result.published else "The shipped counts differ."
         console.print(verdict, style="green" if result.published else "bold red")

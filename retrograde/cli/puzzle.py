@@ -137,7 +137,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     elif result.distance == "exact":
         say("and no sooner: every shorter win was tried")
     else:
-        say(f"no win within {result.excluded} plies; the search for a shorter win ended there")
+        say(f"whether a shorter one exists is left open: none within {result.excluded} plies, the limit of this check")
 
 
 # -- list and show -----------------------------------------------------------------------

@@ -87,6 +87,10 @@ def convert_command(
     The position may be given in any of the formats itself. With MOVES the moves are
     written, each on a line, or for a format of positions the position after them.
     """
+    for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
+        raise InputError(
+            f"{excerpt(file)}: is a file; a game is written anew by `tablut replay {excerpt(file)} --save FILE`"
+        )
     rules = load_variant(variant)
     # A position without a king can be converted, but no move can be made in it.
     board = Board(rules, read_position(position, rules, side=side, judged=bool(moves)))

@@ -154,7 +154,7 @@ def _tell() -> None:
         return
     _counters.told = True
     print(  # noqa: T201
-        "tablut: compiling, once for this machine; this can take half a minute (`tablut warmup` compiles everything)",
+        "tablut: compiling, once for this machine; this can take a minute or two (`tablut warmup` compiles everything)",
         file=sys.stderr,
         flush=True,
     )

@@ -447,8 +447,10 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
     page.click("#analyse")
     page.wait_for_selector("#game:not([hidden]) .made")
     assert page.locator(".made").count() == 3
+    assert "result black" in page.inner_text("#who")
     page.reload()
     page.wait_for_selector("#game:not([hidden]) .made")
+    assert "result black" in page.inner_text("#who")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector(".made.here")
     page.click("#play-here")

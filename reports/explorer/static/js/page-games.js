@@ -48,7 +48,7 @@ async function load(wanted) {
     game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
     game.redo = record.moves.map((ply) => ply.move);
     const whole = new Game({ ...game, moves: game.redo });
-    history.replaceState(null, "", whole.address("/games"));
+    history.replaceState(null, "", whole.address("/games", record.result ? { result: record.result } : {}));
     keep(location.href, asked);
     byId("game").hidden = false;
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
@@ -80,7 +80,7 @@ async function ofAddress() {
   const kept = JSON.parse(sessionStorage.getItem("record") || "{}");
   if (kept.address === location.href) return kept.said;
   const there = Game.fromAddress();
-  return { ...(there.rules ? { rules: there.rules } : {}), record: await post("/api/save", there.asked(), { text: true }) };
+  return { ...(there.rules ? { rules: there.rules } : {}), record: await post("/api/save", there.asked({ result: new URLSearchParams(location.search).get("result") }), { text: true }) };
 }
 
 byId("load").addEventListener("submit", (event) => {

@@ -88,7 +88,7 @@ async function refresh() {
   chooseRules();
   byId("from-here-line").hidden = !(game.position || game.moves.length);
   byId("to-board").href = game.address("/board");
-  byId("analyse").href = game.address("/games");
+  byId("analyse").href = game.address("/games", playing?.resigned ? { result: other[playing.side] } : {});
   const said = playing && { side: playing.side, player: playing.player, level: playing.level - 1, seed: playing.seed, ...(playing.resigned && { resigned: 1 }) };
   const address = game.address("/play", said || {});
   history.replaceState(null, "", address);
