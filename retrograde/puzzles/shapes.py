@@ -32,6 +32,8 @@ _RINGS: Final = (
     ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
     ((-3, 0), (-2, 1), (-1, 2), (0, 2), (1, 2), (2, 1), (3, 0), (2, -1), (1, -2), (0, -2), (-1, -2), (-2, -1)),
 )
+_SMALLEST: Final[dict[Theme, int]] = {"exit fort": 5, "encirclement": 7, "shieldwall": 7}
+"""Sides of the smallest boards on which the shapes fit."""
 _Pieces = dict[tuple[int, int], str]
 
 
@@ -68,6 +70,10 @@ def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number
     has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}
     if not has.get(theme, rules.shieldwall is not None):
         raise InputError(f"--theme {theme}: {variant.name} has no such rule")
+    if variant.size < _SMALLEST[theme]:
+        raise InputError(
+            f"--theme {theme}: takes a board of side {_SMALLEST[theme]} or more; {variant.name} has {variant.size}"
+        )
     make = {"exit fort": _fort, "encirclement": _ring, "shieldwall": _wall}[theme]
     for _ in range(number):
         pieces, side = make(variant.size, rng)
@@ -123,7 +129,7 @@ def _ring(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
 def _wall(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
     side: Side = ("w", "b")[rng.integers(2)]
     length = int(rng.integers(2, 5))
-    first = 1 if rng.random() < 0.6 else int(rng.integers(2, size - length - 1))
+    first = 1 if rng.random() < 0.6 or size - length < 4 else int(rng.integers(2, size - length - 1))
     pieces = dict.fromkeys([(file, 0) for file in range(first, first + length)], "b" if side == "w" else "w")
     pieces |= dict.fromkeys([(file, 1) for file in range(first, first + length)] + [(first - 1, 0)] * (first > 1), side)
     # What comes to the other end; the king perhaps.

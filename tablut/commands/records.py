@@ -234,6 +234,8 @@ def replay_command(
             for option in (name for name, given in stepping.items() if given):
                 raise InputError(f"{option}: is for one game of an archive; say which with --game N")
             return _replay_archive(rules, games, ignore_repetition=repetition == "ignore")
+        if repetition != "judge":
+            raise InputError("--repetition: is for all games of an archive; leave it out with --game N")
         if not same_upside_down(rules):
             with progress("replay") as observer:
                 games = [one.game for one in replay_archive(rules, games, observer)[0]]

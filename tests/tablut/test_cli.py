@@ -328,7 +328,8 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
     ignored = answer(capsys, *asked, "--repetition", "ignore", code=1)["games"][7]
     assert (ignored["plies"], ignored["termination"], ignored["repeated"], ignored["illegal"]) == (7, None, 6, None)
     assert answer(capsys, *asked, "--game", "1")["outcome"]["winner"] == "white"
-    for options, word in ((["--game", "9"], "--game 9"), (["--all"], "--all"), (["--ply", "1"], "--ply")):
+    ignoring = (["--game", "1", "--repetition", "ignore"], "--repetition")
+    for options, word in ((["--game", "9"], "--game 9"), (["--all"], "--all"), (["--ply", "1"], "--ply"), ignoring):
         assert word in refusal(capsys, *asked, *options)
     assert "--variant" in refusal(capsys, "replay", str(file))
 

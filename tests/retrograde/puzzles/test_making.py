@@ -1,5 +1,6 @@
 """New puzzles: reproducible, what they claim, and one first move only."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,7 @@ from retrograde.puzzles.making import (
     threatens,
 )
 from retrograde.puzzles.puzzle_file import judge
+from retrograde.puzzles.shapes import from_shapes
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.position import Position
@@ -130,3 +132,15 @@ def test_puzzles_of_a_theme_have_it_in_their_solution(theme) -> None:
     if theme != "encirclement":
         with pytest.raises(InputError, match="no such rule"):
             from_almost("fetlar", wanted, samples=1)
+
+
+@pytest.mark.parametrize("theme", ["shieldwall", "exit fort", "encirclement"])
+def test_shapes_fit_small_boards_or_are_refused(theme) -> None:
+    small, smaller = (
+        replace(load_variant(name), rules=load_variant("copenhagen").rules) for name in ("brandubh", "ashton-5-4v0")
+    )
+    rng = np.random.default_rng(1)
+    assert all(position.size == 7 for position in from_shapes(small, theme, rng, 100))
+    if theme != "exit fort":
+        with pytest.raises(InputError, match="side 7"):
+            next(from_shapes(smaller, theme, rng, 1))
