@@ -206,7 +206,9 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 def _making(game: Variant, name: str) -> str:
     """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
     from retrograde.solver.solution import memory_needed
+    from tablut.engine import engine_for
 
+    engine_for(game)  # no table is made of what the compiled rules do not hold
     memory = physical_memory()
     if memory is not None and memory_needed(game) <= memory:
         return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])

@@ -129,6 +129,10 @@ class PairedOptions(GameOptions):
         rules, everyone = self.contestants(players)
         if self.parquet is not None:
             check_output(Path(self.parquet))
+        if self.opening and self.candidates > 1:
+            from tablut.engine import engine_for
+
+            engine_for(rules)  # a search weighs the openings: a board that it does not hold is refused at once
         return everyone, MatchPlan(
             rules,
             everyone[0],
