@@ -14,6 +14,7 @@ from counting.findings import published_estimates
 from counting.paper import PaperEquations
 from reports.reachable import share
 from reports.rendering import Artefact, axes_of, drawing, figure, json_data, page
+from reports.stored import REDUCED_BOARDS
 from tablut import svg
 from tablut.notation import square_name
 from tablut.position import Position
@@ -88,11 +89,10 @@ class FamilyGame(NamedTuple):
 
 def _family_page(every: list[BoundsReport]) -> list[Artefact]:
     """Return the files of the page on the tafl family: all games but the reduced boards, the small boards first."""
-    reduced = {variant.name for variant in older_variants() if "-" in variant.name}
     estimates = published_estimates()
     games = []
     for report in every:
-        if report.variant not in reduced:
+        if report.variant not in REDUCED_BOARDS:
             variant, printed = load_variant(report.variant), report.term("eq14").published
             quoted = [one.figure for one in estimates if report.variant in one.variants]
             games.append(FamilyGame(variant.title, variant, report, [*([printed] if printed else []), *quoted]))

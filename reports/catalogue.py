@@ -15,6 +15,7 @@ import reports.reachable
 import reports.solutions
 from reports.census import results as counted
 from reports.rendering import Artefact, drawing, page
+from reports.stored import REDUCED_BOARDS
 from tablut import svg
 from tablut.position import Position
 from tablut.strip import draw_sheet
@@ -61,7 +62,7 @@ def _symmetry() -> list[Artefact]:
 def _variants() -> list[Artefact]:
     """Return the files of the page on the rule sets."""
     variants, older = shipped_variants(), older_variants()
-    reduced = [variant for variant in older if "-" in variant.name]
+    reduced = [variant for variant in older if variant.name in REDUCED_BOARDS]
     full = [variant for variant in older if variant not in reduced]
     family = [variant for variant in variants if variant not in older]
     games = [("Full games", full, _fields(full)), ("The tafl family", family, _fields(family))]

@@ -9,8 +9,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tablut.rules import NaiveGame, NaivePosition
+from tablut.engine import engine_for
+from tablut.position import Move, Position
+from tablut.rules import OUTCOMES, NaiveGame, NaivePosition
+from tablut.variants import load_variant
 from tests.support.effort import examples
 from tests.tablut.test_family_rules import NARROW, small
 
@@ -117,6 +122,55 @@ BOARDS = {
 def test_no_fort_is_broken(name: str) -> None:
     found = compare(BOARDS[name], Random(name), examples(4 if name == "seven" else 16), 2000, 2)
     assert any(held for held, *_ in found)
+
+
+@pytest.mark.parametrize("kind", ["on_edge", "on_edge_counted"])
+@pytest.mark.parametrize("name", [*BOARDS, "copenhagen"])
+def test_compiled_rules_see_the_same_forts(name: str, kind: str) -> None:
+    """A soldier steps into its place in the wall; edges full of soldiers make rows for shieldwalls."""
+    variant, ends = BOARDS.get(name) or load_variant(name), Counter[str]()
+    variant = replace(variant, rules=variant.rules.model_copy(update={"fort": kind}))
+    game, engine = NaiveGame(variant), engine_for(variant)
+
+    @given(st.randoms(use_true_random=False))
+    @settings(max_examples=examples(10), deadline=None)
+    def check(random: Random) -> None:
+        # A number of its own: what hypothesis draws for each piece is too long to shrink.
+        chance = Random(random.random())
+        for _ in range(4):
+            before = walled(game, chance)
+            steps = [move for move in game.legal_moves(before) if before.piece(move[0]) == "w"]
+            for move in chance.sample(steps, min(4, len(steps))):
+                cells = Position.parse(game.write(before), game.size).cells
+                result = game.apply(before, move)
+                _, outcome = engine.make(engine.board(cells, "w"), Move.parse(game.move_name(move), game.size).code)
+                assert OUTCOMES[outcome] == result.outcome, (game.write(before), game.move_name(move))
+                ends[result.outcome.termination if result.outcome else ""] += 1
+
+    check()
+    assert ends["exit_fort"] > 0
+
+
+def walled(game: NaiveGame, random: Random) -> NaivePosition:
+    """Return a position before white's ply: a fort or nearly one, a soldier of it elsewhere, another edge half full."""
+    while (position := candidate(game, random, random.randrange(1, 7))) is None:
+        continue
+    pieces, along, far = dict(position.pieces), random.randrange(2), random.choice([0, game.size - 1])
+    for cell, letter in game.terrain.items():
+        if letter == "." and cell[along] == far and random.random() < 0.5:
+            pieces.setdefault(cell, "w")
+    king = position.king()
+    beside = [
+        cell for cell in pieces if pieces[cell] == "w" and max(abs(cell[0] - king[0]), abs(cell[1] - king[1])) < 3
+    ]
+    if beside:
+        gone = random.choice(sorted(beside))
+        del pieces[gone]
+        empty = [cell for cell, letter in game.terrain.items() if letter == "." and cell not in pieces and cell != gone]
+        near = [cell for cell in empty if 0 in (cell[0] - gone[0], cell[1] - gone[1])]
+        if near:
+            pieces[random.choice(sorted(near))] = "w"
+    return NaivePosition(pieces, "w")
 
 
 @pytest.mark.study

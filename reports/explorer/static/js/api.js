@@ -57,7 +57,7 @@ function pause(seconds, signal) {
 async function waitsFor(name) {
   const { searches } = await get("/api/searches");
   const mine = searches.find((one) => one.name === name);
-  if (mine?.compiles) return "The first search on a machine compiles, for half a minute.";
+  if (mine?.compiles) return "The first search on a machine compiles, for a minute or two.";
   // Whoever has a search and one that waits is refused a third; here it waits for both.
   const before = mine ? mine.before : searches.length;
   return before ? `Waits for ${before} ${before === 1 ? "search" : "searches"} before it.` : "";
