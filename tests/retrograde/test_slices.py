@@ -105,8 +105,8 @@ def assert_same(folder: Path, variant: Variant, men: int, count: int | random.Ra
     return answers
 
 
-@pytest.mark.parametrize("men", slow_but([3], [3, 4]))
-@pytest.mark.parametrize("name", slow_but(["brandubh"], ["ashton", "brandubh", "leiden"]))
+@pytest.mark.parametrize("men", slow_but([3], [4]))
+@pytest.mark.parametrize("name", slow_but(["brandubh"], ["ashton", "leiden"]))
 def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Path) -> None:
     assert_same(tmp_path, load_variant(name), men, random.Random(name))
 

@@ -65,9 +65,7 @@ def words_of(variant: Variant, positions: list[Position]) -> np.ndarray:
         [("ashton-5-4v2", (1, 2), 3), ("ashton", (2, 1), 5003)],
         [
             ("ashton-5-4v2", (2, 1), 1),
-            ("ashton-5-4v2", (1, 2), 3),
             ("brandubh-5-4v0", (3, 0), 1),
-            ("ashton", (2, 1), 5003),
             ("ashton", (3, 0), 2003),
             ("mcgill", (1, 2), 5003),
             ("leiden", (2, 2), 500_009),

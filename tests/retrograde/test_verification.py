@@ -116,7 +116,7 @@ def rewritten(root: Path, copy: Path, material: tuple[int, int], white: np.ndarr
 
 @pytest.mark.parametrize(
     ("side", "wrong"),
-    slow_but([(1, "shorter"), (0, "lost")], [(0, "longer"), (1, "shorter"), (0, "lost"), (1, "open")]),
+    slow_but([(1, "shorter"), (0, "lost")], [(0, "longer"), (1, "open")]),
 )
 def test_one_wrong_value_is_found(tmp_path, deep_store, deep_codes, side: int, wrong: str) -> None:
     codes = [array.copy() for array in deep_codes[2, 1]]
@@ -325,7 +325,7 @@ def test_the_proof_is_the_plain_one_on_draws(
 @pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
 def test_the_proof_is_the_plain_one_on_the_full_games(tmp_path, solve_codes, write_store, name: str) -> None:
     variant = load_variant(name)
-    codes = damaged(solve_codes(variant, [(1, 0), (1, 1), (2, 0)]), 0.001, 5)
+    codes = damaged(solve_codes(variant, [(1, 0), (1, 1), (2, 0)]), 0.01, 5)
     assert compare(tmp_path / "s", write_store, variant, codes, 1) > 0
 
 

@@ -1,6 +1,6 @@
 """What the default run leaves out: most examples of a property, for `-m fuzz`, most cases of a test, for `-m slow`."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -20,12 +20,10 @@ def examples(few: int, more: int = MORE) -> int:
     return few * more if settings.get_current_profile_name() == "fuzz" else few
 
 
-def slow_but(kept: Container[Any], cases: Iterable[Any]) -> list[Any]:
-    """Return all cases of a test; those that are not kept show the same again, and are slow."""
-    return [
-        pytest.param(*(case if type(case) is tuple else [case]), marks=[] if case in kept else pytest.mark.slow)
-        for case in cases
-    ]
+def slow_but(kept: Sequence[Any], cases: Iterable[Any]) -> list[Any]:
+    """Return the cases of a test, first those that are kept; the others show the same again, and are slow."""
+    slow = [case if type(case) is tuple else (case,) for case in cases if case not in kept]
+    return [*kept, *(pytest.param(*case, marks=pytest.mark.slow) for case in slow)]
 
 
 FEW = ("ashton", "berkeley", "brandubh-5-4v0")

@@ -53,14 +53,11 @@ def naive_value(twin, board, depth):
     slow_but(
         [("ashton-5-4v0", 3, 3), ("ashton-5-4v4", 2, 4), ("berkeley", 1, 2)],
         [
-            ("ashton-5-4v0", 3, 3),
             ("ashton-5-4v0", 4, 1),
             ("brandubh-5-4v0", 3, 2),
             ("brandubh-5-4v0", 4, 1),
-            ("ashton-5-4v4", 2, 4),
             ("ashton-7-4v1", 2, 2),
             ("leiden", 1, 2),
-            ("berkeley", 1, 2),
             ("mcgill", 1, 2),
         ],
     ),

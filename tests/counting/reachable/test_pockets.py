@@ -68,9 +68,7 @@ def test_both_ways_find_the_same_pockets_under_any_rules(variant: Variant, rando
         assert checker._out_of_reach(position.pieces, depth) == bool(reach.locked(position, depth))
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["brandubh-5-4v0"], ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])
-)
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], ["ashton-5-4v0", "brandubh-7-4v1", "leiden"]))
 def test_no_pocket_holds_on_what_play_reaches(name: str) -> None:
     variant = load_variant(name)
     reach, random = PlainReach(variant), Random(3)

@@ -165,7 +165,7 @@ def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> 
     assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429]
 
 
-@pytest.mark.parametrize("path", slow_but(["think"], ["think", "solve"]))
+@pytest.mark.parametrize("path", slow_but(["think"], ["solve"]))
 def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
     client = started(Settings(searches=1, waiting=4, patience=PATIENCE / 3, movetime=PATIENCE, proof_seconds=PATIENCE))
     start = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
