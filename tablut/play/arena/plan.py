@@ -170,6 +170,11 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
         close_player(player)
 
 
+def name_of(player: Player, said: str) -> str:
+    """Return the name that a program says it has; by default how the player was named."""
+    return getattr(player, "name", "") or said
+
+
 def close_player(player: Player) -> None:
     """Have a player let go of what it holds, such as a process; most hold nothing."""
     close = getattr(player, "close", None)
