@@ -240,7 +240,11 @@ def test_games_lost_by_errors_are_told_of_in_a_line(fake: Any, capsys: pytest.Ca
 def test_a_long_command_takes_its_seat(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
     program = f"{fake('illegal')} {'x' * 100}"
     seats = ["--white", program, "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]
-    assert answer(capsys, "referee", *seats, "--nodes", "1")["games"][0]["termination"] not in ENDS
+    assert run(["referee", *seats, "--nodes", "1"]) == 0
+    told = capsys.readouterr().out
+    # Its move is replaced, and who wrote it learns that.
+    assert "fake: sent " in told
+    assert not any(f"({end.replace('_', ' ')})" in told for end in ENDS)
 
 
 def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:

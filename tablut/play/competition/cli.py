@@ -151,11 +151,15 @@ def referee_command(
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
     """Play one side of all games, over the wire like everybody else."""
+
+    def complain(line: str) -> None:
+        live.print(f"{settings.name}: {line}", soft_wrap=True)
+
     try:
         for _ in range(games):
-            play_on_server(player, rules, settings)
+            play_on_server(player, rules, settings, complain=complain)
     except TablutError as error:
-        live.print(f"{settings.name}: {error}", soft_wrap=True)
+        complain(str(error))
 
 
 def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: Variant) -> None:
