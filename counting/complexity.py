@@ -245,7 +245,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
         locked=_locked(record, corrected, tightened, paper),
         findings=find(paper, sizes, record),
         material=_material(found),
-        comparison=compare(PUBLISHED["eq14"], corrected.total, tightened.distinct) if paper.is_the_papers else [],
+        comparison=compare(PUBLISHED["eq14"], corrected.total, corrected.distinct) if paper.is_the_papers else [],
     )
 
 
