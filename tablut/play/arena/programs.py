@@ -88,7 +88,9 @@ class Process:
                 **_OWN_GROUP,
             )
         except OSError as error:
-            raise InputError(f"program {excerpt(command)}: cannot be started: {error.strerror or error}") from error
+            way = f"; a script needs its interpreter: python3 {excerpt(words[0])}" * words[0].endswith(".py")
+            why = f"{error.strerror or error}{way}"
+            raise InputError(f"program {excerpt(command)}: cannot be started: {why}") from error
         self.options: set[str] = set()
         """What it says that it can be told."""
         self.name = ""
