@@ -171,6 +171,7 @@ async function answer() {
 
 async function start(side, player, level) {
   asking?.abort();
+  say("");
   playing = { side, player, level, seed: Math.floor(Math.random() * 2 ** 29), resigned: false };
   if ((side === "black") !== (view.turns === 2)) view.turn(2);
   try {
