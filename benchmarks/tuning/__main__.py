@@ -28,6 +28,9 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "edge": ("berkeley",),
     "edge_four": ("leiden",),
     "corner": ("mcgill", "brandubh"),
+    "corner_afar": ("copenhagen", "brandubh-federation"),
+    "edge_afar": ("tawlbwrdd", "saami-tablut"),
+    "edge_four_afar": ("sea-battle-11", "sea-battle-9"),
 }
 """The variants whose games decide about the weights of a family."""
 

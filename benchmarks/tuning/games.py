@@ -101,9 +101,11 @@ def play_game(
         if not moves:
             return float(side), quiet
         key = engine.key(board)
-        if rules.repetition.result != "none" and key in past[len(past) - since_capture :]:
+        occurrence = past[len(past) - since_capture :].count(key) + 1
+        if rules.repetition.result != "none" and occurrence >= rules.repetition.times:
             # The side that is not to move has recreated the position.
-            return (0.5 if rules.repetition.result == "draw" else 1.0 - side), quiet
+            winner = rules.repetition.winner("white" if side else "black")
+            return (0.5 if winner is None else float(winner == "white")), quiet
         if rules.move_limit is not None and ply >= rules.move_limit:
             return 0.5, quiet
         strays = ply < opening or (stray > 0 and random.random() < stray)

@@ -32,7 +32,7 @@ from tests.support.strategies import placement
 
 def test_the_regression_finds_the_weights_that_made_the_results():
     rng = np.random.default_rng(1)
-    values = rng.normal(size=(60000, len(TERMS))) * rng.uniform(0.5, 3, len(TERMS))
+    values = rng.normal(size=(150_000, len(TERMS))) * rng.uniform(0.5, 3, len(TERMS))
     values[:, 4] = 0  # never varies: keeps its prior
     true = rng.uniform(-40, 40, len(TERMS))
     odds = 1 / (1 + np.exp(-values @ true / 100))
