@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LONGEST: Final = 150
-"""Plies after which a game counts as drawn."""
+"""Plies after which a game counts as drawn; twice as many on boards larger than 9x9."""
 
 
 class Quiet(NamedTuple):
@@ -95,7 +95,7 @@ def play_game(
     past: list[int] = []
     since_capture = 0
     quiet: list[Quiet] = []
-    for ply in range(_LONGEST):
+    for ply in range(_LONGEST * (1 + (variant.size > 9))):
         side = int(head(board)[SIDE_AT])
         moves = engine.legal_moves(board).tolist()
         if not moves:

@@ -21,6 +21,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.play.search.weights import (
     HAND_WEIGHTS,
     TERMS,
+    hand_weights,
     load_patterns,
     load_weights,
     weights_family,
@@ -63,7 +64,7 @@ def test_the_stored_weights_say_where_they_come_from():
     assert set(stored["weights"]) == set(TRAINING)
     for family, names in TRAINING.items():
         if not stored["tuning"].get(family, {}).get("taken", False):
-            assert stored["weights"][family] == HAND_WEIGHTS
+            assert stored["weights"][family] == hand_weights(family)
             continue
         assert stored["tuning"][family]["variants"] == list(names)
         for name in names:

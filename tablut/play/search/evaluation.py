@@ -397,7 +397,7 @@ def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
 
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
     """Return the scores of lines, one block for each line and pattern that meet, and the block by king's cell and line.
 
     The scores given are those of the terms, by block; ``block_of`` is the block of a line.
@@ -408,7 +408,9 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    return scores[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
+    # On a large board these are many; what is cut off here is too large either way.
+    small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
+    return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)

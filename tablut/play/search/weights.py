@@ -91,7 +91,17 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 }
 """A guess, from which tuning starts and against which its result is measured."""
 
+_ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
+_CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
+"""Beside these, where plies act afar, and where the king also escapes in corners; each family's took a match."""
+
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
+
+
+def hand_weights(family: str) -> Mapping[str, float]:
+    """Return the hand-set weights of a family."""
+    afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
+    return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 
 
 def weights_family(variant: Variant) -> Family:
@@ -138,7 +148,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 
 
 CORNER: Final = 3
-"""The side of the square of cells in a corner that a pattern covers; where plies act afar, of the triangle beside it."""
+"""The side of the square of cells in a corner that a pattern covers; where plies act afar, of the triangle there."""
 
 
 class Patterns(NamedTuple):
