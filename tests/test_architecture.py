@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -38,14 +37,17 @@ def modules() -> dict[str, tuple[Path, ast.Module]]:
     }
 
 
-def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield what a module imports anywhere, also for checkers alone: the module, and the name taken."""
+@cache
+def imports(tree: ast.Module) -> list[tuple[str, str]]:
+    """Return what a module imports anywhere, also for checkers alone: the module, and the name taken."""
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
+            found += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, ast.unparse(node)
-            yield from ((node.module or "", alias.name) for alias in node.names)
+            found += [(node.module or "", alias.name) for alias in node.names]
+    return found
 
 
 def test_imports_point_downward_and_take_nothing_private() -> None:

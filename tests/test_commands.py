@@ -26,6 +26,7 @@ from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
 from tablut.variants import Variant, load_variant
 from tests.support.commands import EXAMPLES, SAYS_ITSELF, SLOW, SMALL, WON_IN_ONE, command_tree, example_of, number_of
+from tests.support.effort import slow_but
 from tests.support.pages import PAGES, blocks_of, read
 from tests.support.waiting import PATIENCE
 
@@ -102,8 +103,8 @@ def integers(value: Any) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        *(pytest.param(name, SMALL, marks=[pytest.mark.slow] if name in SLOW else []) for name in COMMANDS),
-        *((name, ELEVEN) for name in ON_ELEVEN),
+        *slow_but([(name, SMALL) for name in COMMANDS if name not in SLOW], [(name, SMALL) for name in COMMANDS]),
+        *slow_but([(name, ELEVEN) for name in ("moves", "rank", "show")], [(name, ELEVEN) for name in ON_ELEVEN]),
         *((name, "ashton") for name in ("bounds", "moves", "rank")),
     ],
 )

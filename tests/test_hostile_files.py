@@ -1,7 +1,7 @@
 """A kept corpus of hostile files: every one is refused in one line, in bounded time, and nothing comes of it.
 
 A file of ``tests/data/hostile/KIND`` is one idea. To keep another one, put it there. Each
-is given to every command that reads files of its kind.
+is given to a command that reads files of its kind, and under ``-m slow`` to every one.
 """
 
 from __future__ import annotations
@@ -42,10 +42,15 @@ COMMANDS = {
     "archives": [["replay", FILE, "-v", "ashton-5-4v0"]],
 }
 CASES = [
-    pytest.param(command, path, id=f"{kind}-{path.stem}-{command[0]}{'-stdin' * ('-' in command)}")
+    pytest.param(
+        command,
+        path,
+        id=f"{kind}-{path.stem}-{command[0]}{'-stdin' * ('-' in command)}",
+        marks=[] if number % len(commands) == turn else pytest.mark.slow,
+    )
     for kind, commands in COMMANDS.items()
-    for path in sorted((HOSTILE / kind).iterdir())
-    for command in commands
+    for number, path in enumerate(sorted((HOSTILE / kind).iterdir()))
+    for turn, command in enumerate(commands)
 ]
 
 

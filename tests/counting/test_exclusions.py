@@ -27,8 +27,7 @@ from tablut.errors import InputError, VariantError
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
-from tests.support.effort import examples
-from tests.support.games import OLDER_NAMES
+from tests.support.effort import ALL_CASES, OLDER_CASES, examples, slow_but
 from tests.support.strategies import small_variants
 from tests.twins.brute import BruteForce
 
@@ -113,7 +112,7 @@ def pieces_of(variant: Variant, found: LockedSet) -> Pieces:
     return {(cell % variant.size, cell // variant.size): piece for cell, piece in found}
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", OLDER_CASES)
 @pytest.mark.parametrize("pieces", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_every_set_is_locked_and_no_part_of_it_is(name: str, pieces: int) -> None:
     variant = load_variant(name)
@@ -183,7 +182,7 @@ def test_the_search_misses_no_set_of_the_reduced_boards(name: str) -> None:
     assert set(locked_sets(load_variant(name), 3)) == all_locked(load_variant(name), 3)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], SMALL))
 def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
     """Five pieces are all that these boards have: then a placement is locked exactly if it contains a set."""
     variant = load_variant(name)
@@ -197,7 +196,7 @@ def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
         assert any(found <= held for found in family) == bool(reach.locked(NaivePosition(pieces, "w")))
 
 
-@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("name", slow_but(["ashton", "brandubh"], FULL))
 def test_no_position_of_a_game_contains_a_set(name: str) -> None:
     """Undecided positions contain none, and final ones none of soldiers alone."""
     variant = load_variant(name)
@@ -360,7 +359,7 @@ def test_ashton_part_by_part(pieces: int) -> None:
 # -- what the package ships ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_shipped_counts_fit_their_game(name: str) -> None:
     variant = load_variant(name)
     shipped = published_exclusions(variant.digest)

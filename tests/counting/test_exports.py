@@ -31,6 +31,7 @@ def sequence(text: str) -> dict[int, int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_bound_by_board_is_that_of_every_rule_set(capsys: Captured) -> None:
     assert run(["bounds", "--bfile"]) == 0
     text = capsys.readouterr().out

@@ -12,9 +12,9 @@ from counting.exclusions.sets import locked_sets
 from counting.paper import PaperEquations
 from counting.spaces import FINAL, CountsByMaterial, classes, soldiers, spaces
 from tablut.rules import NaiveGame, NaivePosition
-from tablut.variants import Variant, load_variant, variant_names
+from tablut.variants import Variant, load_variant
 from tablut.variants.model import king_patterns
-from tests.support.effort import examples
+from tests.support.effort import ALL_CASES, examples, slow_but
 from tests.support.strategies import shrunk, small_variants
 from tests.twins.brute import BruteForce
 
@@ -29,7 +29,8 @@ def assert_equals_brute_force(variant: Variant) -> None:
         assert classes(space) == orbits.get(id_, 0), (variant.name, id_)
 
 
-@pytest.mark.parametrize("name", [pytest.param("ashton-5-4v0", marks=pytest.mark.slow), "brandubh-5-4v0"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
 def test_small_boards_placement_by_placement(name: str) -> None:
     assert_equals_brute_force(load_variant(name))
 
@@ -55,11 +56,7 @@ def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "copenhagen",
-        "tawlbwrdd-throneless",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("saami-tablut", "sea-battle-9", "alea-evangelii")),
-    ],
+    slow_but(["copenhagen"], ["copenhagen", "tawlbwrdd-throneless", "saami-tablut", "sea-battle-9", "alea-evangelii"]),
 )
 def test_the_rules_of_the_tafl_family_on_small_boards(name: str) -> None:
     assert_equals_brute_force(shrunk(name))
@@ -113,7 +110,7 @@ def test_a_king_that_escapes_may_take_the_last_attackers_by_a_shieldwall() -> No
     assert kept == 0 < left_out
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_captured_kings_by_inclusion_and_exclusion(name: str) -> None:
     """The union over a king's patterns, reached by signs instead of by contents."""
     variant = load_variant(name)
@@ -132,7 +129,7 @@ def test_captured_kings_by_inclusion_and_exclusion(name: str) -> None:
     assert spaces(variant)["king_captured"].value() == union
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_spaces_contain_what_the_paper_counts(name: str) -> None:
     variant = load_variant(name)
     paper, found = PaperEquations(variant), spaces(variant)

@@ -45,6 +45,7 @@ def test_a_small_run_finds_nothing(tmp_path: Path) -> None:
     assert sum(row["trials"] for row in found["rows"]) == sum(counts.values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="guards are for Linux alone")
 def test_guards_are_where_arrays_are_made_and_end_a_process_beside_one() -> None:
     script = "from tests.faults import guards; guards.check(); print(len({place for _, place, _ in guards._exact()}))"

@@ -12,6 +12,7 @@ from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.status import Status, position_status
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 
 # The independent figures: undecided positions, classes, decided classes.
 KNOWN = {
@@ -46,7 +47,8 @@ def test_stored_censuses_are_consistent(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "plies"), [("ashton-5-4v0", None), ("brandubh-5-4v0", None), ("ashton", 4), ("brandubh", 5)]
+    ("name", "plies"),
+    slow_but([("ashton", 4)], [("ashton-5-4v0", None), ("brandubh-5-4v0", None), ("ashton", 4), ("brandubh", 5)]),
 )
 def test_stored_censuses_are_counted_again(name: str, plies: int | None) -> None:
     stored, again = results()[name]["plies"], census(load_variant(name), plies=plies).plies
@@ -55,8 +57,8 @@ def test_stored_censuses_are_counted_again(name: str, plies: int | None) -> None
     assert counted == [{field: ply[field] for field in fields} for ply in stored[: len(again)]]
 
 
-@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("every", slow_but([17], [17, 1]))
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], ["ashton-5-4v0", "brandubh-5-4v0"]))
 def test_reachable_positions_are_counted_ones_by_status_and_by_rank(name: str, every: int) -> None:
     variant = load_variant(name)
     engine, index = engine_for(variant), PlacementIndex(variant)

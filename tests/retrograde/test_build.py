@@ -15,6 +15,7 @@ from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 from tests.support.endings import contents
 
 NAME = "brandubh-5-4v4"
@@ -89,7 +90,7 @@ def _tiers(store: Path) -> dict[str, dict[str, bytes]]:
     return {tier.name: contents(tier) for tier in store.iterdir() if (tier / "zarr.json").is_file()}
 
 
-@pytest.mark.parametrize("shipped", SHIPPED, ids=lambda path: path.name)
+@pytest.mark.parametrize("shipped", slow_but(SHIPPED[::4], SHIPPED), ids=lambda path: path.name)
 def test_what_ships_is_what_a_build_gives(shipped: Path, tmp_path: Path) -> None:
     build_tablebase(tmp_path / "store", open_store(shipped).variant, 3)
     built, there = _tiers(tmp_path / "store"), _tiers(shipped)

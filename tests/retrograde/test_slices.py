@@ -44,6 +44,7 @@ from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
+from tests.support.effort import examples, slow_but
 from tests.support.endings import contents
 from tests.support.strategies import small_variants
 
@@ -104,8 +105,8 @@ def assert_same(folder: Path, variant: Variant, men: int, count: int | random.Ra
     return answers
 
 
-@pytest.mark.parametrize("men", [3, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ashton", "brandubh", "leiden"])
+@pytest.mark.parametrize("men", slow_but([3], [3, 4]))
+@pytest.mark.parametrize("name", slow_but(["brandubh"], ["ashton", "brandubh", "leiden"]))
 def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Path) -> None:
     assert_same(tmp_path, load_variant(name), men, random.Random(name))
 
@@ -135,7 +136,7 @@ def test_either_side_may_be_shut_in(tmp_path: Path) -> None:
     assert_same(tmp_path, variant, 4, 5)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(size=5, later=True), seed=st.integers(0, 1 << 20))
 def test_rules_that_nobody_plays(tmp_path_factory: pytest.TempPathFactory, variant: Variant, seed: int) -> None:
     assert_same(tmp_path_factory.mktemp("rules"), variant, 3, random.Random(seed))
@@ -253,6 +254,7 @@ def workshop(tmp_path: Path, whole: Path) -> Workshop:
     return Workshop(tmp_path / "s", whole)
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_again_and_again_repeats_nothing(workshop: Workshop) -> None:
     once = workshop.build()
     workshop.assert_whole()
@@ -286,10 +288,13 @@ def harm(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "how"),
-    [
-        *itertools.product(("00002-000001.slice", "00002-000001.json"), ("flip", "cut", "lose", "link")),
-        *itertools.product(("00003-000001.slice",), ("cut", "lose", "link")),
-    ],
+    slow_but(
+        [("00002-000001.slice", "flip"), ("00002-000001.json", "lose"), ("00003-000001.slice", "cut")],
+        [
+            *itertools.product(("00002-000001.slice", "00002-000001.json"), ("flip", "cut", "lose", "link")),
+            *itertools.product(("00003-000001.slice",), ("cut", "lose", "link")),
+        ],
+    ),
 )
 def test_damage_is_named_and_made_again(workshop: Workshop, name: str, how: str) -> None:
     """Of the last step that is done, and of the one in the making."""

@@ -18,6 +18,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 from tests.support.observing import Heard
 
 
@@ -34,7 +35,9 @@ FIGURES = [
 
 
 @pytest.mark.parametrize(
-    ("name", "positions", "classes", "white", "black", "deepest", "value", "dtm"), FIGURES, ids=lambda item: str(item)
+    ("name", "positions", "classes", "white", "black", "deepest", "value", "dtm"),
+    slow_but(FIGURES[1:], FIGURES),
+    ids=str,
 )
 def test_independent_figures(
     name: str,
@@ -99,7 +102,7 @@ def test_the_store_of_a_board_whose_start_has_fewer_symmetries(tmp_path: Path) -
         assert prober.probe(position) == solved.probe(position) == (line.wdl, line.dtm)
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("symmetric", slow_but([False], [True, False]))
 def test_a_solution_that_was_stopped_goes_on_with_its_tiers(tmp_path: Path, symmetric: bool) -> None:
     variant = load_variant("brandubh-5-4v0")
     if not symmetric:

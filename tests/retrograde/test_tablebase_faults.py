@@ -32,7 +32,7 @@ from tablut.indexing.values import value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
-from tests.support.effort import examples
+from tests.support.effort import examples, slow_but
 from tests.support.endings import GAME, MEN, POSITIONS, TIERS, contents
 from tests.support.observing import Heard
 from tests.support.waiting import PATIENCE, eventually
@@ -323,8 +323,8 @@ def number_of_calls(tmp_path: Path) -> int:
     return calls[0]
 
 
-@pytest.mark.parametrize("error", [OSError, MemoryError])
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("error", slow_but([OSError], [OSError, MemoryError]))
+@pytest.mark.parametrize("step", slow_but([11], [11, 1]))
 def test_a_write_that_fails_loses_nothing(tmp_path: Path, sound: Path, error: type[BaseException], step: int) -> None:
     for at in range(0, number_of_calls(tmp_path), step):
         assert_fails_cleanly(tmp_path / "s", sound, at, error)

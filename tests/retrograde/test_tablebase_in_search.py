@@ -27,6 +27,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import TierProber
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 from tests.support.games import recurrence
 
 MEMORY = 64 << 20
@@ -65,7 +66,9 @@ def boards_of(variant: Variant, positions: Sequence[Position]) -> np.ndarray:
 # -- values --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["small_store", "deep_store", "ashton", "mcgill"])
+@pytest.mark.parametrize(
+    "which", slow_but(["small_store", "ashton"], ["small_store", "deep_store", "ashton", "mcgill"])
+)
 def test_compiled_probes_equal_the_prober(request, which: str) -> None:
     if which.endswith("store"):
         tablebase = open_tablebase(request.getfixturevalue(which))
@@ -150,7 +153,7 @@ class Game(NamedTuple):
     drawish: bool
 
 
-@pytest.fixture(scope="module", params=["small", "deep", "either"])
+@pytest.fixture(scope="module", params=slow_but(["small", "either"], ["small", "deep", "either"]))
 def game(request, tmp_path_factory, solve_codes, write_store) -> Game:
     variant = request.getfixturevalue("small_variant" if request.param == "small" else "deep_variant")
     codes = request.getfixturevalue("small_codes" if request.param == "small" else "deep_codes")
@@ -208,12 +211,15 @@ def known_children(board: Board, truth: Tablebase) -> dict[Move, int | None]:
 
 @pytest.mark.parametrize(
     "rules",
-    [
-        {},
-        {"repetition": recurrence("mover_loses")},
-        {"repetition": recurrence("none"), "move_limit": 9},
-        {"repetition": recurrence("mover_loses"), "move_limit": 7},
-    ],
+    slow_but(
+        [{}, {"repetition": recurrence("mover_loses"), "move_limit": 7}],
+        [
+            {},
+            {"repetition": recurrence("mover_loses")},
+            {"repetition": recurrence("none"), "move_limit": 9},
+            {"repetition": recurrence("mover_loses"), "move_limit": 7},
+        ],
+    ),
     ids=str,
 )
 def test_one_ply_sees_as_far_as_the_tables(tmp_path, write_store, game, rules) -> None:

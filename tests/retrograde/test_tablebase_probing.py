@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from tablut.indexing.values import MISSING, value_of, verdict_of
 from tablut.position import Move, Position
 from tablut.prober import find_prober
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 from tests.support.endings import GAME, POSITIONS
 from tests.support.games import recurrence
 from tests.twins.solver import plain_solution
@@ -59,15 +61,18 @@ def words_of(variant: Variant, positions: list[Position]) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("name", "material", "step"),
-    [
-        ("ashton-5-4v2", (2, 1), 1),
-        ("ashton-5-4v2", (1, 2), 3),
-        ("brandubh-5-4v0", (3, 0), 1),
-        ("ashton", (2, 1), 5003),
-        ("ashton", (3, 0), 2003),
-        ("mcgill", (1, 2), 5003),
-        ("leiden", (2, 2), 500_009),
-    ],
+    slow_but(
+        [("ashton-5-4v2", (1, 2), 3), ("ashton", (2, 1), 5003)],
+        [
+            ("ashton-5-4v2", (2, 1), 1),
+            ("ashton-5-4v2", (1, 2), 3),
+            ("brandubh-5-4v0", (3, 0), 1),
+            ("ashton", (2, 1), 5003),
+            ("ashton", (3, 0), 2003),
+            ("mcgill", (1, 2), 5003),
+            ("leiden", (2, 2), 500_009),
+        ],
+    ),
 )
 def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], step: int) -> None:
     variant = load_variant(name)
@@ -84,8 +89,10 @@ def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], st
 # -- values --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("material", [(1, 0), (2, 0), pytest.param((1, 1), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("which", ["tablebase", "deep"])
+@pytest.mark.parametrize(
+    ("which", "material"),
+    slow_but([("tablebase", (2, 0)), ("deep", (1, 0))], product(("tablebase", "deep"), ((1, 0), (2, 0), (1, 1)))),
+)
 def test_values_equal_those_of_the_naive_rules(request, which: str, material: tuple[int, int]) -> None:
     tablebase = request.getfixturevalue(which)
     variant = tablebase.variant

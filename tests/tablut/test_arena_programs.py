@@ -183,7 +183,8 @@ CHECKOUT = Path(__file__).parents[2]
 PROGRAMS = ["-m tablut engine", f"'{CHECKOUT}/benchmarks/engines/checkout.py' '{CHECKOUT}'"]
 
 
-@pytest.mark.parametrize("program", [PROGRAMS[0], pytest.param(PROGRAMS[1], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_our_engine_and_a_checkout_play_like_the_player_itself(program: str) -> None:
     """The same moves, since both search the same nodes with the game's history."""
     position = Position.parse("3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w", 7)
@@ -218,9 +219,12 @@ def test_a_program_chooses_a_move_and_has_a_script(
 
 
 def test_a_program_plays_a_game_of_the_competition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    engine = f"program:{shlex.quote(sys.executable)} -P -m tablut engine"
+    """Also one whose command is longer than a name may be."""
+    engine = f"program:{shlex.quote(sys.executable)} -P -X {'x' * 100} -m tablut engine"
     seats = ["--white", engine, "--black", "random", "--port-white", "0", "--port-black", "0"]
-    found = answer(capsys, "referee", *seats, "--nodes", "1", "--logs", str(tmp_path))["games"][0]
+    told = answer(capsys, "referee", *seats, "--nodes", "1", "--logs", str(tmp_path))
+    assert told.keys() >= {"variant", "provenance", "result", "moves", "termination"}
+    found = told["games"][0]
     assert found["termination"] not in ENDS
     # Called as it calls itself, and only the log as short as a log is.
     assert found["white"] == f"tablut {__version__}"
@@ -237,9 +241,8 @@ def test_games_lost_by_errors_are_told_of_in_a_line(fake: Any, capsys: pytest.Ca
 
 
 @pytest.mark.slow
-def test_a_long_command_takes_its_seat(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    program = f"{fake('illegal')} {'x' * 100}"
-    seats = ["--white", program, "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]
+def test_who_wrote_a_program_learns_that_its_move_was_replaced(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    seats = ["--white", fake("illegal"), "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]
     assert run(["referee", *seats, "--nodes", "1"]) == 0
     told = capsys.readouterr().out
     # Its move is replaced, and who wrote it learns that.

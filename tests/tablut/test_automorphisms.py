@@ -13,10 +13,10 @@ from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant
 from tests.support.commands import answer
-from tests.support.games import OLDER_NAMES
+from tests.support.effort import OLDER_CASES
 
 
-@pytest.mark.parametrize("name", [*OLDER_NAMES, "copenhagen"])
+@pytest.mark.parametrize("name", [*OLDER_CASES, "copenhagen"])
 def test_every_shipped_variant_passes(name: str) -> None:
     checks = verify(load_variant(name), samples=80, most=2000)
     assert [check for check in checks if check.failures] == []

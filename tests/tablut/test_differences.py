@@ -14,6 +14,7 @@ from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.running.progress import Observer
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,7 @@ READINGS = {
 }
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", slow_but(["no corner", "no fort"], READINGS))
 def test_few_men_show_a_reading(reading: str) -> None:
     rules, ending, men = READINGS[reading]
     a, b = changed(), changed(**rules)

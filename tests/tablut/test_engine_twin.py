@@ -11,7 +11,7 @@ from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.rules import OUTCOMES, NaiveGame
 from tablut.variants import load_variant
-from tests.support.effort import examples
+from tests.support.effort import MORE, examples
 from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
@@ -71,7 +71,7 @@ def as_integer(words):
 
 @pytest.mark.parametrize("variant", OLDER, ids=lambda variant: variant.name)
 @given(seed=SEEDS)
-@settings(relaxed, max_examples=examples(4))
+@settings(relaxed, max_examples=examples(2, 2 * MORE))
 def test_shipped_rules(variant, seed):
     random = Random(seed)
     for position in [*random_play(variant, random, 40)[::8], *(placement(variant, random) for _ in range(2))]:
@@ -79,7 +79,7 @@ def test_shipped_rules(variant, seed):
 
 
 @given(variant=random_variants(later=True), seed=SEEDS)
-@settings(relaxed, max_examples=examples(30))
+@settings(relaxed, max_examples=examples(15, 2 * MORE))
 def test_random_rules(variant, seed):
     random = Random(seed)
     for _ in range(5):

@@ -17,6 +17,7 @@ from tablut.position import Move, MoveText, Position
 from tablut.records import read_rules
 from tablut.records.bologna import read_log, read_logs
 from tablut.variants import load_variant, rule_fields
+from tests.support.effort import slow_but
 from tests.support.games import recurrence
 
 
@@ -30,7 +31,7 @@ def slides(size: int) -> list[Move]:
     ]
 
 
-@pytest.mark.parametrize("size", [7, 9, 19])
+@pytest.mark.parametrize("size", slow_but([9, 11], [7, 9, 11, 19]))
 def test_all_moves_round_trip_in_every_notation(size: int) -> None:
     moves = slides(size)
     assert len(moves) == size * size * 2 * (size - 1)
@@ -51,7 +52,7 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
     assert len(numbers) == len(client) == 2 * len(moves)
 
 
-@pytest.mark.parametrize("size", [5, 9, 19])
+@pytest.mark.parametrize("size", slow_but([5, 11], [5, 9, 11, 19]))
 def test_the_one_reader_takes_every_notation_for_what_it_is(size: int) -> None:
     for move in slides(size):
         plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}

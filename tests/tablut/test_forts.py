@@ -16,7 +16,7 @@ from tablut.engine import engine_for
 from tablut.position import Move, Position
 from tablut.rules import OUTCOMES, NaiveGame, NaivePosition
 from tablut.variants import load_variant
-from tests.support.effort import examples
+from tests.support.effort import examples, slow_but
 from tests.tablut.test_family_rules import NARROW, small
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ BOARDS = {
 }
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", slow_but(["corners", "seven"], BOARDS))
 def test_no_fort_is_broken(name: str) -> None:
     found = compare(BOARDS[name], Random(name), examples(4 if name == "seven" else 16), 2000, 2)
     assert any(held for held, *_ in found)

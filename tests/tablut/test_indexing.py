@@ -13,11 +13,11 @@ from tablut.indexing.values import ALIAS, CAPTURES, CODES, COUNTER, DECIDED, SAF
 from tablut.status import position_status
 from tablut.variants import Variant, load_variant, variant_names
 from tests.support.commands import answer
-from tests.support.effort import examples
+from tests.support.effort import ALL_CASES, examples
 from tests.support.strategies import small_variants
 
 
-@pytest.mark.parametrize("name", variant_names())
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_tiers_are_the_terms_of_the_bound(name: str) -> None:
     variant = load_variant(name)
     index, material = PlacementIndex(variant), spaces(variant)["no_end"].material()

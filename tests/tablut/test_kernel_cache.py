@@ -135,10 +135,8 @@ if __name__ == "counting.user":
 """
 
 
-SELDOM = [pytest.param(home, marks=pytest.mark.slow) for home in ("tablut.far", "tablut.far.parts")]
-
-
-@pytest.mark.parametrize("home", ["counting.between", *SELDOM])
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["counting.between", "tablut.far", "tablut.far.parts"])
 def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_else(home, tmp_path):
     """In a copy of the packages, wherever the changed part is at home."""
     packages = tmp_path / "packages"

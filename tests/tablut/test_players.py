@@ -32,6 +32,7 @@ from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
 from tablut.variants import Variant, load_variant
 from tests.support.commands import answer
+from tests.support.effort import OLDER_CASES
 from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play
@@ -352,7 +353,7 @@ def positions(variant, seed: int, count: int):
             yield placement(variant, random, soldiers=random.randrange(1, 9) if number % 3 else None)
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", OLDER_CASES)
 def test_victory_paths(name: str) -> None:
     variant = load_variant(name)
     engine, tables, naive = engine_for(variant), path_tables(variant), NaivePaths(variant)
@@ -370,7 +371,7 @@ def test_victory_paths(name: str) -> None:
     assert min(seen) > 2
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", OLDER_CASES)
 def test_a_victory_path_is_a_forced_win(name: str) -> None:
     """Two plies, or four where a soldier has to be taken; the paper sees five with the king's first move."""
     variant = load_variant(name)
@@ -395,7 +396,7 @@ def test_a_victory_path_is_a_forced_win(name: str) -> None:
     assert sum(found.values()) > 10
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", OLDER_CASES)
 @pytest.mark.parametrize("first", [0, FIRST])
 def test_scores(name: str, first: int) -> None:
     variant = load_variant(name)
@@ -450,7 +451,7 @@ def searched(variant, kind: str, position, depth: int, history=()) -> tuple[int,
     return int(state.counters[at.ROOT_SCORE]), int(state.counters[at.ROOT_MOVE])
 
 
-@pytest.mark.parametrize("name", OLDER_NAMES)
+@pytest.mark.parametrize("name", OLDER_CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_pruning_changes_no_value(name: str, kind: str) -> None:
     variant = load_variant(name)

@@ -182,7 +182,6 @@ KEYS = {
     f"measure random {FAST}": "",
     f"analyse {RECORD} --nodes 50 --proof-nodes 0 --hash 1": "plies first_decisive_error",
     "play --side none --player random -v brandubh-5-4v0 --nodes 1": "result moves",
-    "referee --white random --black random --port-white 0 --port-black 0 --timeout 30": "result moves termination",
     "engine": "commands options players",
     **{
         f"bestmove --player {name} -v brandubh-5-4v0 --nodes 50 --hash 1": "move score depth nodes pv"

@@ -22,8 +22,7 @@ from tablut.play.search.weights import (
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
-from tests.support.effort import examples
-from tests.support.games import OLDER
+from tests.support.effort import OLDER_CASES, examples
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
 from tests.twins.search import NaiveSearch
@@ -66,9 +65,9 @@ def assert_twins_agree(variant, positions, random):
         assert twin.evaluation(position) == score, twin.game.write(position)
 
 
-@pytest.mark.parametrize("variant", OLDER, ids=lambda variant: variant.name)
-def test_the_evaluation_is_the_sum_of_its_terms(variant):
-    random = Random(variant.name)
+@pytest.mark.parametrize("name", OLDER_CASES)
+def test_the_evaluation_is_the_sum_of_its_terms(name):
+    variant, random = load_variant(name), Random(name)
     positions = [placement(variant, random) for _ in range(25)]
     positions += random_play(variant, random, 40)[::4]
     assert_twins_agree(variant, positions, random)

@@ -46,7 +46,7 @@ from tablut.store.records import (
     record_text,
     write_record,
 )
-from tests.support.effort import examples
+from tests.support.effort import MORE, examples
 
 KIND = Kind("tally", "tally.json")
 
@@ -205,7 +205,7 @@ class Stores(RuleBasedStateMachine):
 
 
 TestStores = Stores.TestCase
-TestStores.settings = settings(max_examples=examples(30), stateful_step_count=15)
+TestStores.settings = settings(max_examples=examples(15, 2 * MORE), stateful_step_count=15)
 
 
 def test_a_claimed_folder_is_swept_and_begun_once(tmp_path: Path) -> None:

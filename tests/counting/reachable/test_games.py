@@ -14,6 +14,7 @@ from counting.reachable.games import Effort, backward_tree, finder_for, position
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 from tests.support.strategies import small_variants
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -45,12 +46,12 @@ def sorted_out(variant: Variant) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return words, reached, lemmas_for(variant).of_boards(engine.boards(words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reached", "excluded", "unexplained"),
     [
         ("ashton-5-4v0", 139_097, {"locked": 10, "last_move": 14_139}, 47_086),
-        # The same code on other corners; seconds more.
-        pytest.param("brandubh-5-4v0", 199_512, {"locked": 1_242, "last_move": 10_720}, 2_316, marks=pytest.mark.slow),
+        ("brandubh-5-4v0", 199_512, {"locked": 1_242, "last_move": 10_720}, 2_316),
     ],
 )
 def test_every_position_of_a_board_is_explained(
@@ -100,7 +101,9 @@ def test_every_position_of_a_random_board_is_decided_rightly(variant: Variant) -
             assert not is_reached[place], found
 
 
-@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
+@pytest.mark.parametrize(
+    "name", slow_but(["mcgill", "brandubh"], ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
+)
 def test_games_are_found_and_hold(name: str) -> None:
     variant = load_variant(name)
     engine, drawer, checker = engine_for(variant), drawer_for(variant), Checker(variant)

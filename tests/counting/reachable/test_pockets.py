@@ -13,7 +13,7 @@ from counting.reachable.games import pocket
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.variants import Variant, load_variant
-from tests.support.effort import examples
+from tests.support.effort import examples, slow_but
 from tests.support.strategies import placement, random_play, small_variants
 
 # Samples of seed 1, by index.
@@ -23,7 +23,7 @@ POCKETS = {
 }
 
 
-@pytest.mark.parametrize("index", POCKETS)
+@pytest.mark.parametrize("index", slow_but([552_975], POCKETS))
 def test_the_samples_that_resisted(index: int) -> None:
     variant = load_variant("ashton")
     drawer, engine = drawer_for(variant), engine_for(variant)
@@ -68,7 +68,9 @@ def test_both_ways_find_the_same_pockets_under_any_rules(variant: Variant, rando
         assert checker._out_of_reach(position.pieces, depth) == bool(reach.locked(position, depth))
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])
+@pytest.mark.parametrize(
+    "name", slow_but(["brandubh-5-4v0"], ["ashton-5-4v0", "brandubh-5-4v0", "brandubh-7-4v1", "leiden"])
+)
 def test_no_pocket_holds_on_what_play_reaches(name: str) -> None:
     variant = load_variant(name)
     reach, random = PlainReach(variant), Random(3)

@@ -111,14 +111,14 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
 
 
 def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers: Workers) -> None:
-    async def last_of(pause: float, function: Any, *arguments: Any) -> bytes:
-        events = events_of(await Places(Settings(), workers).start("anna", MANY, function, *arguments))
-        await asyncio.sleep(pause)
+    async def last_of(function: Any, *arguments: Any) -> bytes:
+        job = await Places(Settings(), workers).start("anna", MANY, function, *arguments)
         async with asyncio.timeout(PATIENCE):
-            return [event async for event in events][-1]
+            await asyncio.wait([job.task])
+            return [event async for event in events_of(job)][-1]
 
-    assert asyncio.run(last_of(0.0, break_down)).startswith(b'event: failed\ndata: {"error": "a defect')
-    assert asyncio.run(last_of(3.0, chatter, 1500)) == b'event: done\ndata: {"number": 1500}\n\n'
+    assert asyncio.run(last_of(break_down)).startswith(b'event: failed\ndata: {"error": "a defect')
+    assert asyncio.run(last_of(chatter, 1500)) == b'event: done\ndata: {"number": 1500}\n\n'
 
 
 def test_a_search_says_its_place_and_whether_it_compiles(workers: Workers) -> None:

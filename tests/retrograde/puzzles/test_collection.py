@@ -30,10 +30,17 @@ from tablut.play.search import Searcher, SearchLimits
 from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 
 PUZZLES = read_puzzles(COLLECTION)
 STORED = {puzzle["id"]: puzzle for puzzle in results()["puzzles"]}
 NODES = {id_: puzzle["solution"]["nodes"] for id_, puzzle in STORED.items()}
+
+
+def every_puzzle(quick):
+    """Try a test on every puzzle; all are slow but a quarter of those of few nodes."""
+    few = [puzzle for puzzle in PUZZLES if quick(NODES[puzzle.id])]
+    return pytest.mark.parametrize("puzzle", slow_but(few[::4], PUZZLES), ids=lambda puzzle: puzzle.id)
 
 
 def test_there_are_enough_of_every_kind() -> None:
@@ -59,7 +66,7 @@ def test_the_files_are_as_they_would_be_written() -> None:
         assert text == format_puzzles(puzzles, "\n".join(line.removeprefix("# ").removeprefix("#") for line in header))
 
 
-@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.id)
+@every_puzzle(lambda _: True)
 def test_a_puzzle_is_possible_and_asymmetrical(puzzle) -> None:
     variant = load_variant(puzzle.variant)
     board = Board(variant, puzzle.position)
@@ -113,12 +120,7 @@ def check(puzzle) -> None:
     assert solution.nodes == NODES[puzzle.id]  # deterministic, whatever the machine
 
 
-def slow_unless(quick):
-    """Every puzzle; those that take long are marked."""
-    return [pytest.param(one, id=one.id, marks=() if quick(one) else pytest.mark.slow) for one in PUZZLES]
-
-
-@pytest.mark.parametrize("puzzle", slow_unless(lambda puzzle: NODES[puzzle.id] < 100_000))
+@every_puzzle(lambda nodes: nodes < 100_000)
 def test_a_puzzle_holds(puzzle) -> None:
     check(puzzle)
 
@@ -136,7 +138,7 @@ def check_independently(puzzle) -> None:
     assert checked.shorter is None
 
 
-@pytest.mark.parametrize("puzzle", slow_unless(lambda puzzle: 0 < NODES[puzzle.id] < 2_000))
+@every_puzzle(lambda nodes: 0 < nodes < 2_000)
 def test_a_proof_is_accepted(puzzle) -> None:
     check_independently(puzzle)
 
@@ -144,11 +146,11 @@ def test_a_proof_is_accepted(puzzle) -> None:
 # -- the search in several threads against what is proved of the shipped puzzles ---------
 
 
-@pytest.mark.parametrize("threads", [2, pytest.param(7, marks=pytest.mark.slow)])
-def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
+@pytest.mark.parametrize(("threads", "every"), slow_but([(2, 4)], [(2, 4), (2, 1), (7, 1)]))
+def test_threads_find_the_forced_wins_of_shipped_puzzles(threads, every):
     """What they call proved is: never shorter than the true distance, and the win is found."""
     found, searchers = 0, {}
-    for puzzle in read_puzzles("collection"):
+    for puzzle in read_puzzles("collection")[::every]:
         if puzzle.stipulation is None or puzzle.stipulation.plies is None or puzzle.stipulation.plies > 7:
             continue
         variant = load_variant(puzzle.variant)
@@ -159,4 +161,4 @@ def test_threads_find_the_forced_wins_of_shipped_puzzles(threads):
             assert winner == puzzle.stipulation.winner, puzzle.id
             assert abs(result.mate) >= puzzle.stipulation.plies, puzzle.id
             found += 1
-    assert found >= 40
+    assert found >= 40 // every

@@ -15,14 +15,18 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 
 LIMITS = ProofLimits(nodes=2_000_000, memory_bytes=1 << 22, positions=0)
 PLIES = (3, 99)
 
 
-@pytest.fixture(scope="module", params=[("ashton-5-4v0", 4), ("brandubh-5-4v4", 3)], ids=lambda param: param[0])
+MEN = {"ashton-5-4v0": 4, "brandubh-5-4v4": 3}
+
+
+@pytest.fixture(scope="module", params=slow_but(["brandubh-5-4v4"], MEN))
 def mine(request, tmp_path_factory):
-    name, men = request.param
+    name, men = request.param, MEN[request.param]
     variant = load_variant(name)
     store = tmp_path_factory.mktemp("mine") / "store"
     build_tablebase(store, variant, men)

@@ -17,6 +17,7 @@ from tablut.errors import InputError, UnknownError
 from tablut.notation import square_name
 from tablut.position import Move
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 
 Captured = pytest.CaptureFixture[str]
 SAMPLE = ["ashton-01", "brandubh-12", "clear-edge-reached", "clear-edge-beside-corner", "mcgill-05"]
@@ -26,7 +27,7 @@ def puzzle_named(name: str) -> Puzzle:
     return read_puzzles(name)[0]
 
 
-@pytest.fixture(scope="module", params=SAMPLE)
+@pytest.fixture(scope="module", params=slow_but(["ashton-01", "clear-edge-reached"], SAMPLE))
 def tree(request: pytest.FixtureRequest) -> PuzzleTree:
     return puzzle_tree(puzzle_named(request.param))
 

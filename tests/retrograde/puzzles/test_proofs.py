@@ -26,7 +26,7 @@ from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant
-from tests.support.effort import examples
+from tests.support.effort import MORE, examples
 from tests.support.games import recurrence
 from tests.support.strategies import placement, small_variants
 from tests.twins.proof import wins_within
@@ -263,7 +263,7 @@ def test_forged_under_shipped_rules() -> None:
     assert 0 < counts["accepted"] < counts["forged"] / 3
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(later=True), seed=st.integers(0, 2**32))
 def test_forged_under_random_rules(variant: Variant, seed: int) -> None:
     random = Random(seed)
