@@ -139,8 +139,8 @@ def _show(console: PeopleConsole, report: BoundsReport) -> None:
 
 
 def _show_terms(console: PeopleConsole, report: BoundsReport) -> None:
-    console.print(_section("Equations of the paper"))
     compared = any(term.published for term in report.terms)
+    console.print(_section("Equations of the paper", "" if compared else "with the numbers of this board"))
     published = (number("published"), label("agrees")) if compared else ()
     table = Table(number("equation"), number("exact"), *published, prose("what is counted"))
     for term in report.terms:

@@ -142,9 +142,11 @@ class BoundsReport(Result):
             which the game ended with it, or goes on.
         """
         paper = self.term("eq14")
-        printed = f" (it prints {paper.published})" if paper.published else ""
+        first = "counted as the paper counts its board"
+        if paper.published:
+            first = f"the paper's equations, evaluated (it prints {paper.published})"
         return (
-            Rung(f"the paper's equations, evaluated{printed}", paper.exact, "labelled states", "computed"),
+            Rung(first, paper.exact, "labelled states", "computed"),
             Rung("without their slips", self.corrected.total, "labelled states", "computed"),
             Rung("each placement once", self.corrected.distinct, "placements", "computed"),
             Rung("without what is proved to be out of reach", self.tightened.distinct, "placements", "proved"),
@@ -243,7 +245,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
         locked=_locked(record, corrected, tightened, paper),
         findings=find(paper, sizes, record),
         material=_material(found),
-        comparison=compare(PUBLISHED["eq14"], corrected.total) if paper.is_the_papers else [],
+        comparison=compare(PUBLISHED["eq14"], corrected.total, corrected.distinct) if paper.is_the_papers else [],
     )
 
 

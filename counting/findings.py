@@ -288,16 +288,16 @@ def published_estimates() -> tuple[Estimate, ...]:
     return tuple(Estimate.model_validate(found) for found in _data("estimates", "estimates"))
 
 
-def compare(published: str, corrected: int) -> list[ComparedGame]:
-    """Return all games in the order of today's figures, Tablut among them."""
+def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
+    """Return all games in the order of today's figures, Tablut among them: by placements, as the others are."""
     tablut = ComparedGame(
         name="Tablut",
         published=(published,),
         published_solution="no",
-        today=str(corrected),
-        kind="upper bound, corrected",
+        today=str(placements),
+        kind="upper bound on placements",
         solution="no",
         source="this project: `tablut bounds`",
-        remark=f"{scientific(corrected)} where the paper prints {published}",
+        remark=f"{scientific(labelled)} labelled states where the paper prints {published}",
     )
     return sorted([tablut, *published_games()], key=lambda game: game.size)

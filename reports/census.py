@@ -13,18 +13,22 @@ from typing import TYPE_CHECKING, Any
 from counting.census.report import CensusReport, Ply
 from reports.rendering import Artefact, axes_of, draw_shares, figure, page
 from reports.stored import REDUCED_BOARDS, read_stored_all
+from tablut.variants import variant_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from counting.census.report import CountedPly
 
-_GROWING = ("ashton", "brandubh")
-
 
 def results() -> dict[str, dict[str, Any]]:
     """Return the stored censuses by variant, in the order of the page; those that are there."""
-    return read_stored_all("census", (*_GROWING, *REDUCED_BOARDS), CensusReport, _check)
+    return read_stored_all("census", (*_growing(), *REDUCED_BOARDS), CensusReport, _check)
+
+
+def _growing() -> list[str]:
+    """Return the games whose first plies are counted, where that was done: all but the reduced boards."""
+    return [name for name in variant_names() if name not in REDUCED_BOARDS]
 
 
 def _check(stored: CensusReport, name: str) -> None:
@@ -71,7 +75,7 @@ def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
 def artefacts() -> list[Artefact]:
     """Return the files of the page on the census."""
     found = results()
-    growing = [found[name] for name in _GROWING if name in found]
+    growing = [found[name] for name in _growing() if name in found]
     complete = [found[name] for name in REDUCED_BOARDS if name in found]
     return [
         page("census.md", "census.md.j2", growing=growing, complete=complete),
@@ -114,11 +118,10 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
     """Draw the new positions of each ply on a logarithmic scale, with symmetry (dashed) and without."""
     figure, axes = axes_of(6.6, 4.2)
-    colours = ["#8c4a1f", "#2f6f8f", "#54803c", "#8e5aa8", "#d39a16", "#222222", "#e2557f"]
-    for colour, curve in zip(colours, curves, strict=False):
+    for curve in curves:
         plies = range(len(curve["new"]))
-        axes.plot(plies, curve["new"], "o-", color=colour, markersize=3.5, label=curve["variant"])
-        axes.plot(plies, curve["classes"], "--", color=colour, linewidth=1)
+        (line,) = axes.plot(plies, curve["new"], "o-", markersize=3.5, label=curve["variant"])
+        axes.plot(plies, curve["classes"], "--", color=line.get_color(), linewidth=1)
     axes.set_yscale("log")
     axes.set_xlabel("ply")
     axes.set_ylabel("positions first reached (dashed: up to symmetry)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
+from functools import partial
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +112,10 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return a question that names the known word nearest to an unknown one; ``otherwise`` if none is near."""
     from difflib import get_close_matches
 
-    names = {name.lower(): name for name in known}
-    found = get_close_matches(word[:80].lower(), names, n=1)
+    # A number is near to itself: ashton-1 means ashton-01, not ashton-21.
+    plain = partial(re.sub, r"(?<!\d)0+(?=\d)", "")
+    names = {plain(name.lower()): name for name in known}
+    found = get_close_matches(plain(word[:80].lower()), names, n=1)
     return f"did you mean {names[found[0]]!r}?" if found else otherwise
 
 

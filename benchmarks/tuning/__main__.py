@@ -16,7 +16,7 @@ import typer
 
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
-from tablut.play.search.weights import HAND_WEIGHTS, Family, load_weights
+from tablut.play.search.weights import Family, hand_weights, load_weights
 from tablut.store.files import write_text
 from tablut.variants import load_variant
 
@@ -28,6 +28,9 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "edge": ("berkeley",),
     "edge_four": ("leiden",),
     "corner": ("mcgill", "brandubh"),
+    "corner_afar": ("copenhagen", "brandubh-federation"),
+    "edge_afar": ("tawlbwrdd", "saami-tablut"),
+    "edge_four_afar": ("sea-battle-11", "sea-battle-9"),
 }
 """The variants whose games decide about the weights of a family."""
 
@@ -37,7 +40,7 @@ def tune(
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return tuned weights of a family, and how they came about."""
     variants = [load_variant(name) for name in TRAINING[family]]
-    weights: Mapping[str, float] = load_weights(variants[0]) if shipped else HAND_WEIGHTS
+    weights: Mapping[str, float] = load_weights(variants[0]) if shipped else hand_weights(family)
     positions = 0
     for round_ in range(rounds):
         samples = [
@@ -49,7 +52,7 @@ def tune(
         )
         results = np.concatenate([sample.results for sample in samples])
         positions = len(results)
-        weights = fit(values, results, HAND_WEIGHTS)
+        weights = fit(values, results, hand_weights(family))
     history = {"variants": list(TRAINING[family]), "games": games, "nodes": nodes, "rounds": rounds, "seed": seed}
     if shipped:
         history["from_shipped"] = True
@@ -84,7 +87,7 @@ def tuning_command(
         tuned, better = body["weights"][family], True
         for name in TRAINING[family]:
             score = play_match(
-                tuned, HAND_WEIGHTS, load_variant(name), pairs=pairs, nodes=match_nodes, seed=seed + 999_999
+                tuned, hand_weights(family), load_variant(name), pairs=pairs, nodes=match_nodes, seed=seed + 999_999
             )
             low, high = score.interval95
             body["match_against_hand_set"][name] = score._asdict() | {
@@ -96,7 +99,7 @@ def tuning_command(
             typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
         # Weights that lose the match are not taken.
         body["tuning"][family]["taken"] = better
-        body["weights"][family] = tuned if better else dict(HAND_WEIGHTS)
+        body["weights"][family] = tuned if better else dict(hand_weights(family))
         body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)
         write_text(output, json.dumps(body, indent=1) + "\n")
 

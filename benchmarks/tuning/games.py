@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LONGEST: Final = 150
-"""Plies after which a game counts as drawn."""
+"""Plies after which a game counts as drawn; twice as many on boards larger than 9x9."""
 
 
 class Quiet(NamedTuple):
@@ -95,15 +95,17 @@ def play_game(
     past: list[int] = []
     since_capture = 0
     quiet: list[Quiet] = []
-    for ply in range(_LONGEST):
+    for ply in range(_LONGEST * (1 + (variant.size > 9))):
         side = int(head(board)[SIDE_AT])
         moves = engine.legal_moves(board).tolist()
         if not moves:
             return float(side), quiet
         key = engine.key(board)
-        if rules.repetition.result != "none" and key in past[len(past) - since_capture :]:
+        occurrence = past[len(past) - since_capture :].count(key) + 1
+        if rules.repetition.result != "none" and occurrence >= rules.repetition.times:
             # The side that is not to move has recreated the position.
-            return (0.5 if rules.repetition.result == "draw" else 1.0 - side), quiet
+            winner = rules.repetition.winner("white" if side else "black")
+            return (0.5 if winner is None else float(winner == "white")), quiet
         if rules.move_limit is not None and ply >= rules.move_limit:
             return 0.5, quiet
         strays = ply < opening or (stray > 0 and random.random() < stray)

@@ -28,6 +28,7 @@ from tablut.play.search.weights import (
     SCALE,
     Patterns,
     corner_cells,
+    corner_rows,
     load_weights,
     weights_family,
     written_patterns,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 _LEAST: Final = SCALE // 4
 """What is smaller in a pattern is left out: it says nothing, and takes room."""
+_LARGEST: Final = 9
+"""Lines of larger boards know on which side of them the king stands, and not how far."""
 _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
 
 
@@ -58,6 +61,8 @@ class Layout(NamedTuple):
         The number of the pattern, by table and content.
     corner_pattern : ndarray of int32, shape (4, 3**9)
         The same for corners.
+    corners : list of list of int
+        The cells of each corner that a pattern covers.
     patterns : int
         How many numbers there are.
     """
@@ -65,6 +70,7 @@ class Layout(NamedTuple):
     line_table: NDArray[np.uint8]
     line_pattern: NDArray[np.int32]
     corner_pattern: NDArray[np.int32]
+    corners: list[list[int]]
     patterns: int
 
 
@@ -89,13 +95,17 @@ def layout_of(variant: Variant) -> Layout:
 
     What counts of the king is its place on its own lines, and how far along the board it stands beside others.
     """
-    size, lines, corners = variant.size, _lines(variant.size), corner_cells(variant.size)
+    size, lines = variant.size, _lines(variant.size)
+    corners = corner_cells(size, corner_rows(weights_family(variant), size))
     contents = np.arange(3**size)
     backwards = _images(contents, list(range(size))[::-1])
 
     def _key(king: int, line: int) -> tuple[int, int, int]:
         along, across = (king % size, king // size) if line < size else (king // size, king % size)
-        return (line, across, along) if across == line % size else (line, across, -1)
+        if across == line % size:
+            return line, across, along
+        # On a large board tables by the king's exact place would be too many for the games, and for the memory.
+        return (line, across if size <= _LARGEST else size * (across > line % size), -1)
 
     tables: dict[tuple[tuple[int, int, int], bool, bool], int] = {}
     keys: dict[tuple[int, int, int], int] = {}
@@ -132,6 +142,7 @@ def layout_of(variant: Variant) -> Layout:
         line_table,
         numbers[:in_lines].reshape(len(rows), -1).astype(np.int32),
         numbers[in_lines:].reshape(4, -1).astype(np.int32),
+        corners,
         len(used),
     )
 
@@ -143,7 +154,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]
     contents = ternary[lines & 0xFFFF] + 2 * ternary[lines >> 16]
     found = [layout.line_pattern[layout.line_table[king, line], contents[:, line]] for line in range(2 * size)]
-    for number, cells in enumerate(corner_cells(size)):
+    for number, cells in enumerate(layout.corners):
         content = sum(
             contents[:, cell // size] // 3 ** (cell % size) % 3 * 3**place for place, cell in enumerate(cells)
         )

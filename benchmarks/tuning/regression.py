@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _RIDGE: Final = 3e-4
 """Weight of the squared distance from the prior, in logits, against one position."""
+_FLAT: Final = 1e-7
+"""Change of the cost by a standard deviation of a term at which nothing is left to find."""
 
 
 def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.float64]:
@@ -64,7 +66,8 @@ def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mappin
         return (scaled * (odds * (1 - odds))[:, None]).T @ scaled / len(results) + _RIDGE * np.eye(len(beta))
 
     found = minimize(_cost, centre, jac=True, hess=_curvature, method="trust-exact", options={"gtol": 1e-10})
-    if not found.success:
+    # Near the optimum rounding may be all that is left to gain: the gradient says whether that is so.
+    if not found.success and np.abs(found.jac).max() > _FLAT:
         raise RuntimeError(f"the regression found no optimum: {found.message}")
     fitted = np.array([prior[term] for term in TERMS])
     fitted[used] = found.x / spread[used] * 100

@@ -51,7 +51,7 @@ from tablut.answers import (
 )
 from tablut.cli.runtime import commit, origin
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.errors import InputError, did_you_mean
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
@@ -304,7 +304,8 @@ class Opened(Result):
 def _named(name: str) -> jobs.ListedPuzzle:
     found = jobs.list_puzzles().get(name)
     if found is None:
-        raise NotFoundError(f"puzzle {excerpt(name)}: there is none of that id; /api/puzzles lists them")
+        hint = did_you_mean(name, jobs.list_puzzles(), "/api/puzzles lists them")
+        raise NotFoundError(f"puzzle {excerpt(name)}: there is none of that id; {hint}")
     return found
 
 

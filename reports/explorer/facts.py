@@ -19,6 +19,9 @@ from tablut.formats import bologna, opentafl
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
 from tablut.notation import square_name
+from tablut.position import Position
+from tablut.records.game import GameRecord
+from tablut.records.opentafl import write_game
 from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
 
@@ -135,6 +138,7 @@ class PositionFacts(Result):
     table: TableFact | None
     standing: PositionStanding | None
     texts: dict[str, str]
+    opentafl_lacks: str | None
 
 
 def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
@@ -174,7 +178,17 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
             "opentafl": opentafl.write_position(board.position),
             "bologna": bologna.write_state(board.position),
         },
+        opentafl_lacks=_unwritable(board.variant, positions[0] if positions else str(board.position)),
     )
+
+
+def _unwritable(variant: Variant, start: str) -> str | None:
+    """Return why no record of OpenTafl's can hold a game from here; None if one can."""
+    try:
+        write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
+    except InputError as error:
+        return str(error).partition(": ")[2]
+    return None
 
 
 def _made(board: Board) -> tuple[list[MoveMade], list[str]]:

@@ -39,14 +39,15 @@ import typer
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError
-from tablut.running.clocks import announced, compile_seconds
+from tablut.running.clocks import announced, compile_seconds, compiling
 from tablut.running.machine import peak_memory
 from tablut.running.progress import Observer, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rich.progress import Progress
+    from rich.progress import Progress, Task
+    from rich.text import Text
 
     from tablut.cli.people import PeopleConsole
     from tablut.errors import TablutError
@@ -63,6 +64,7 @@ EXIT_UNKNOWN = 3
 
 _EVERY = 30.0
 """Seconds between lines about long work where no terminal shows a bar."""
+_COMPILES = " (compiling)"
 _LONG = 60
 """Seconds from which on a forecast is printed where there is no terminal."""
 _LARGEST = 2**63 - 1
@@ -370,8 +372,15 @@ def progress(name: str) -> Iterator[Observer]:
 
     # The stream of this moment: the code that runs within may redirect its own.
     console = PeopleConsole(file=sys.stderr)
+
+    class Doing(TextColumn):
+        """What is done; while kernels compile, that."""
+
+        def render(self, task: Task) -> Text:
+            return super().render(task).append(_COMPILES if compiling() else "")
+
     columns = (
-        TextColumn(name + " {task.description}", markup=False),
+        Doing(name + " {task.description}", markup=False),
         BarColumn(bar_width=20),
         TextColumn("{task.completed:,}{task.fields[rate]}", markup=False),
         TimeElapsedColumn(),
@@ -429,7 +438,7 @@ class _Shown(Observer):
         while not ended.wait(_EVERY):
             of_all = "" if self.total is None else f" of {self.total:,}"
             counted = f": {self.done:,}{of_all}{self._rate()}{self._left()}" if self.done or of_all else ""
-            complain(f"{self.name} {self.step}{counted}")
+            complain(f"{self.name} {self.step}{_COMPILES if compiling() else ''}{counted}")
 
     @property
     def _speed(self) -> float:

@@ -249,7 +249,17 @@ def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
         for theirs, ours in _USAGE:
             message = re.sub(theirs, ours, message)
         word = message.partition(":")[0]
+        extra = re.fullmatch("argument '(.*)': is one too many", message)
+        rules = any("-v" in param.opts for param in context.command.params) if context is not None else False
+        if extra and rules and extra[1] in _variant_names():
+            return f"{message}; the rules are an option: -v {extra[1]}"
     return f"{message.rstrip('.?')}; {did_you_mean(word, known, f'see `{command} --help`')}"
+
+
+def _variant_names() -> tuple[str, ...]:
+    from tablut.variants import variant_names
+
+    return variant_names()
 
 
 _USAGE = (

@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, U64, apart, inlined, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, apart, apart_for, inlined, popcount, trailing_zeros
 from tablut.engine.layout import coordinates, count_of, edge_captures, line_of, own_pieces
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
@@ -32,9 +32,13 @@ def is_far(_typing_context: Any, record: Any) -> Any:
     """Return whether a rule set has any of these rules, which a kernel knows when it is compiled."""
 
     def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
-        return context.get_constant(types.boolean, int(record.instance_class is not NearTables))
+        return context.get_constant(types.boolean, int(_is_far(record)))
 
     return types.boolean(record), codegen
+
+
+def _is_far(record: Any, *_others: Any) -> bool:
+    return bool(record.instance_class is not NearTables)
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -114,7 +118,7 @@ def _wall_taken(
     return taken
 
 
-@apart
+@apart_for(_is_far, lambda _d, _board, _side, _target, _king, captures: captures)
 def with_shieldwalls(
     d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
 ) -> int:
@@ -142,7 +146,7 @@ def with_shieldwalls(
     return captures | edge_captures(row, column)
 
 
-@apart
+@apart_for(_is_far, lambda _d, _board, _side, _threats: None)
 def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may take a shieldwall."""
     size = d.size
@@ -470,7 +474,7 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
         alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
 
 
-@apart
+@apart_for(_is_far, lambda _d, _board, _side, _king: False)
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
     """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
     if side == 1:

@@ -31,7 +31,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, event, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from tablut.running import clocks
 
@@ -89,9 +89,6 @@ event.register("numba:compile", _Watch())
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls: cached on disk, without the GIL."""
     dispatcher: Any = _compiled(function, whole=True)
-    # A function without a source file (typed at a prompt) cannot be cached.
-    if PRIVATE and Path(function.__code__.co_filename).is_file():
-        attach_cache(dispatcher, function)
     KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
 
@@ -117,13 +114,35 @@ def apart(function: Function) -> Function:
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=False))
 
 
+def apart_for(choose: Callable[..., bool], otherwise: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Compile, as `apart` does, a function for the types of arguments that are chosen, and ``otherwise`` for others.
+
+    numba types and lowers a branch that never runs as well, in every kernel that has it.
+    """
+
+    def decorate(function: Function) -> Function:
+        compiled = apart(function)
+
+        def _implementation(*arguments: Any) -> Any:
+            return (lambda *passed: compiled(*passed)) if choose(*arguments) else otherwise
+
+        overload(function, strict=False)(_implementation)
+        return function
+
+    return decorate
+
+
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
     """Return numba's dispatcher of a whole kernel or of a part; nothing here is called from C."""
     _ours.add(function)
     settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
     if PRIVATE:
         settings["pipeline_class"] = KernelCompiler if whole else PartCompiler
-    return numba.njit(**settings)(function)
+    dispatcher: Any = numba.njit(**settings)(function)
+    # A function without a source file (typed at a prompt) cannot be cached.
+    if PRIVATE and Path(function.__code__.co_filename).is_file():
+        attach_cache(dispatcher, function, whole=whole)
+    return dispatcher
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -38,6 +38,7 @@ import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
+from tablut.engine.parts import PartContext
 from tablut.errors import TablutError
 from tablut.running import clocks
 from tablut.store.files import read_bytes, write_bytes
@@ -160,8 +161,9 @@ def _path_of(module: str) -> Path:
 class KernelCache(FunctionCache):
     """numba's cache of one function, with sealed files in place of its own, and all sources in the key."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, whole: bool) -> None:
         super().__init__(function)
+        self._whole = whole
         self._source = function.__module__, Path(function.__code__.co_filename)
         self._locks: dict[tuple[str, ...], FileLock] = {}
 
@@ -249,7 +251,10 @@ class KernelCache(FunctionCache):
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         payload = self.payload(sig, target_context.codegen())
-        return None if payload is None else self._impl.rebuild(target_context, pickle.loads(payload))
+        if payload is None:
+            return None
+        context = target_context if self._whole else PartContext(target_context)
+        return self._impl.rebuild(context, pickle.loads(payload))._replace(target_context=target_context)
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._impl.check_cachable(data):
@@ -267,19 +272,30 @@ class KernelCache(FunctionCache):
 
 
 _asked: Final[set[tuple[Any, ...]]] = set()
+_companions: Final[list[subprocess.Popen[bytes]]] = []
+"""The process that compiles beside this one, if there is one yet."""
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
     """Have another process compile a kernel for argument types, unless it is kept; this one compiles others meanwhile.
 
-    Whoever needs the kernel before it is done waits for its lock. A process that fails costs only its time.
+    Who needs a kernel or a part that is being compiled waits for its lock. A process that fails costs only its time.
     """
     if (dispatcher, arguments) in _asked or not isinstance(dispatcher._cache, KernelCache):
         return
     _asked.add((dispatcher, arguments))
     if arguments in dispatcher.overloads or dispatcher._cache.payload(arguments, dispatcher.targetctx.codegen()):
         return
-    function = dispatcher.py_func
+    if not _companions:
+        _companions.append(_start())
+    pipe = _companions[0].stdin
+    assert pipe is not None
+    with suppress(OSError):
+        pipe.write(dumps((dispatcher.py_func.__module__, dispatcher.py_func.__name__, arguments)))
+        pipe.flush()
+
+
+def _start() -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         # Without the current folder among the places of modules: what lies there is not ours.
         [sys.executable, "-P", "-c", "from tablut.engine import kernel_cache; kernel_cache.compile_as_told()"],
@@ -288,26 +304,26 @@ def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
         stderr=subprocess.DEVNULL,
     )
     atexit.register(_end, process)
-    assert process.stdin is not None
-    with suppress(OSError), process.stdin as pipe:
-        pipe.write(dumps((function.__module__, function.__name__, arguments)))
+    return process
 
 
 def compile_as_told() -> None:
-    """Compile and keep the kernel that standard input names, with its argument types."""
-    module, name, arguments = pickle.loads(sys.stdin.buffer.read())
-    getattr(import_module(module), name).compile(arguments)
+    """Compile and keep each kernel that standard input names, with its argument types, until it ends."""
+    with suppress(EOFError):
+        while True:
+            module, name, arguments = pickle.load(sys.stdin.buffer)
+            getattr(import_module(module), name).compile(arguments)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    process.wait()
+    process.communicate()
 
 
-def attach_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
-    """Give a kernel its cache; print a warning once if there is no folder for one."""
+def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) -> None:
+    """Give a kernel or a part its cache; print a warning once if there is no folder for one."""
     try:
-        dispatcher._cache = KernelCache(function)
+        dispatcher._cache = KernelCache(function, whole=whole)
     except (RuntimeError, OSError) as error:
         # numba found no folder that can be written.
         _say_uncached(str(error))

@@ -4,15 +4,20 @@ numba treats every function as one that Python may call: it wraps it for Python 
 optimises it fully and makes machine code of it, even if it is only ever linked into
 another, where all of that is done again. Here a part ends as a linked module
 on which the cheap passes have run; the full ones and the making of code are left
-to the kernel that the part goes into. That halves the time to compile.
+to the kernel that the part goes into. That halves the time to compile. A part is kept on
+disk as well: kernels have most of theirs in common.
 
 The hooks are numba's: a pass before lowering chooses the library that code is put into.
 """
 
 from __future__ import annotations
 
+import secrets
+from itertools import count
 from typing import Any, Final
 
+from llvmlite.binding import parse_bitcode
+from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -29,6 +34,9 @@ from numba.core.untyped_passes import (
 _UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
 """Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
 
+
+# numba numbers the functions of a process, to tell apart those of equal names and types; parts come from several.
+FunctionIdentity._unique_ids = count(secrets.randbits(48))
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
 """The hash of all options: numba's is of their names alone."""
@@ -90,6 +98,33 @@ class _PartLibrary(JITCodeLibrary):
         """Return 0: Python cannot call it."""
         self._ensure_finalized()
         return 0
+
+    def serialize_using_object_code(self) -> Any:
+        """Return it as bitcode: there is no object code."""
+        return self.serialize_using_bitcode()
+
+
+class PartContext:
+    """numba's target as parts see it that are read from a file: what it makes of them is for linking."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def codegen(self) -> Any:
+        """Return what makes libraries."""
+        return self
+
+    def unserialize_library(self, content: tuple[str, str, bytes]) -> Any:
+        """Return a library for linking."""
+        name, _kind, bitcode = content
+        library = _PartLibrary(self._context.codegen(), name)
+        library._final_module = parse_bitcode(bitcode)
+        library._finalize_dynamic_globals()
+        library._finalized = True
+        return library
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

@@ -247,14 +247,13 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
     by_file = [{cell for cell in cells if cell % size != file} for file in (0, size - 1)]
     sets = (cells, edge, *by_file, royal, ends, walk, cells - royal - castle, anvils, exposed)
     numbers = [sum(1 << cell for cell in found) for found in sets]
-    far = rules.shieldwall is not None or rules.fort != "none" or rules.encirclement != "none"
-    return (DistantTables if far else NearTables)(
+    return (DistantTables if rules.act_afar else NearTables)(
         size=size,
         king_armed=int(rules.king.armed),
         rank=(np.arange(size * size) // size).astype(np.uint8),
         file=(np.arange(size * size) % size).astype(np.uint8),
         exposed=line_masks(exposed, size),
-        far=int(far),
+        far=int(rules.act_afar),
         shieldwall=0 if rules.shieldwall is None else 1 + (rules.shieldwall.mover == "any"),
         encirclement=int(rules.encirclement == "no_way_to_edge"),
         fort=("none", "on_edge", "on_edge_counted").index(rules.fort),

@@ -28,7 +28,7 @@ _SIDES: dict[str, Side] = {"WHITE": "w", "BLACK": "b"}
 _TURN_OF: dict[Side, Turn] = {"w": "WHITE", "b": "BLACK"}
 _OVER: dict[str, GameResult] = {"WHITEWIN": "white", "BLACKWIN": "black", "DRAW": "draw"}
 _TURN_AT_END: dict[GameResult, Turn] = {"white": "WHITEWIN", "black": "BLACKWIN", "draw": "DRAW"}
-_NAME_LENGTH = 10
+_NAME_LENGTH, _LONGEST_NAME = 10, 100
 _CELLS = {"EMPTY": ".", "WHITE": "w", "BLACK": "b", "KING": "K", "THRONE": "."}
 _NAMES = {".": "EMPTY", "w": "WHITE", "b": "BLACK", "K": "KING"}
 _SIZES = range(3, 20, 2)
@@ -135,10 +135,15 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Return the name of a player from a client's JSON, as the server keeps it: ten letters and digits."""
+    """Return the name of a player from a client's JSON, in one line."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError(f"name {excerpt(text)}: expected a JSON string")
+    return " ".join(name.split())[:_LONGEST_NAME]
+
+
+def short_name(name: str) -> str:
+    """Return the name of a player as the server keeps it and its logs have it: ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 

@@ -293,7 +293,7 @@ def analyse(
     analyst : Analyst
         Who looks at the positions.
     watch : callable, optional
-        Told the place of each position that was looked at.
+        Told the number of each ply, from 1, when the positions before and after it were looked at.
     ask : callable, optional
         Says what a player would play in a position; its choice stands beside the move, and judges nothing.
 
@@ -327,7 +327,7 @@ def analyse(
     moves = game.board.move_stack
     for place in range(len(moves) + 1):
         insights.append(_look(board, analyst))
-        if watch is not None:
+        if watch is not None and place:
             watch(place)
         if place < len(moves):
             choices.append(None if ask is None else ask(board))
@@ -558,7 +558,7 @@ def analyse_command(
         hash_mib=hash_mib,
     )
     with ExitStack() as held, progress("analyse") as observer:
-        observer.begin("plies", len(game.moves) + 1)
+        observer.begin("plies", len(game.moves))
         ask = None
         if player is not None:
             made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option or ()))

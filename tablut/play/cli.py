@@ -16,7 +16,7 @@ from tablut.cli.options import PositionOption, VariantOption, read_position, var
 from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
 from tablut.errors import InputError, MachineError
-from tablut.play.arena.plan import player_for
+from tablut.play.arena.plan import name_of, player_for
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
 from tablut.play.players import PlayerOptions, make_player
@@ -133,7 +133,8 @@ def play_command(
         int | None, typer.Option("--port", metavar="N", help="The server's port. [default: 5800 white, 5801 black]")
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", metavar="TEXT", help="What the server calls the player: ten letters and digits.")
+        str,
+        typer.Option("--name", metavar="TEXT", help="What the server calls the player; it may keep ten letters."),
     ] = "tablut",
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="Try so long to connect while nobody listens there.")
@@ -202,7 +203,7 @@ def _in_terminal(
                 players[colour] = seats.enter_context(player_for(player, rules, own, ready=True))
         settings = TerminalSettings(
             players=players,
-            name=player,
+            name=next((name_of(one, player) for one in players.values() if one is not None), player),
             limits=limits,
             advice=replace(budget, playouts=None).limits(),
             adviser=lambda: make_player("alphabeta", rules, options._replace(settings=(), threads=1)),

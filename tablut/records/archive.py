@@ -56,7 +56,12 @@ class ArchivedGame:
 def archive_text(content: bytes) -> str | None:
     """Return the text of a file that is an archive, None if it is another kind of record."""
     text = content.decode("utf-8-sig", "replace")
-    return text if _FIRST.match(text) is not None else None
+    return text if looks_like_archive(text) else None
+
+
+def looks_like_archive(text: str) -> bool:
+    """Return whether a text is an archive rather than another kind of record."""
+    return _FIRST.match(text) is not None
 
 
 def read_archive(text: str, origin: str) -> Iterator[ArchivedGame]:

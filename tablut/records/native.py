@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 from tablut.position import MoveText, Position
+from tablut.records.archive import looks_like_archive
 from tablut.records.bologna import looks_like_log, read_log
 from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.records.opentafl import looks_like_otg, read_game, read_rules, rules_source
@@ -55,6 +56,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     if isinstance(text, bytes):
         text = _decoded(text, origin)
     text = text.removeprefix("\ufeff")
+    if looks_like_archive(text):
+        way = "`tablut replay FILE -v RULES --game N --save RECORD` writes that of line N as a record"
+        raise InputError(f"record {excerpt(origin or text, 40)}: is an archive, a game a line; {way}")
     rules = None if variant is None else as_variant(variant)
     read = read_log if looks_like_log(text) else read_game if looks_like_otg(text) else read_native
     if read is read_native and variant is None and not text.lstrip().startswith("["):

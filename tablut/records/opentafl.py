@@ -492,7 +492,7 @@ def write_game(record: GameRecord) -> str:
     tags |= {names.get(name, name.lower()): value for name, value in record.tags.items() if name != "Rules"}
     if record.start is not None:
         if record.start.side != variant.start_position[-1]:
-            raise InputError("record: OpenTafl's begin with the side that the rules let begin")
+            raise InputError("record: OpenTafl's games begin with the side that the rules let begin")
         tags["position"] = write_position(record.start)
     # The rules come last.
     own = record.tags.get("Rules", "")

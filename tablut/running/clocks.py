@@ -32,7 +32,7 @@ class _Counters:
         self.spent: tuple[float, float | None] = (0.0, None)
         self.cpu_began = 0.0
         self.timer: threading.Timer | None = None
-        self.collects = False
+        self.collects = self.compiles = False
         self.cpu = 0.0
         self.compiled: list[str] = []
         self.loaded: list[str] = []
@@ -53,6 +53,11 @@ def compile_seconds() -> float:
 def announced() -> bool:
     """Return whether the user has been told that this process compiles."""
     return _counters.told
+
+
+def compiling() -> bool:
+    """Return whether this process compiles a kernel at the moment."""
+    return _counters.compiles
 
 
 def compiled_kernels() -> int:
@@ -114,6 +119,7 @@ def begin(*, loads: bool = False) -> None:
         # among them again and again takes a fifth of its time.
         _counters.collects = gc.isenabled()
         gc.disable()
+        _counters.compiles = True
 
 
 def end(kernel: str, *, done: bool, loads: bool = False) -> None:
@@ -122,6 +128,7 @@ def end(kernel: str, *, done: bool, loads: bool = False) -> None:
     if _counters.depth:
         return
     if not loads:
+        _counters.compiles = False
         if _counters.collects:
             gc.enable()
         if _counters.timer is not None:

@@ -339,6 +339,11 @@ class Rules(_Fields):
         description="black has won when no white piece can come to the edge over empty cells",
     )
 
+    @property
+    def act_afar(self) -> bool:
+        """Whether a ply may take or decide what is far from its target."""
+        return self.shieldwall is not None or self.fort != "none" or self.encirclement != "none"
+
 
 class RuleField(NamedTuple):
     """One rule field as a reader sees it."""

@@ -258,7 +258,7 @@ def test_tablut_in_its_place() -> None:
     place = names.index("Tablut")
     assert names[place - 1] == "English draughts"
     assert names[place + 1] == "Othello"
-    assert report.comparison[place].today == str(report.corrected.total)
+    assert report.comparison[place].today == str(report.corrected.distinct)
     assert all(game.source for game in report.comparison)
 
 

@@ -136,13 +136,17 @@ def test_a_score_promises_what_its_odds_say() -> None:
 def test_a_record_that_breaks_the_rules_is_analysed_up_to_there(analyst: Analyst) -> None:
     cut = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-e1')
     # The same rules, described in other words, are the same game.
-    found = analyse(replace(cut, variant=replace(RULES, source="other words")), analyst)
+    told: list[int] = []
+    found = analyse(replace(cut, variant=replace(RULES, source="other words")), analyst, told.append)
+    assert told == [1, 2]
     assert len(found.plies) == 2
     assert "b3-e1" in found.problems[0]
     with pytest.raises(InputError, match="no legal move"):
         analyse(read_record('[Variant "ashton-5-4v0"] *'), analyst)
     with pytest.raises(InputError, match="is of brandubh"):
         analyse(read_record('[Variant "brandubh"] 1. d1-c1'), analyst)
+    with pytest.raises(InputError, match=r"archive.* --game N"):
+        read_record("d2-e2 c4-c5,0,0,White\n", "brandubh")
 
 
 @pytest.mark.parametrize("name", ["ashton.txt", "brandub.otg"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablut import Board
+from tablut import Board, __version__
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
@@ -18,6 +18,7 @@ from tablut.play.competition.referee import ENDS
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
+from tablut.records import read_record
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 from tests.support.commands import answer
@@ -217,13 +218,36 @@ def test_a_program_chooses_a_move_and_has_a_script(
     assert shlex.quote(fake("opens")) in Path(script).read_text(encoding="utf-8")
 
 
-def test_a_program_plays_a_game_of_the_competition(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_plays_a_game_of_the_competition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also one whose command is longer than a name may be."""
     engine = f"program:{shlex.quote(sys.executable)} -P -X {'x' * 100} -m tablut engine"
     seats = ["--white", engine, "--black", "random", "--port-white", "0", "--port-black", "0"]
-    found = answer(capsys, "referee", *seats, "--nodes", "1")
-    assert found.keys() >= {"variant", "provenance", "result", "moves", "termination"}
-    assert found["games"][0]["termination"] not in ENDS
+    told = answer(capsys, "referee", *seats, "--nodes", "1", "--logs", str(tmp_path))
+    assert told.keys() >= {"variant", "provenance", "result", "moves", "termination"}
+    found = told["games"][0]
+    assert found["termination"] not in ENDS
+    # Called as it calls itself, and only the log as short as a log is.
+    assert found["white"] == f"tablut {__version__}"
+    assert read_record(Path(found["log"]).read_text()).tags["White"] == "tablut01"
+    assert run(["referee", *seats[2:], "--option", "own=1"]) == 2
+    assert "'own': unknown to player random" in capsys.readouterr().err
+
+
+def test_games_lost_by_errors_are_told_of_in_a_line(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["match", fake("illegal"), "random", "-v", "brandubh", "-n", "2", "--nodes", "1", "--json"]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "2 of 2 games" in line
+    assert "a1-a2" in line
+
+
+@pytest.mark.slow
+def test_who_wrote_a_program_learns_that_its_move_was_replaced(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    seats = ["--white", fake("illegal"), "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "20"]
+    assert run(["referee", *seats, "--nodes", "1"]) == 0
+    told = capsys.readouterr().out
+    # Its move is replaced, and who wrote it learns that.
+    assert "fake: sent " in told
+    assert not any(f"({end.replace('_', ' ')})" in told for end in ENDS)
 
 
 def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:

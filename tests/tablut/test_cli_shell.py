@@ -23,6 +23,7 @@ from tablut.cli.shell import command_specs, run
 from tablut.cli.streams import one_line, plain_signs, printable
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
+from tablut.running import clocks
 from tablut.running.machine import check_memory, physical_memory
 from tests.support.waiting import PATIENCE
 
@@ -291,6 +292,12 @@ def test_long_work_says_how_far_it_is_where_no_terminal_shows_it(monkeypatch: py
         observer.advance(2_000)
         said = [lines.get(timeout=PATIENCE)]
         while not said[-1].startswith("count ply 3: 2,000 of 8,000"):
+            said.append(lines.get(timeout=PATIENCE))
+        clocks.begin()
+        while not said[-1].startswith("count ply 3 (compiling): 2,000"):
+            said.append(lines.get(timeout=PATIENCE))
+        clocks.end("a kernel", done=False)
+        while "compiling" in said[-1]:
             said.append(lines.get(timeout=PATIENCE))
     assert "count: many plies" in said
     assert "count: two plies" not in said

@@ -449,16 +449,16 @@ def test_who_does_not_say_its_name_gives_up_the_seat(attack: Callable[[Raw], obj
     with served(wait=PATIENCE) as running:
         raw = Raw(running.referee.address("w"), None)
         attack(raw)
-        black = Raw(running.referee.address("b"), "!!!!")
+        black = Raw(running.referee.address("b"), " ")
         eventually(lambda: any("black is" in line for line in running.told))  # and who came before has been let in
         running.clock.now += 6
-        white = Raw(running.referee.address("w"), "The White One")
+        white = Raw(running.referee.address("w"), "The\nWhite One")
         white.until_turn("w")
         white.say("")
         assert white.end() == black.end() == "BLACKWIN"
         game = running.join()
         raw.socket.close()
-    assert (game.white, game.black) == ("TheWhite", "BP")
+    assert (game.white, game.black) == ("The White One", "BP")
 
 
 def test_nobody_comes() -> None:

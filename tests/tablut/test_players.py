@@ -526,10 +526,12 @@ CLOSE = {
     "11/6b4/11/bb5w3/b10/11/11/4b6/7ww2/5w3w1/5w1K1w1 b": "copenhagen",
     "11/4w6/7b3/11/10b/11/11/11/b2w2b4/2w1w6/2wKw6 b": "copenhagen",
     "11/2bbb6/1b3b5/b1wKw1b4/5b5/2bbb6/11/1b9/11/11/11 w": "copenhagen",
+    "11/2bbb6/1b3b5/1b1K1b5/1b3b5/2bbb6/11/6b4/11/4bb5/3bww5 w": "copenhagen",
     "7/3b3/2b1b2/2wK1b1/2b1b2/3b3/1b5 w": "brandubh-federation",
     "7/3b3/2b1b2/1b1Kw2/2b1bb1/3b3/7 w": "brandubh-federation",
 }
-"""A fort (black to move) or a ring (white to move) is one ply away, and few moves keep it from coming."""
+"""A fort (black to move) or a ring (white to move) is one ply away, one of them by a shieldwall, and few moves keep it
+from coming."""
 
 
 def winning(board: Board) -> set[Move]:

@@ -110,6 +110,10 @@ referee --port-white 0 --port-black 0 --host «192.0.2.1»
 referee --timeout 1 --port-white 0 --port-black 0 --wait 0.1 --logs {{text}}
 referee --port-white 0 --port-black 0 --logs {{none}} -v ashton-5-4v0 => 7 or 9
 referee --timeout 1 --white «nobody»
+referee --option own=1 => --white
+play «brandubh» => -v brandubh
+match «bot.py» random => program:COMMAND
+bestmove --player program:«bot.py» => python3
 engine --player «nobody»
 engine --tables {{none}}
 engine --hash 99999999 => hash

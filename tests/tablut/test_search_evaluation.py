@@ -27,6 +27,8 @@ from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
 from tests.twins.search import NaiveSearch
 
+SEALED = "3b3/2b4/1b5/b3wKw/6b/5b1/4b2 w"
+"""Two corners sealed, one on four cells and one on three; the king near the edge, with soldiers."""
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -120,16 +122,21 @@ def test_the_evaluation_that_ships_is_terms_and_patterns(name):
 
 
 def test_every_term_counts_something():
-    variant, random = load_variant("ashton"), Random(4)
-    engine = engine_for(variant)
-    positions = [position for _ in range(5) for position in random_play(variant, random, 60)]
-    boards = np.array([engine.board(letters(variant.size, position), position.side) for position in positions])
-    values = term_values(variant, boards)
-    assert (values.std(axis=0) > 0).all()
-    # Terms by name are what the twin counts by name.
-    twin = NaiveSearch(variant, HAND_WEIGHTS)
-    for position, row in list(zip(positions, values.tolist(), strict=True))[::40]:
-        assert dict(zip(TERMS, row, strict=True)) == twin.terms(position)
+    counted, small = set(), load_variant("brandubh-federation")
+    forts = replace(small, name="forts", rules=small.rules.model_copy(update={"fort": "on_edge"}))
+    for variant in (load_variant("ashton"), forts):
+        random, engine = Random(4), engine_for(variant)
+        positions = [position for _ in range(5) for position in random_play(variant, random, 60)]
+        if variant is forts:
+            positions.append(NaiveGame(variant).read(SEALED))
+        boards = np.array([engine.board(letters(variant.size, position), position.side) for position in positions])
+        values = term_values(variant, boards)
+        counted |= {term for term, spread in zip(TERMS, values.std(axis=0), strict=True) if spread > 0}
+        # Terms by name are what the twin counts by name.
+        twin = NaiveSearch(variant, HAND_WEIGHTS)
+        for position, row in list(zip(positions, values.tolist(), strict=True))[::-40]:
+            assert dict(zip(TERMS, row, strict=True)) == twin.terms(position)
+    assert counted == set(TERMS)
 
 
 def test_bad_weights_are_named():

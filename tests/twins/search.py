@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, REPETITION
-from tablut.play.search.weights import RINGS, SCALE, TERMS, corner_cells, scaled_weights
+from tablut.play.search.weights import RINGS, SCALE, TERMS, corner_cells, corner_rows, scaled_weights, weights_family
 from tablut.rules.naive import NaiveGame, NaivePosition
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class NaiveSearch:
             "defenders_beside_king": sum(position.piece(cell) == "w" for cell in beside),
             "king_capture_sides": sum(self._completes_capture(position, king, way) for way in _DIRECTIONS),
             "tempo": 1 if position.side == "w" else -1,
+            "fort_wall": self._fort_wall(position, king),
         }
+        counts |= self._ends_seen(position) | self._corners(black)
         for ring in range(RINGS):
             counts[f"attackers_ring_{ring}"] = sum(self._ring(cell) == ring for cell in black)
             counts[f"defenders_ring_{ring}"] = sum(self._ring(cell) == ring for cell in white)
@@ -87,13 +89,42 @@ class NaiveSearch:
         """Return what the patterns of a position's lines and corners add up to, scaled."""
         size, (file, rank) = self.game.size, position.king()
         digits = [{"": 0, "b": 1}.get(position.piece((cell % size, cell // size)), 2) for cell in range(size**2)]
-        total = 0
+        total, rows = 0, corner_rows(weights_family(self.variant), size)
         for line, table in enumerate(patterns.line_table[rank * size + file].tolist()):
             cells = [line * size + place if line < size else place * size + line - size for place in range(size)]
             total += int(patterns.line_scores[table, sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
-        for scores, cells in zip(patterns.corner_scores, corner_cells(size), strict=True):
+        for scores, cells in zip(patterns.corner_scores, corner_cells(size, rows), strict=True):
             total += int(scores[sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
         return total
+
+    def _fort_wall(self, position: NaivePosition, king: Cell) -> int:
+        """Return the defenders near a king that may be in a fort soon."""
+        if self.game.rules.fort == "none" or self._ring(king) > 1:
+            return 0
+        near = [cell for cell in position.pieces if max(abs(cell[0] - king[0]), abs(cell[1] - king[1])) <= 2]
+        return sum(position.piece(cell) == "w" for cell in near)
+
+    def _ends_seen(self, position: NaivePosition) -> dict[str, int]:
+        """Return from how many ends of lines with white pieces an attacker, and a white piece, is seen first."""
+        size, seen = self.game.size, {"ends_closed": 0, "ends_open": 0}
+        lines = [[(file, rank) for file in range(size)] for rank in range(size)]
+        for line in lines + [list(column) for column in zip(*lines, strict=True)]:
+            pieces = [piece for cell in line if (piece := position.piece(cell))]
+            if set(pieces) - {"b"}:
+                for end in (pieces[0], pieces[-1]):
+                    seen["ends_closed" if end == "b" else "ends_open"] += 1
+        return seen
+
+    def _corners(self, black: list[Cell]) -> dict[str, int]:
+        """Return how many attackers stand on the diagonals that seal a corner, and how many corners are sealed."""
+        last, guards, sealed = self.game.size - 1, 0, 0
+        if corner_rows(weights_family(self.variant), self.game.size) > 3:
+            for corner in {(file, rank) for file in (0, last) for rank in (0, last)} & self.escapes:
+                far = {cell: abs(cell[0] - corner[0]) + abs(cell[1] - corner[1]) for cell in self.game.terrain}
+                diagonals = [{cell for cell, steps in far.items() if steps == wanted} for wanted in (2, 3)]
+                guards += len(diagonals[1] & set(black))
+                sealed += any(diagonal <= set(black) for diagonal in diagonals)
+        return {"corner_guards": guards, "corners_sealed": sealed}
 
     def _step(self, cell: Cell, direction: Cell) -> Cell:
         return cell[0] + direction[0], cell[1] + direction[1]

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position, seed_option, threads_option
+from tablut.cli.options import (
+    PositionOption,
+    VariantOption,
+    check_folder,
+    read_position,
+    seed_option,
+    threads_option,
+    warn,
+)
 from tablut.cli.people import Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
 from tablut.errors import InputError
@@ -146,7 +154,10 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the games to the table, if there is to be one."""
+        """Write the games to the table, if there is to be one; say how many were lost by errors."""
+        games = [one.game for report in reports for one in report.played]
+        if faults := [game.fault for game in games if game.fault is not None]:
+            warn(f"{len(faults):,} of {len(games):,} games were lost by errors of players; the first: {faults[0]}")
         if self.parquet is not None:
             write_games(Path(self.parquet), reports)
 

@@ -147,9 +147,13 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     return Contestant(text, name, chosen.checked(), settled)
 
 
-def _made(name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None) -> Player:
+def _made(
+    name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
+) -> Player:
     if not name.startswith(PREFIX):
-        return make_player(name, variant, options)
+        if {" ", ".", "/"}.intersection(name):
+            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is {PREFIX}COMMAND")
+        return (ready_player if ready else make_player)(name, variant, options)
     from tablut.play.arena.programs import ProgramPlayer
 
     return ProgramPlayer(name.removeprefix(PREFIX), variant, options, idle)
@@ -162,12 +166,16 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
     A ready player has compiled and loaded what it needs.
     Only what a user of this machine has typed may be the name: it starts programs.
     """
-    own = ready and not name.startswith(PREFIX)
-    player = ready_player(name, variant, options) if own else _made(name, variant, options)
+    player = _made(name, variant, options, ready=ready)
     try:
         yield player
     finally:
         close_player(player)
+
+
+def name_of(player: Player, said: str) -> str:
+    """Return the name that a program says it has; by default how the player was named."""
+    return getattr(player, "name", "") or said
 
 
 def close_player(player: Player) -> None:

@@ -40,6 +40,7 @@ _MOST_ANSWERS: Final = 1000
 """Answers that a program may give unasked, before it counts as mad."""
 _MOST_OPTIONS: Final = 1000
 _LAST_WORDS: Final = 400
+_LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
 """Seconds that a program has to end after ``quit``."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
@@ -87,9 +88,13 @@ class Process:
                 **_OWN_GROUP,
             )
         except OSError as error:
-            raise InputError(f"program {excerpt(command)}: cannot be started: {error.strerror or error}") from error
+            way = f"; a script needs its interpreter: python3 {excerpt(words[0])}" * words[0].endswith(".py")
+            why = f"{error.strerror or error}{way}"
+            raise InputError(f"program {excerpt(command)}: cannot be started: {why}") from error
         self.options: set[str] = set()
         """What it says that it can be told."""
+        self.name = ""
+        """What it says that it is called."""
         self._answers: queue.Queue[Answer | None] = queue.Queue()
         """What was said and not read yet; None at the end."""
         self._info = ""
@@ -122,6 +127,8 @@ class Process:
                     self._info = ""
                 elif kind == b"info" and b" score " in line:
                     self._info = text
+                elif words[:2] == [b"id", b"name"]:
+                    self.name = " ".join(text.split()[2:])[:_LONGEST_NAME]
                 elif kind == b"option" and len(self.options) < _MOST_OPTIONS:
                     self._learn_option(text.split())
                 if self._answers.qsize() > _MOST_ANSWERS:
@@ -316,6 +323,11 @@ class ProgramPlayer:
             self.close()
             raise InputError(str(error)) from error
         self._good = True
+
+    @property
+    def name(self) -> str:
+        """What the program says that it is called."""
+        return self._process.name
 
     def _told(self, variant: Variant, options: PlayerOptions) -> list[str]:
         """Return the lines that set the program up."""

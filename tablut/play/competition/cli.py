@@ -17,12 +17,12 @@ from tablut.cli.options import VariantOption, warn
 from tablut.cli.people import Live
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
-from tablut.play.arena.plan import player_for
+from tablut.play.arena.plan import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
 from tablut.play.competition.wire import PORTS
-from tablut.play.options import HashOption, NodesOption, player_names_from
-from tablut.play.players import PlayerOptions
+from tablut.play.options import HashOption, NodesOption, SettingsOption, player_names_from
+from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.store.files import write_text
@@ -83,6 +83,7 @@ def referee_command(
     white: Annotated[str | None, _own_player("white")] = None,
     black: Annotated[str | None, _own_player("black")] = None,
     nodes: NodesOption = None,
+    option: SettingsOption = None,
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="Time for both players of a game to come.")
     ] = 300.0,
@@ -108,8 +109,10 @@ def referee_command(
     if logs is not None and rules.size not in _LOG_SIZES:
         raise InputError(f"--logs: the competition's logs have boards of side 7 or 9; {rules.name} has {rules.size}")
     settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
+    if option and white is None and black is None:
+        raise InputError("--option: is a setting of --white and --black, and neither is named")
     live = Live()
-    options = PlayerOptions(seed=seed, hash_mib=hash_mib)
+    options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option or ()))
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
@@ -126,7 +129,8 @@ def referee_command(
         for side, (name, player) in ours.items():
             there = referee.address(side)
             # A command may be longer than a name; who is refused here would let the other side wait.
-            client = ClientSettings(there[0], side, timeout, there[1], name[:100], limits=limits).checked()
+            called = name_of(player, name)[:100]
+            client = ClientSettings(there[0], side, timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
@@ -147,11 +151,15 @@ def referee_command(
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
     """Play one side of all games, over the wire like everybody else."""
+
+    def complain(line: str) -> None:
+        live.print(f"{settings.name}: {line}", soft_wrap=True)
+
     try:
         for _ in range(games):
-            play_on_server(player, rules, settings)
+            play_on_server(player, rules, settings, complain=complain)
     except TablutError as error:
-        live.print(f"{settings.name}: {error}", soft_wrap=True)
+        complain(str(error))
 
 
 def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: Variant) -> None:

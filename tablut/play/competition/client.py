@@ -186,7 +186,11 @@ class _Line:
 
 
 def play_on_server(
-    player: Player, variant: Variant, settings: ClientSettings, tell: Callable[[str], None] = lambda _: None
+    player: Player,
+    variant: Variant,
+    settings: ClientSettings,
+    tell: Callable[[str], None] = lambda _: None,
+    complain: Callable[[str], None] | None = None,
 ) -> ServerGame:
     """Play one game on a server.
 
@@ -199,7 +203,9 @@ def play_on_server(
     settings : ClientSettings
         Where, which side and how long.
     tell : callable, optional
-        Takes a line about each move and each thing out of order.
+        Takes a line about each move.
+    complain : callable, optional
+        Takes a line about each thing out of order; by default ``tell`` does.
 
     Returns
     -------
@@ -215,7 +221,7 @@ def play_on_server(
     """
     settings = settings.checked()
     where = f"server {settings.host}:{settings.port or PORTS[settings.role]}"
-    game = _Game(Thinker(player), variant, settings, tell)
+    game = _Game(Thinker(player), variant, settings, tell, complain or tell)
     with _connected(settings, where) as connection:
         line = _Line(connection)
         problem, interrupted = None, False
@@ -263,7 +269,12 @@ class _Game:
     """What the client knows of its game."""
 
     def __init__(
-        self, thinker: Thinker, variant: Variant, settings: ClientSettings, tell: Callable[[str], None]
+        self,
+        thinker: Thinker,
+        variant: Variant,
+        settings: ClientSettings,
+        tell: Callable[[str], None],
+        complain: Callable[[str], None],
     ) -> None:
         # Two boards: the game as it was played, and the one that the player is asked about, whose
         # history is shorter where the server goes on although our rules call it decided.
@@ -273,7 +284,7 @@ class _Game:
         self._thinker = thinker
         self._variant = variant
         self._settings = settings
-        self._tell = tell
+        self._tell, self._complain = tell, complain
         # What we sent last, and the moves that were refused in this position.
         self._answered: Move | None = None
         self._refused: set[Move] = set()
@@ -314,14 +325,14 @@ class _Game:
         if now.cells == state.cells and state.side in (None, now.side):
             if state.side is not None and self._answered is not None:
                 self._refused.add(self._answered)
-                self._tell(f"the server refused {self._answered}")
+                self._complain(f"the server refused {self._answered}")
             self._answered = None
             return
         self._answered = None
         self._refused = set()
         move = _move_to(asked, state)
         if move is None:
-            self._tell("the state does not follow from the one before; playing on from it")
+            self._complain("the state does not follow from the one before; playing on from it")
             self._begin_at(state, "b" if now.side == "w" else "w")
             return
         self._tell(f"{asked.turn} {move}")
@@ -342,7 +353,7 @@ class _Game:
         over = self.asked.outcome()
         if over is not None:
             # The competition's server does not see a side without moves: it waits until our time is up.
-            self._tell(f"no legal move is left ({over.how}); the server has to end the game")
+            self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
         spent = time.monotonic() - began
@@ -354,7 +365,7 @@ class _Game:
         answer = self._thinker.choose(self.asked, limits, patience, self._refused)
         line.send(bologna.write_move(answer.move, self._settings.role))
         self._answered = answer.move
-        self._tell(_told(answer, time.monotonic() - began))
+        (self._tell if answer.trouble is None else self._complain)(_told(answer, time.monotonic() - began))
 
 
 def _move_to(board: Board, state: BolognaState) -> Move | None:

@@ -369,7 +369,7 @@ class Referee:
         if folder is None:
             return None
         text = match.log.text()
-        names = [name if name.isascii() else "player" for name in match.names.values()]
+        names = [name if name.isascii() else "player" for name in match.logged]
         number = time.time_ns() // 1_000_000
         while (path := child(folder, f"{number}_{names[0]}_vs_{names[1]}_gameLog.txt", "log")).exists():
             number += 1
@@ -481,7 +481,8 @@ class Match:
         self._errors: Counter[Side] = Counter()
         game = "AshtonTablut" if shipped_name(variant) == "bologna" else re.sub(r"\W", "", variant.name).capitalize()
         self.log = LogWriter(game or "Own")
-        self.log.begin(names["w"], names["b"], self.board.position, repeats)
+        white, black = self.logged = [bologna.short_name(names[side]) or _NOBODY[side] for side in _SIDES]
+        self.log.begin(white, black, self.board.position, repeats)
         self._judge()
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import attackers_beside, king_slides
+from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import line_content
 from tablut.engine.layout import coordinates, king_of, occupied
@@ -23,13 +24,17 @@ from tablut.errors import InputError
 from tablut.play.search.weights import (
     CELL_TERMS,
     CORNER,
+    CORNER_TERMS,
     LINE_TERMS,
     POSITION_TERMS,
     RINGS,
     SCALE_BITS,
+    corner_cells,
+    corner_rows,
     load_patterns,
     load_weights,
     scaled_weights,
+    weights_family,
 )
 from tablut.variants.model import CAMP_LETTERS
 
@@ -42,7 +47,6 @@ if TYPE_CHECKING:
     from tablut.play.search.weights import Patterns
     from tablut.variants import Variant
 
-_CORNER_ROW = (1 << CORNER) - 1
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _PATHS = 4
 """More ways for the king to threaten an escape than this do not count."""
@@ -102,21 +106,35 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
         score += w[2] * (_rays(escapes_row, file) + _rays(escapes_column, rank))
         score += w[3] * paths + w[4] * I64(paths != 0)
         score += w[5] * (popcount(row) + popcount(column))
+    if is_far(t.distant) and t.distant.fort != 0 and e.ring[king] <= 1:
+        score += w[11] * _near_defenders(t, board, rank, file)
     return score
 
 
 @inlined
-def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def _near_defenders(t: Tables, board: NDArray[np.uint32], rank: int, file: int) -> int:
+    """Return how many defenders stand at most two ranks and two files from a king."""
+    count = I64(-1)
+    for near in range(max(rank - 2, 0), min(rank + 3, t.size)):
+        count += popcount((((I64(board[near]) >> 16) << 2) >> file) & 31)
+    return count
+
+
+@inlined
+def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], rows: int) -> int:
     """Return the scores of what stands in the corners, white's, scaled; see `tablut.play.search.weights`."""
     score = I64(0)
     for corner in range(4):
         first, step = (I64(0), I64(1)) if corner < 2 else (I64(t.size - 1), I64(-1))
-        shift = (corner & 1) * (t.size - CORNER)
         attackers, whites = I64(0), I64(0)
-        for row in range(CORNER):
+        for row in range(rows):
+            # A triangle has three cells on its first row, since the corner is none, then three, two and one.
+            width = CORNER if rows == CORNER else min(rows - row, CORNER)
+            inset = 1 if row == 0 and rows != CORNER else 0
+            shift = t.size - width - inset if corner & 1 else inset
             content = I64(board[first + step * row]) >> shift
-            attackers |= (content & _CORNER_ROW) << (CORNER * row)
-            whites |= ((content >> 16) & _CORNER_ROW) << (CORNER * row)
+            attackers |= (content & ((1 << width) - 1)) << (CORNER * row)
+            whites |= ((content >> 16) & ((1 << width) - 1)) << (CORNER * row)
         content = I64(e.corner_ternary[attackers]) + 2 * I64(e.corner_ternary[whites])
         score += I64(e.corner_score[corner * _CORNER_CONTENTS + content])
     return score
@@ -131,8 +149,10 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     of_king = king_of(t, board) * lines
     for line in range(lines):
         score += I64(e.line_score[I64(e.line_score_at[of_king + line]) + line_content(t, I64(board[line]))])
-    if e.corners != 0:
-        score += _corner_patterns(t, e, board)
+    if e.corners == CORNER:
+        score += _corner_patterns(t, e, board, CORNER)
+    if is_far(t.distant) and e.corners > CORNER:
+        score += _corner_patterns(t, e, board, CORNER + 1)
     # Tempo belongs to whoever is to move.
     score += e.weights[10] * (1 - 2 * I64(board[lines + 1]))
     return score >> SCALE_BITS
@@ -178,12 +198,12 @@ class EvaluationTables(NamedTuple):
         Where the block of a line begins.
     ring : ndarray of uint8, shape (C,)
         Distance of a cell from the edge, 0 to N // 2.
-    weights : ndarray of int64, shape (11,)
+    weights : ndarray of int64, shape (12,)
         Of `tablut.play.search.weights.POSITION_TERMS`, scaled.
     corners : int
-        Whether corners have patterns, 1 or 0.
-    corner_ternary : ndarray of uint16, shape (512,)
-        By mask, the content in base 3 of nine cells with an attacker on each of them.
+        On how many rows of a corner its score depends, see `tablut.play.search.weights.corner_rows`; or 0.
+    corner_ternary : ndarray of uint16, shape (1024,)
+        By mask, three bits a row, the content in base 3 of nine cells with an attacker on each of them.
     corner_score : ndarray of int16, flat
         Blocks of ``3**9`` scores of a corner, by its content.
     """
@@ -224,6 +244,7 @@ def _ring(cell: int, size: int) -> int:
     return min(rank, file, size - 1 - rank, size - 1 - file)
 
 
+@lru_cache(maxsize=2)
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return what the terms of lines and cells count on each line, for every content."""
     size = variant.size
@@ -244,6 +265,7 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
             known[signature] = len(blocks)
             free = _soldier_moves(variant, terrain, digits, occupancy)
             free.append(_open_cells(variant, terrain, escapes, occupancy))
+            free.extend(_first_seen(digits))
             by_cell = [
                 sum((digits[place] == digit) & here for place, here in enumerate(mask)) for digit, mask in counted
             ]
@@ -296,6 +318,13 @@ def _open_cells(
     return np.bitwise_count(open_places & ~occupancy & standing).astype(np.int64)
 
 
+def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return from how many ends of a line an attacker is seen first, and a white piece, where there is one of these."""
+    seen = [line[np.argmax(line > 0, axis=0), np.arange(line.shape[1])] for line in (digits, digits[::-1])]
+    white = (digits == 2).any(axis=0)
+    return [white * sum((first == digit).astype(np.int64) for first in seen) for digit in (1, 2)]
+
+
 def _may_stand(variant: Variant, letter: str) -> bool:
     """Return whether a king on its way may stop on a cell of this terrain."""
     return letter in ".+" or (letter == "T" and variant.rules.castle.stop == "king")
@@ -322,8 +351,12 @@ def evaluation_tables(
     features, block_of = line_features(variant)
     factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
     scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
-    if np.abs(scores).max() > np.iinfo(np.int16).max:
-        raise InputError("weights: too large; the score of a line does not fit into 16 bits")
+    rows = corner_rows(weights_family(variant), size)
+    corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
+    if patterns is not None:
+        corners = corners + patterns.corner_scores
+    if max(np.abs(scores).max(), np.abs(corners).max()) > np.iinfo(np.int16).max:
+        raise InputError("weights: too large; the score of a line or a corner does not fit into 16 bits")
     ways = [
         _way_open(variant, terrain, tuple(bool(int(mask) >> place & 1) for place in range(size)))
         for terrain, mask in zip(board_lines(variant), build_tables(variant).escapes_on, strict=True)
@@ -335,15 +368,36 @@ def evaluation_tables(
         way_open_at=(np.arange(2 * size) << size).astype(np.uint32),
         ring=np.array([_ring(cell, size) for cell in range(size * size)], dtype=np.uint8),
         weights=np.array([scaled[term] for term in POSITION_TERMS], dtype=np.int64),
-        corners=int(patterns is not None),
-        corner_ternary=((np.arange(512)[:, None] >> np.arange(9) & 1) @ 3 ** np.arange(9)).astype(np.uint16),
-        corner_score=np.zeros(1, dtype=np.int16) if patterns is None else patterns.corner_scores.ravel(),
+        corners=rows if corners.any() else 0,
+        corner_ternary=_corner_ternary(rows),
+        corner_score=corners.astype(np.int16).ravel(),
     )
+
+
+def _corner_ternary(rows: int) -> NDArray[np.uint16]:
+    """Return the content of a corner by the mask of its cells; those of a row have three bits."""
+    bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
+    return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
+
+
+def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
+    """Return what the terms of corners count in each of them, for every content."""
+    size, last = variant.size, variant.size - 1
+    features = np.zeros((4, _CORNER_CONTENTS, len(CORNER_TERMS)), dtype=np.int64)
+    black = np.arange(_CORNER_CONTENTS)[:, None] // 3 ** np.arange(CORNER * CORNER) % 3 == 1
+    for number, cells in enumerate(corner_cells(size, rows)):
+        corner = (number >> 1) * last * size + (number & 1) * last
+        if rows == CORNER or corner not in variant.regions.escapes:
+            continue
+        far = np.array([abs(cell // size - corner // size) + abs(cell % size - corner % size) for cell in cells])
+        features[number, :, 0] = black[:, far == CORNER].sum(axis=1)
+        features[number, :, 1] = black[:, far == CORNER].all(axis=1) | black[:, far == CORNER - 1].all(axis=1)
+    return features
 
 
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
     """Return the scores of lines, one block for each line and pattern that meet, and the block by king's cell and line.
 
     The scores given are those of the terms, by block; ``block_of`` is the block of a line.
@@ -354,7 +408,9 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    return scores[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
+    # On a large board these are many; what is cut off here is too large either way.
+    small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
+    return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)

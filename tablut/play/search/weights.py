@@ -5,7 +5,8 @@ sum of the terms, each times its weight. Weights are in centi-logits: 100 more m
 that the odds of white winning are e times as high. They come from self-play
 (`benchmarks.tuning`) and stand in ``data/weights.json``, one set for each family of
 boards: escapes in the corners; on the edge beside camps; on the edge alone, with a king
-that two soldiers capture or with one that takes four.
+that two soldiers capture or with one that takes four. Without camps, those whose plies
+act afar (rings, forts, shieldwalls) have sets of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import io
 import json
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
 RINGS: Final = 3
 """Distances from the edge with a weight of their own; what lies further in is the measure."""
 
-LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes")
-"""Counted on every row and column: moves of the soldiers, cells from which the way to an escape is free."""
+LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
+"""Counted on every row and column: moves of the soldiers, cells from which the way to an escape is free; of the ends
+of lines with white pieces, those from which an attacker is seen first (four for each line, if a ring is closed) or
+one of white's."""
 
 CELL_TERMS: Final = (
     "attackers_in_camp",
@@ -56,10 +60,16 @@ POSITION_TERMS: Final = (
     "defenders_beside_king",
     "king_capture_sides",
     "tempo",
+    "fort_wall",
 )
-"""Counted once: material, then the king's freedom, then what stands around it, then who is to move."""
+"""Counted once: material, then the king's freedom, then what stands around it, then who is to move; where there are
+forts, defenders at most two ranks and files from a king at distance 0 or 1 from the edge."""
 
-TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS
+CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
+"""Counted in corners that are escapes, where plies act afar: attackers on the diagonal of four cells, and how
+many corners have that one or the one of three cells full of them."""
+
+TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
@@ -81,18 +91,30 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 }
 """A guess, from which tuning starts and against which its result is measured."""
 
-Family = Literal["corner", "camps", "edge", "edge_four"]
+_ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
+_CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
+"""Beside these, where plies act afar, and where the king also escapes in corners; each family's took a match."""
+
+Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
+
+
+def hand_weights(family: str) -> Mapping[str, float]:
+    """Return the hand-set weights of a family."""
+    afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
+    return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return which set of weights a variant uses, by where its king escapes and how it falls."""
-    last = variant.size - 1
+    """Return which set of weights a variant uses, by where its king escapes and how it falls, and by what acts afar."""
+    last, afar = variant.size - 1, variant.rules.act_afar
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
     if variant.regions.escapes <= corners:
-        return "corner"
+        return "corner_afar" if afar else "corner"
     if variant.regions.camps:
         return "camps"
-    return "edge" if variant.rules.king.elsewhere == "two" else "edge_four"
+    if variant.rules.king.elsewhere == "two":
+        return "edge_afar" if afar else "edge"
+    return "edge_four_afar" if afar else "edge_four"
 
 
 @cache
@@ -126,7 +148,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 
 
 CORNER: Final = 3
-"""The side of the square of cells in a corner that a pattern covers."""
+"""The side of the square of cells in a corner that a pattern covers; where plies act afar, of the triangle there."""
 
 
 class Patterns(NamedTuple):
@@ -156,13 +178,19 @@ class Patterns(NamedTuple):
     corner_scores: NDArray[np.int16]
 
 
-def corner_cells(size: int) -> list[list[int]]:
+def corner_rows(family: str, size: int) -> int:
+    """Return on how many rows of a corner its pattern lies: three, a square; or four, the triangle that can seal it."""
+    return CORNER + (family.endswith("_afar") and size > CORNER)
+
+
+def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
     """Return the cells that the patterns of each corner cover, in the order of the digits."""
+    near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
-    for ranks in (range(CORNER), range(size - 1, size - 1 - CORNER, -1)):
-        corners += [
-            [rank * size + first + file for rank in ranks for file in range(CORNER)] for first in (0, size - CORNER)
-        ]
+    for upper, right in product((False, True), repeat=2):
+        ranks = [size - 1 - row if upper else row for row in range(rows)]
+        files = [sorted(size - 1 - file if right else file for _, file in of_row) for of_row in near]
+        corners.append([rank * size + file for rank, of_rank in zip(ranks, files, strict=True) for file in of_rank])
     return corners
 
 

@@ -86,6 +86,7 @@ def test_the_answer_is_that_of_the_command(
         ("GET", "/api/nothing", {}, 404, "/api"),
         ("POST", "/api/variants", {}, 405, "method"),
         ("GET", "/api/puzzles/none", {}, 404, "/api/puzzles"),
+        ("GET", "/api/puzzles/brandubh-1", {}, 404, "did you mean 'brandubh-01'?"),
         ("GET", "/api/endings/ashton-5", {"material": "9v9"}, 404, "9v9"),
         ("POST", "/api/record", {"record": "once upon a time"}, 422, "record"),
         ("POST", "/api/record", {"record_base64": "!"}, 422, "base 64"),
@@ -110,6 +111,24 @@ def test_a_move_that_is_none_is_refused_with_the_rule_that_forbids_it(client: ht
     refused = client.post("/api/moves", json={"moves": ["e4-f4", "a4-c4", "e5-e7"]}).json()
     assert refused["why"] in refused["error"]
     assert "e6" in refused["why"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "lacks"),
+    [
+        ({"variant": "brandubh", "moves": ["d2-c2"]}, ""),
+        ({"variant": "copenhagen"}, "white_loses"),
+        ({"variant": "brandubh", "position": "3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 w"}, "begin"),
+    ],
+)
+def test_a_position_tells_whether_opentafl_can_hold_its_game(
+    client: httpx.Client, asked: dict[str, Any], lacks: str
+) -> None:
+    told = client.post("/api/position", json=asked).json()["opentafl_lacks"]
+    saved = client.post("/api/save", json=asked | {"form": "opentafl"})
+    assert (saved.status_code == 200, told is None) == ((True, True) if lacks == "" else (False, False))
+    assert lacks in (told or "")
+    assert (told or "") in saved.text
 
 
 def test_the_next_positions_of_a_list_follow_the_first(client: httpx.Client) -> None:

@@ -293,6 +293,12 @@ def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:
     page.click("#last")
     until(page, "document.getElementById('turn').textContent.includes('Black')")
     assert "gave away" in page.inner_text("#ply-said")
+    page.click("#example")
+    until(page, "document.getElementById('who').textContent.includes('heuristic')")
+    page.click("#kept button >> nth=0")
+    until(page, "document.getElementById('who').textContent.includes('ashton-5-4v0')")
+    page.click("#forget")
+    assert page.locator("#kept li").count() == 0
     page.fill("#record", "")
     page.set_input_files("#file", str(RECORD))
     page.click("#load button.main")
@@ -348,6 +354,23 @@ def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
     square(page, "c3").tap()
     square(page, "b3").tap()
     until(page, "document.getElementById('turn').textContent.includes('Black')")
+    # What is to be done comes before a board that does nothing yet, and it says so where it is seen.
+    opened(page, "/play")
+    tops = [page.locator(one).bounding_box()["y"] for one in ("#new", "#board")]
+    assert tops == sorted(tops)
+    square(page, "d1").tap()
+    page.wait_for_selector("#message:has-text('Start')")
+    assert page.locator("#message").bounding_box()["y"] >= 0
+    # A large board is scrolled, and a finger that scrolls moves nothing.
+    opened(page, "/board?variant=alea-evangelii")
+    assert square(page, "a19").bounding_box()["width"] >= 28
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    square(page, "d12").tap()
+    name = "#board button[data-square='d13']"
+    page.locator(name).dispatch_event("pointerdown", {"pointerType": "touch", "button": 0, "bubbles": True})
+    assert page.locator("#board .selected").count() == 1
+    square(page, "d13").tap()
+    until(page, "document.querySelectorAll('.made').length === 1")
     context.close()
 
 
@@ -436,6 +459,10 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
     move(page, legal(page, address)[0])
     mine_again(page, 3)
     page.click("#resign")
+    page.click("#flip")
+    page.click("#resign")
+    assert "White to move" in page.inner_text("#turn")
+    page.click("#resign")
     until(page, "document.getElementById('turn').textContent.includes('Black has won')")
     with page.expect_download() as found:
         page.click("#save button:has-text('Download')")
@@ -451,6 +478,9 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
     page.reload()
     page.wait_for_selector("#game:not([hidden]) .made")
     assert "result black" in page.inner_text("#who")
+    opened(page, "/games")
+    page.click("#kept a:has-text('brandubh, 3 plies')")
+    page.wait_for_selector("#game:not([hidden]) .made")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector(".made.here")
     page.click("#play-here")

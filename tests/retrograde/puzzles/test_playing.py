@@ -209,7 +209,7 @@ def test_a_line_that_is_no_move_costs_nothing(line: str, play) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["show", "brandubh-99"], "did you mean"),
+        (["show", "brandubh-1"], "did you mean 'brandubh-01'?"),
         (["show", "[red]"], "'[red]'"),
         (["play", "one", "--file", "no-such-file"], "no such file"),
         (["list", "no-such-file"], "no such file"),

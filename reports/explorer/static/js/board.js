@@ -21,12 +21,13 @@ function star(x, y, radius) {
 }
 
 export class BoardView {
-  // `onMove(from, to)` is told of a move by click or drag, `onIllegal(from, to)` of one that is none, `onSquare(name)` of
-  // every chosen square while `editing`.
-  constructor(holder, { onMove = () => {}, onIllegal = null, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
+  // `onMove(from, to)` is told of a move by click or drag, `onIllegal(from, to)` of one that is none, `onLocked()` of a
+  // square chosen while nothing can move, `onSquare(name)` of every chosen square while `editing`.
+  constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
     this.onIllegal = onIllegal;
+    this.onLocked = onLocked;
     this.onSquare = onSquare;
     this.margin = coordinates ? 0.55 : 0.1;
     this.coordinates = coordinates;
@@ -38,15 +39,18 @@ export class BoardView {
     this.editing = false;
     this.locked = false;
     this.focus = 0;
+    this.touched = null;
     this.picture = svg("svg", { "aria-hidden": "true", focusable: "false" });
     this.squares = el("div", { class: "squares", role: "group", "aria-label": label });
-    holder.replaceChildren(this.picture, this.squares);
+    // A board that is too large for its screen is scrolled in its holder.
+    holder.replaceChildren(el("div", { class: "whole" }, this.picture, this.squares));
     this.squares.addEventListener("keydown", (event) => this.onKey(event));
     this.squares.addEventListener("pointerdown", (event) => this.onDown(event));
-    // Keys and screen readers press a button without a pointer.
+    // Keys and screen readers press a button without a pointer. A finger has pressed one only where it did not scroll.
     this.squares.addEventListener("click", (event) => {
       const name = event.target.closest("button[data-square]")?.dataset.square;
-      if (name && event.detail === 0) this.choose(squareOf(name, this.size));
+      if (name && (event.detail === 0 || this.touched === name)) this.choose(squareOf(name, this.size));
+      this.touched = null;
     });
   }
 
@@ -68,6 +72,7 @@ export class BoardView {
     const width = size + 2 * this.margin;
     this.picture.setAttribute("viewBox", `${-this.margin} ${-this.margin} ${width} ${width}`);
     this.holder.style.setProperty("--size", size);
+    this.holder.style.setProperty("--cells", width);
     this.holder.style.setProperty("--inset", `${(100 * this.margin) / width}%`);
     this.ground = svg("g", { class: "ground" });
     this.below = svg("g", { class: "below" });
@@ -86,6 +91,7 @@ export class BoardView {
     }
     this.drawGround();
     this.draw();
+    this.holder.scrollLeft = (this.holder.scrollWidth - this.holder.clientWidth) / 2;
   }
 
   turn(quarters) {
@@ -255,7 +261,10 @@ export class BoardView {
       this.onSquare(name);
       return;
     }
-    if (this.locked) return;
+    if (this.locked) {
+      this.onLocked?.();
+      return;
+    }
     if (this.selected !== null) {
       const from = squareName(this.selected, this.size);
       if (this.movesFrom(this.selected).some((move) => endsOf(move.move)[1] === name)) {
@@ -295,10 +304,11 @@ export class BoardView {
     const square = squareOf(button.dataset.square, this.size);
     const movable = !this.editing && !this.locked && this.movesFrom(square).length > 0;
     const chosen = this.selected;
+    this.touched = !movable && event.pointerType === "touch" ? button.dataset.square : null;
+    if (this.touched) return; // it may scroll; a tap is a click as well
     if (!movable) {
       this.choose(square);
-      // A finger that begins where nothing can move scrolls the page.
-      if (this.onIllegal && !this.editing && event.pointerType !== "touch" && this.cells[square] !== ".") this.drag(event, square, null);
+      if (this.onIllegal && !this.editing && this.cells[square] !== ".") this.drag(event, square, null);
       return;
     }
     event.preventDefault();

@@ -33,6 +33,8 @@ export function say(line, kind = "") {
   box.hidden = !line;
 }
 
+byId("message")?.addEventListener("click", () => say(""));
+
 export function complain(error) {
   if (error.name === "AbortError") return;
   say(error.message, "wrong");

@@ -11,6 +11,7 @@ import { saveGame } from "./save.js";
 
 const game = Game.fromAddress();
 const view = new BoardView(byId("board"), { onMove: (from, to) => make(`${from}-${to}`), onIllegal: (from, to) => game.whyNot(`${from}-${to}`), onSquare: put });
+const saved = saveGame(byId("save"), () => ({ game }));
 let asking = null;
 let thinking = null;
 let tool = "b";
@@ -39,6 +40,7 @@ function show() {
   view.setTerrain(described.terrain);
   draw();
   showTurn(byId("turn"), facts);
+  saved(facts);
   showMade(byId("made"), facts, game.redo, go);
   showLegal(byId("legal"), facts, make, (move) => draw(move ? [[move]] : []));
   byId("count").textContent = facts.moves.length ? `${facts.moves.length}` : "";
@@ -335,7 +337,6 @@ addEventListener("keydown", (event) => {
   if (!byId(name).disabled) does[name]();
 });
 addEventListener("pagehide", stopThinking);
-saveGame(byId("save"), () => ({ game }));
 rulebook(() => game);
 
 refresh().then(async (ok) => {

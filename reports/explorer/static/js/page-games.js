@@ -4,6 +4,7 @@ import { post, stream } from "./api.js";
 import { BoardView } from "./board.js";
 import { byId, complain, el, plies, saidScore, say, several, svg, whiteChance } from "./dom.js";
 import { Game, hiddenRules, rulesOfAddress } from "./game.js";
+import { forgetGames, keepGame, keptGames } from "./kept.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showMade, showTurn } from "./panel.js";
 import { saveGame } from "./save.js";
@@ -38,7 +39,7 @@ async function asksFor() {
 }
 
 // Reads a record and shows its game. The address then holds the game, and this tab the record with its names and notes.
-async function load(wanted) {
+async function load(wanted, { given = false } = {}) {
   running?.abort();
   try {
     asked = await wanted;
@@ -48,11 +49,14 @@ async function load(wanted) {
     game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
     game.redo = record.moves.map((ply) => ply.move);
     const whole = new Game({ ...game, moves: game.redo });
-    history.replaceState(null, "", whole.address("/games", record.result ? { result: record.result } : {}));
+    const address = whole.address("/games", record.result ? { result: record.result } : {});
+    history.replaceState(null, "", address);
     keep(location.href, asked);
     byId("game").hidden = false;
     const names = ["White", "Black"].map((side) => record.tags[side]).filter(Boolean);
     byId("who").textContent = `${names.join(" against ")}${names.length ? ", " : ""}${record.variant}, ${plies(record.moves.length)}${record.result ? `, result ${record.result}` : ""}`;
+    if (given) keepGame({ key: address, who: byId("who").textContent, address, said: asked });
+    showKept();
     for (const name of ["problems", "notes"]) byId(name).replaceChildren(...record[name].map((line) => el("li", { text: line })));
     byId("graph").replaceChildren();
     byId("graph-said").hidden = true;
@@ -85,15 +89,33 @@ async function ofAddress() {
 
 byId("load").addEventListener("submit", (event) => {
   event.preventDefault();
-  load(asksFor());
+  load(asksFor(), { given: true });
 });
 byId("file").addEventListener("change", () => (byId("record").value = ""));
 byId("example").addEventListener("click", () => {
   byId("file").value = "";
   byId("variant").value = "";
   byId("record").value = EXAMPLE;
-  byId("load").requestSubmit();
+  load(asksFor());
 });
+
+// A record is opened as it was; of a game that was played here the address says all.
+function showKept() {
+  const games = keptGames();
+  byId("forget").hidden = !games.length;
+  byId("kept").replaceChildren(...games.map(({ who, address, play, said, when }) =>
+    el("li", {},
+      said ? el("button", { type: "button", class: "link", text: who, onclick: () => load(said, { given: true }) }) : el("a", { href: address, text: who }),
+      el("span", { class: "quiet", text: ` ${new Date(when).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} ` }),
+      play ? el("a", { href: play, text: "Go on" }) : null,
+    ),
+  ));
+}
+byId("forget").addEventListener("click", () => {
+  forgetGames();
+  showKept();
+});
+showKept();
 
 // -- rules --------------------------------------------------------------------------------------
 
@@ -125,6 +147,7 @@ async function show() {
   view.setTerrain(described.terrain);
   view.show({ cells: facts.cells, last: facts.made.at(-1)?.move, turn: facts.turn, locked: true, arrows: here?.best?.length && game.redo.length ? [[here.best[0]]] : [] });
   showTurn(byId("turn"), facts);
+  saved(facts);
   const grades = new Map((analysis?.plies || []).filter((ply) => ply.grade).map((ply) => [ply.ply, ply.grade]));
   showMade(byId("made"), facts, game.redo, go, grades);
   byId("undo").disabled = byId("first").disabled = !game.moves.length;
@@ -228,5 +251,5 @@ addEventListener("keydown", (event) => {
   if (!byId(name).disabled) does[name]();
 });
 addEventListener("pagehide", () => running?.abort());
-saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result }));
+const saved = saveGame(byId("save"), () => ({ game: new Game({ ...game, moves: [...game.moves, ...game.redo] }), tags: record.tags, result: record.result }));
 if (new URLSearchParams(location.search).has("moves")) load(ofAddress());

@@ -3,10 +3,11 @@
 
 import { post } from "./api.js";
 import { BoardView } from "./board.js";
-import { byId, complain, say } from "./dom.js";
+import { byId, complain, plies, say } from "./dom.js";
 import { Game } from "./game.js";
+import { keepGame } from "./kept.js";
 import { OWN, ownRules } from "./own-rules.js";
-import { showMade, showTurn } from "./panel.js";
+import { showMade, showTurn, turnLine } from "./panel.js";
 import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
@@ -19,7 +20,7 @@ const choice = JSON.parse(localStorage.getItem("play") || "{}");
 // Whoever comes back without an address goes on with the last game.
 if (!location.search && !location.hash && choice.address) history.replaceState(null, "", choice.address);
 let game = Game.fromAddress(choice.variant || "brandubh");
-const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`), onIllegal: (from, to) => whyNot(`${from}-${to}`) });
+const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`), onIllegal: (from, to) => whyNot(`${from}-${to}`), onLocked: () => whyNot() });
 let playing = whoPlays();
 let asking = null;
 let hint = null;
@@ -62,16 +63,35 @@ function outcome() {
 const over = () => Boolean(outcome() || game.facts.problem);
 const mayMove = () => Boolean(playing) && !over() && game.facts.turn === playing.side;
 
-function whyNot(move) {
-  if (!playing) say("No game has begun: choose an opponent, and start.");
+function whyNot(move = null) {
+  if (!playing) say("No game has begun: choose an opponent, and press Start.");
   else if (outcome()) say("The game is over.");
-  else game.whyNot(move);
+  else if (move) game.whyNot(move);
+  else say(`It is ${playing.player}'s turn.`);
+}
+
+// In one column the form stands before the board until a game has begun, else a board that does nothing comes first.
+const wide = matchMedia("(min-width: 900px)");
+function placeForm() {
+  const next = playing || wide.matches ? byId("moves") : document.querySelector(".stage");
+  if (byId("new").nextElementSibling !== next) next.before(byId("new"));
+}
+wide.addEventListener("change", placeForm);
+
+// A press that was not meant must not end a game: another one is asked for.
+let sure = false;
+function askToResign(asked) {
+  sure = asked;
+  byId("resign").textContent = asked ? "Resign: sure?" : "Resign";
+  if (asked) byId("live").textContent = "Press once more to resign.";
 }
 
 async function refresh() {
   await game.load();
   const { facts, described } = game;
   hint = null;
+  askToResign(false);
+  placeForm();
   if (!playing && described.size > SEARCHED && byId("player").value !== "random") {
     byId("player").value = "random";
     showChoice();
@@ -79,6 +99,7 @@ async function refresh() {
   view.setTerrain(described.terrain);
   draw();
   showTurn(byId("turn"), { ...facts, outcome: outcome() });
+  saved(facts);
   showMade(byId("made"), facts, [], null);
   byId("undo").disabled = !playing || !(game.moves.length || playing.resigned);
   byId("hint").disabled = !mayMove();
@@ -88,11 +109,16 @@ async function refresh() {
   chooseRules();
   byId("from-here-line").hidden = !(game.position || game.moves.length);
   byId("to-board").href = game.address("/board");
-  byId("analyse").href = game.address("/games", playing?.resigned ? { result: other[playing.side] } : {});
+  const analysed = game.address("/games", playing?.resigned ? { result: other[playing.side] } : {});
+  byId("analyse").href = analysed;
   const said = playing && { side: playing.side, player: playing.player, level: playing.level - 1, seed: playing.seed, ...(playing.resigned && { resigned: 1 }) };
   const address = game.address("/play", said || {});
   history.replaceState(null, "", address);
   if (playing) localStorage.setItem("play", JSON.stringify({ ...playing, variant: game.variant, address }));
+  if (playing && game.moves.length) {
+    const who = `You, ${playing.side}, against ${playing.player}, ${described.variant}, ${plies(game.moves.length)}: ${turnLine({ ...facts, outcome: outcome() })}`;
+    keepGame({ key: `play ${playing.seed}`, who, address: analysed, play: over() ? null : address });
+  }
   const level = playing && limits(playing.player, playing.level).nodes !== 1 ? ` at level ${playing.level}` : "";
   byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent, and start.";
 }
@@ -145,6 +171,7 @@ async function answer() {
 
 async function start(side, player, level) {
   asking?.abort();
+  say("");
   playing = { side, player, level, seed: Math.floor(Math.random() * 2 ** 29), resigned: false };
   if ((side === "black") !== (view.turns === 2)) view.turn(2);
   try {
@@ -175,7 +202,13 @@ byId("rematch").addEventListener("click", () => {
   byId("side").value = other[playing.side];
   start(other[playing.side], playing.player, playing.level);
 });
-byId("resign").addEventListener("click", async () => {
+addEventListener("pointerdown", (event) => event.target === byId("resign") || askToResign(false));
+byId("resign").addEventListener("blur", () => askToResign(false));
+byId("resign").addEventListener("click", async (event) => {
+  if (!sure || event.detail > 1) {
+    askToResign(true);
+    return;
+  }
   asking?.abort();
   playing.resigned = true;
   await refresh();
@@ -236,7 +269,7 @@ function chooseRules() {
 const askForRules = ownRules((text) => take("", text), chooseRules);
 byId("variant").addEventListener("change", () => (byId("variant").value === OWN ? askForRules() : take(byId("variant").value)));
 rulebook(() => game);
-saveGame(byId("save"), () => ({
+const saved = saveGame(byId("save"), () => ({
   game,
   tags: playing ? { [playing.side === "white" ? "White" : "Black"]: "you", [playing.side === "white" ? "Black" : "White"]: playing.player } : {},
   result: outcome()?.winner ?? null,
@@ -250,6 +283,7 @@ chooseRules();
 // Who comes from a board plays from there; after a game the next one begins at the start.
 byId("from-here").checked = !playing;
 if (playing?.side === "black") view.turn(2);
+placeForm();
 refresh()
   .then(answer)
   .catch(async (error) => {

@@ -19,6 +19,7 @@ let listed = [];
 let view = null;
 let game = null;
 let puzzle = null;
+let saved = null;
 let moves = [];
 let helped = false;
 let busy = false;
@@ -91,7 +92,7 @@ async function open(id) {
   byId("claim").textContent = claim(puzzle);
   byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
   game = new Game({ variant: puzzle.variant, position: puzzle.position });
-  saveGame(byId("save"), () => ({ game, tags: { Event: `puzzle ${puzzle.id}` } }));
+  saved = saveGame(byId("save"), () => ({ game, tags: { Event: `puzzle ${puzzle.id}` } }));
   if (puzzle.winner === "black") view.turn(2);
   puzzle.first = opened.reply ? [opened.reply] : [];
   await begin();
@@ -139,6 +140,7 @@ async function show({ marks = [], arrows = [], locked = false } = {}) {
     arrows,
   });
   showTurn(byId("turn"), facts);
+  saved(facts);
   showMade(byId("made"), facts, [], null);
   for (const name of ["hint", "reveal", "move", "make"]) byId(name).disabled = Boolean(facts.outcome);
   byId("next").classList.toggle("main", Boolean(facts.outcome));

@@ -1,9 +1,10 @@
-// A game on any page as text: copied or downloaded, in our record's form or in OpenTafl's.
+// A game on any page as text: copied or downloaded, in our record's form or, where OpenTafl has the rules, in its own.
 
 import { post } from "./api.js";
 import { complain, copy, el } from "./dom.js";
 
-// `said()` gives the game, its tags, and its result where the board does not show it.
+// `said()` gives the game, its tags, and its result where the board does not show it. The function that is returned is
+// to be told what is known of each position that is shown.
 export function saveGame(box, said) {
   const text = async (form) => {
     const { game, tags = {}, result = null } = said();
@@ -26,9 +27,13 @@ export function saveGame(box, said) {
         }
       },
     });
-  box.replaceChildren(
-    button("Copy the game", (record) => copy(record, "Game")),
-    button("Download it", download("tablut-game.txt")),
-    button("For OpenTafl", download("tablut-game.otg"), "opentafl"),
-  );
+  const foreign = button("For OpenTafl", download("tablut-game.otg"), "opentafl");
+  const why = el("span", { class: "quiet", hidden: true });
+  foreign.hidden = true;
+  box.replaceChildren(button("Copy the game", (record) => copy(record, "Game")), button("Download it", download("tablut-game.txt")), foreign, why);
+  return ({ opentafl_lacks: lacks }) => {
+    foreign.hidden = Boolean(lacks);
+    why.hidden = !lacks;
+    why.textContent = lacks ? `Not for OpenTafl: ${lacks}.` : "";
+  };
 }
