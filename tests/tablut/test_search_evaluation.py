@@ -59,7 +59,8 @@ def scores_of(variant, positions, tables):
 
 
 def assert_twins_agree(variant, positions, random):
-    weights, patterns = some_weights(random), random.choice((None, some_patterns(variant, random)))
+    patterns = random.choice((None, some_patterns(variant, random))) if variant.size <= 11 else None
+    weights = some_weights(random)
     twin = NaiveSearch(variant, weights, patterns)
     scores = scores_of(variant, positions, evaluation_tables(variant, weights, patterns))
     for position, score in zip(positions, scores, strict=True):
@@ -78,6 +79,14 @@ def test_the_evaluation_is_the_sum_of_its_terms(variant):
 @settings(relaxed, max_examples=examples(8))
 def test_the_evaluation_of_a_users_rules(variant, seed):
     random = Random(seed)
+    assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
+
+
+@pytest.mark.parametrize("size", [12, 16, 19])
+@given(data=st.data(), seed=st.integers(0, 2**32))
+@settings(relaxed, max_examples=examples(2))
+def test_the_evaluation_of_a_wide_board(size, data, seed):
+    variant, random = data.draw(random_terrains(sizes=(size,))), Random(seed)
     assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
 
 
