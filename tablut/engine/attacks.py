@@ -94,7 +94,7 @@ def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
     if start >= t.cells:
         return False
     target = target_of(t, move)
-    if start == target or target >= t.cells:
+    if start == target or target >= t.cells or (is_wide(t.exposed) and move_of(t, start, target) != move):
         return False
     side = side_of(t, board)
     rank, file = coordinates(t, start)
