@@ -351,7 +351,7 @@ def evaluation_tables(
     features, block_of = line_features(variant)
     factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
     scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
-    rows = corner_rows(weights_family(variant), size)
+    rows = corner_rows(weights_family(variant) if patterns is None else patterns.family, size)
     corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
     if patterns is not None:
         corners = corners + patterns.corner_scores
