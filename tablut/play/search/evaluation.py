@@ -388,7 +388,7 @@ def evaluation_tables(
         if np.abs(scores).max() > np.iinfo(np.int16).max:
             raise InputError("weights: too large; the score of a line does not fit into 16 bits")
         scores = scores.astype(np.int16)
-    rows = corner_rows(weights_family(variant), size)
+    rows = corner_rows(weights_family(variant) if patterns is None else patterns.family, size)
     corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
     if patterns is not None:
         corners = corners + patterns.corner_scores
