@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from math import isqrt
-from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkable
 
 from tablut.errors import InputError
 from tablut.notation import FILES, diagram_cells, parse_square, position_text, square_name
@@ -41,9 +41,28 @@ _MOVE = re.compile(
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
-def _cell_bits(size: int) -> int:
-    """Return how many bits a cell takes in the code of a move: seven where the engine has a board, up to 11×11."""
-    return max(7, (size * size - 1).bit_length())
+NARROW: Final = 11
+"""The largest board whose lines and moves are laid out for as few bits as Tablut needs."""
+WIDEST: Final = len(FILES)
+"""The largest board there is."""
+
+
+def code_of_cells(start: Any, target: Any, size: int) -> Any:
+    """Return the code of a move, or of many: 14 bits on every board, see `tablut.engine.layout`."""
+    if size <= NARROW:
+        return start | target << 7
+    along_row = start // size == target // size
+    return 2 * WIDEST * start + along_row * (target % size) + (1 - along_row) * (WIDEST + target // size)
+
+
+def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
+    """Return the cells that a move, or many, begins and ends on."""
+    if size <= NARROW:
+        return code & 127, code >> 7 & 127
+    start, place = code // (2 * WIDEST), code % (2 * WIDEST)
+    along_row = place < WIDEST
+    at_row, at_column = start // size * size + place, (place - WIDEST) * size + start % size
+    return start, along_row * at_row + (1 - along_row) * at_column
 
 
 @runtime_checkable
@@ -139,13 +158,12 @@ class Move:
         >>> str(Move.from_code(31 | 58 << 7, 9))
         'e4-e7'
         """
-        bits = _cell_bits(size)
-        return cls(code & (1 << bits) - 1, code >> bits, size)
+        return cls(*cells_of_code(code, size), size)
 
     @property
     def code(self) -> int:
-        """The move as the engine has it: ``start | target << 7``; on boards over 11×11 a cell takes more bits."""
-        return self.start | self.target << _cell_bits(self.size)
+        """The move as the engine has it: ``start | target << 7`` on boards up to 11×11, always 14 bits."""
+        return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
         """Return the move's image under a symmetry of the board.

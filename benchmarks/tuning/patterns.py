@@ -162,6 +162,17 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
     return np.stack(found, axis=1)
 
 
+def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the slope and the level that make logits as likely as what positions are worth shows, the slope over 0."""
+
+    def _cost(line: NDArray[np.float64]) -> float:
+        logits = np.exp(line[0]) * base + line[1]
+        return float((np.logaddexp(0, logits) - worth * logits).mean())
+
+    slope, level = minimize(_cost, np.zeros(2), method="Nelder-Mead").x
+    return float(np.exp(slope)), float(level)
+
+
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
@@ -171,19 +182,27 @@ def fit_patterns(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
     )
     numbers, base, worth = patterns_of(layout, positions.boards), raw / 100, positions.worth
+    slope = 1.0
+    if variant.rules.act_afar:
+        # Hand-set terms say which of two positions is better, not how good it is: patterns are not to mend that.
+        slope, level = calibration(base, worth)
+        base = slope * base + level
+    shown = np.arange(layout.patterns)
+    if variant.size > _LARGEST:
+        # What no position shows stays at nothing: on a large board that is nearly all.
+        shown, numbers = np.unique(numbers, return_inverse=True)
 
     def _cost(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         logits = base + weights[numbers].sum(axis=1)
         errors = np.repeat(1 / (1 + np.exp(-logits)) - worth, numbers.shape[1])
-        gradient = ridge * weights + np.bincount(numbers.ravel(), errors, layout.patterns)
+        gradient = ridge * weights + np.bincount(numbers.ravel(), errors, len(shown))
         cost = (np.logaddexp(0, logits) - worth * logits).sum() + ridge / 2 * (weights @ weights)
         return float(cost) / len(worth), gradient / len(worth)
 
-    found = minimize(
-        _cost, np.zeros(layout.patterns), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 12}
-    )
-    scores = np.rint(found.x * 100 * SCALE)
-    scores = np.where(np.abs(scores) < _LEAST, 0, scores).astype(np.int16)
+    found = minimize(_cost, np.zeros(len(shown)), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 12})
+    rounded = np.rint(found.x / slope * 100 * SCALE)
+    scores = np.zeros(layout.patterns, dtype=np.int16)
+    scores[shown] = np.where(np.abs(rounded) < _LEAST, 0, rounded)
     terrain = "".join(diagram_cells(variant.terrain))
     return Patterns(
         terrain,

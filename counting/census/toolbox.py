@@ -18,6 +18,8 @@ from tablut.engine.kernels import count_moves
 from tablut.engine.layout import board_items, count_of, king_of, side_of
 from tablut.engine.packing import board_bits, unpack
 from tablut.engine.records import flat
+from tablut.variants.library import check_known
+from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +51,7 @@ class Toolbox(NamedTuple):
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
     """Return the tables of a variant and of its group."""
+    check_known(variant, "the census", [WIDE])
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)

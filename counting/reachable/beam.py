@@ -392,7 +392,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 @inlined
 def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
-    start, target, captures = start_of(record), target_of(record), undo_captured(record)
+    start, target, captures = start_of(beam.rules, record), target_of(beam.rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
         score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
@@ -420,8 +420,8 @@ def _add_candidates(
     kept = count
     for number in range(count, count + found):
         record = I64(room.moves[number])
-        target = target_of(record)
-        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(record), target):
+        target = target_of(beam.rules, record)
+        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(beam.rules, record), target):
             continue
         score = _score_before(beam, room, p, s, record)
         luck ^= luck << U64(13)
@@ -467,7 +467,7 @@ def _add_child(
     stride = board_items(t.size)
     source, record = I64(room.origins[number]), I64(room.moves[number])
     board = advance(room.boards, source * stride)
-    side, target = side_of(t, board) ^ 1, target_of(record)
+    side, target = side_of(t, board) ^ 1, target_of(beam.rules, record)
     key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
     if _known_before(room.known, room.mask, key):
         return False, False

@@ -23,8 +23,6 @@ from math import comb
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from counting.census.codes import (
     add_board,
@@ -40,7 +38,7 @@ from counting.census.codes import (
     wide_product,
 )
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_zeros, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -49,18 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablut.variants import Variant
-
-_intrinsic: Any = intrinsic
-
-
-@_intrinsic  # type: ignore[untyped-decorator]
-def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``."""
-
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.ctlz(args[0], cgutils.true_bit)
-
-    return types.int64(value), codegen
 
 
 @inlined

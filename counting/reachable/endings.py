@@ -150,7 +150,7 @@ def _un_moves_to(
         choice = open_sides
         while True:
             if popcount(choice) <= missing:
-                records[count] = np.int32(undo_of(move_of(start, cell), choice))
+                records[count] = np.int32(undo_of(move_of(t, start, cell), choice))
                 count += 1
             if choice == 0:
                 break

@@ -31,11 +31,12 @@ from counting.reachable.lemmas import (
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.layout import SIDE_AT, board_items, cells_of_moves, head
+from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat
 from tablut.engine.unmoves import predecessors
 from tablut.indexing import PlacementIndex
 from tablut.notation import square_name
+from tablut.position import cells_of_code
 from tablut.rules import NaivePosition
 from tablut.variants.model import king_patterns
 
@@ -155,7 +156,7 @@ class GameFinder:
             lengths = np.empty(len(open_rows), dtype=np.int32)
             asked = np.ascontiguousarray(boards[open_rows])
             find_games(self.tables, room, asked, np.uint64(seed), shake, games, lengths)
-            starts, targets = (cells.tolist() for cells in cells_of_moves(games))
+            starts, targets = (cells.tolist() for cells in cells_of_code(games, self.variant.size))
             for row, start, target, length in zip(open_rows.tolist(), starts, targets, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
                     found[row] = ProofGame("exhausted")

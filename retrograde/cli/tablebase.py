@@ -30,6 +30,8 @@ from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.running.machine import physical_memory
 from tablut.variants import load_variant
+from tablut.variants.library import check_known
+from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
@@ -206,9 +208,8 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 def _making(game: Variant, name: str) -> str:
     """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
     from retrograde.solver.solution import memory_needed
-    from tablut.engine import engine_for
 
-    engine_for(game)  # no table is made of what the compiled rules do not hold
+    check_known(game, "a tablebase", [WIDE])  # nor is one made
     memory = physical_memory()
     if memory is not None and memory_needed(game) <= memory:
         return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])

@@ -38,11 +38,21 @@ from retrograde.proofs.table import INFINITE, LONGEST, find, keep_open, keep_set
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
-from tablut.engine.kernels import can_move, count_moves, escape_of_king, generate, line_content, make, unmake
+from tablut.engine.kernels import (
+    can_move,
+    count_moves,
+    escape_of_king,
+    generate,
+    line_content,
+    make,
+    moves_on_line,
+    unmake,
+)
 from tablut.engine.layout import (
     captured_cell,
     coordinates,
     count_of,
+    is_wide,
     king_of,
     put_side,
     side_of,
@@ -77,7 +87,7 @@ def _child_words(
 ) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
     cells = t.cells
-    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     mover = side_of(t, board) ^ 1
     own, enemy = (0, cells) if mover == 1 else (cells, 0)
     for word in range(t.words):
@@ -355,7 +365,11 @@ def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     found = 0
     for line in range(2 * t.size):
-        if t.counts[I64(counts_at[line]) + line_content(t, I64(board[line]))] != 0:
+        if is_wide(board):
+            moves = moves_on_line(t, board, side, I64(-1), line)
+        else:
+            moves = I64(t.counts[I64(counts_at[line]) + line_content(t, I64(board[line]))])
+        if moves != 0:
             found += 1
             if found == _SAFE_LINES:
                 return found

@@ -24,7 +24,6 @@ from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
-from tablut.engine import engine_for
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED
 from tablut.position import SIDES
@@ -33,6 +32,8 @@ from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import as_variant
+from tablut.variants.library import check_known
+from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,7 +119,7 @@ def build_tablebase(
     """
     variant = as_variant(variant)
     root = store_path(root)
-    engine_for(variant)  # what the compiled rules do not hold is refused before a store is made
+    check_known(variant, "a tablebase", [WIDE])  # before a store is made
     graph = tier_graph(variant, men, materials)
     order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
     watcher = observer or Observer()

@@ -24,6 +24,8 @@ from tablut.engine.tables import build_tables, line_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex
+from tablut.variants.library import check_known
+from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +48,7 @@ class TierSolver:
         group: Sequence[Symmetry] | None = None,
         threads: int = 1,
     ) -> None:
+        check_known(variant, "a tablebase", [WIDE])
         self.variant = variant
         self.materials = list(materials)
         self.group = tuple(group if group is not None else variant.symmetries)

@@ -413,7 +413,7 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
     If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
-    start, target = start_of(move), target_of(move)
+    start, target = start_of(t, move), target_of(t, move)
     royal = side == 0 and start == king
     escapes = royal and t.escapes[target] != 0
     if not certain or escapes or may_capture(t, w.board, side, target, target if royal else king):

@@ -15,11 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
-from tablut.engine.jit import I64, inlined, popcount, trailing_zeros
+from tablut.engine.jit import I64, inlined, leading_zeros, popcount, trailing_zeros
 from tablut.engine.layout import (
     coordinates,
     count_of,
     is_occupied,
+    is_wide,
     king_of,
     line_of,
     move_of,
@@ -51,8 +52,17 @@ def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]
 
 
 @inlined
+def open_way(occupancy: int, place: int) -> int:
+    """Return the places of a line between the nearest occupied ones below and above a place."""
+    above, below = occupancy >> (place + 1) << (place + 1), occupancy & ((1 << place) - 1)
+    return (above - 1) & ~above & -(I64(1) << (63 - leading_zeros((below << 1) | 1)))
+
+
+@inlined
 def slides_along(t: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
     """Return the places to which a piece may slide along a line."""
+    if is_wide(t.exposed):
+        return I64(t.slides[I64(slides_at[line]) + place]) & open_way(occupancy, place)
     return I64(t.slides[I64(slides_at[line]) + (place << t.size) + occupancy])
 
 
@@ -80,8 +90,11 @@ def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
     -----
     O(1): one look-up of the slides.
     """
-    start, target = start_of(move), target_of(move)
-    if start == target or start >= t.cells or target >= t.cells:
+    start = start_of(t, move)
+    if start >= t.cells:
+        return False
+    target = target_of(t, move)
+    if start == target or target >= t.cells or (is_wide(t.exposed) and move_of(t, start, target) != move):
         return False
     side = side_of(t, board)
     rank, file = coordinates(t, start)
@@ -123,25 +136,30 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 
 @inlined
+def pieces_beside(t: Tables, board: NDArray[np.uint32], cell: int, side: int) -> int:
+    """Return the directions from a cell in which a piece of a side stands next to it, 0 to 15."""
+    rank, file = coordinates(t, cell)
+    row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
+    column = ((own_pieces(line_of(board, t.size + file), side) << 1) >> rank) & 5
+    return row | (column << 1)
+
+
+@inlined
 def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
     """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
-    rank, file = coordinates(t, cell)
-    row = (((line_of(board, rank) & 0xFFFF) << 1) >> file) & 5
-    column = (((line_of(board, t.size + file) & 0xFFFF) << 1) >> rank) & 5
-    return row | (column << 1)
+    return pieces_beside(t, board, cell, I64(1))
 
 
 @inlined
 def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
     """Return the places of a line beside which a piece of a side stands."""
-    shift = 16 - (side << 4)
-    pieces = (line_of(board, line) >> shift) & 0xFFFF
+    pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # The lines of one direction stand side by side, rows before columns.
     if line != 0 and line != t.size:
-        found |= line_of(board, line - 1) >> shift
+        found |= own_pieces(line_of(board, line - 1), side)
     if line != t.size - 1 and line != 2 * t.size - 1:
-        found |= line_of(board, line + 1) >> shift
+        found |= own_pieces(line_of(board, line + 1), side)
     return found & ((1 << t.size) - 1)
 
 
@@ -234,7 +252,7 @@ def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
         if not is_occupied(t, board, cell):
             start = slides_onto(t, board, cell)
             if start != NO_MOVE:
-                return move_of(start, cell)
+                return move_of(t, start, cell)
     return NO_MOVE
 
 
@@ -252,12 +270,7 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
     below, above = targets & ((1 << place) - 1), targets >> (place + 1)
     down, up = I64(0), I64(0)
     if below != 0:
-        # Every bit up to the highest one.
-        below |= below >> 1
-        below |= below >> 2
-        below |= below >> 4
-        below |= below >> 8
-        down = ((1 << place) - 1) & ~(below >> 1)
+        down = (1 << place) - (I64(1) << (63 - leading_zeros(below)))
     if above != 0:
         up = ((2 << trailing_zeros(above)) - 1) << (place + 1)
     return down, up

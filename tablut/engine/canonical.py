@@ -10,13 +10,15 @@ table, so that a handful of wide loads gives all images of a board at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
-from tablut.engine.packing import board_bits, field, king_width, least_images, next_row
+from tablut.engine.layout import is_wide
+from tablut.engine.packing import board_bits, field, flip, king_width, least_images, next_row
 from tablut.engine.records import flat
+from tablut.position import NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +39,8 @@ class ImageTables(NamedTuple):
     rows : ndarray of uint64, shape (N, 2**N, 2, 8)
         By rank and content of the row: its image as a mask of the board, the low
         and the high 64 cells, under each element.
-    kings : ndarray of uint8, shape (C, 8)
+        Of one content on wide boards, which go cell by cell.
+    kings : ndarray of uint8, on wide boards uint16, shape (C, 8)
         The image of a cell under each element.
     candidates : ndarray of uint8, shape (C,)
         By cell, the elements that give its least image, as a mask.
@@ -51,10 +54,13 @@ class ImageTables(NamedTuple):
 def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
     """Return the tables of a group."""
     elements = list(group) + [group[0]] * (8 - len(group))
-    kings = np.array([element.table for element in elements], dtype=np.uint8).T.copy()
-    rows = np.zeros((size, 1 << size, 2, 8), dtype=np.uint64)
-    contents = np.arange(1 << size)
-    for cell in range(size * size):
+    wide = size > NARROW
+    kings: NDArray[Any] = np.array(
+        [element.table for element in elements], dtype=np.uint16 if wide else np.uint8
+    ).T.copy()
+    contents = np.arange(1 if wide else 1 << size)
+    rows = np.zeros((size, len(contents), 2, 8), dtype=np.uint64)
+    for cell in range(0 if wide else size * size):
         rank, file = divmod(cell, size)
         present = (contents >> file) & 1 == 1
         for number in range(8):
@@ -108,6 +114,43 @@ def _one_image(
     out[8 + number] = high
 
 
+@inlined
+def _least_image(
+    t: Tables,
+    words: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+    kings: NDArray[np.uint8],
+    king: int,
+    left: int,
+    scratch: NDArray[np.uint64],
+) -> int:
+    """Write the least of a position's images, each made cell by cell; return the first element that gives it."""
+    length, cells, width, found = t.words, t.cells, king_width(t), I64(-1)
+    while left:
+        number = trailing_zeros(left)
+        left &= left - 1
+        for place in range(length):
+            scratch[place] = U64(0)
+        for place in range(length):
+            bits = words[place]
+            while bits != U64(0):
+                bit = place * 64 + trailing_zeros(bits)
+                bits &= bits - U64(1)
+                if bit < 2 * cells:
+                    board = cells if bit >= cells else 0
+                    flip(scratch, board + I64(kings[(bit - board) * 8 + number]))
+        _add_wide(scratch, length, 2 * cells, U64(kings[king * 8 + number]))
+        _add_wide(scratch, length, 2 * cells + width, U64(field(words, 2 * cells + width, 1)))
+        place = length - 1
+        while found >= 0 and place > 0 and scratch[place] == out[place]:
+            place -= 1
+        if found < 0 or scratch[place] < out[place]:
+            found = number
+            for place in range(length):
+                out[place] = scratch[place]
+    return found
+
+
 @kernel
 def canonicalise(
     tables: Tables,
@@ -128,6 +171,8 @@ def canonicalise(
     scratch_entries, scratch_images = np.empty(2 * size, dtype=np.int64), np.empty(32, dtype=np.uint64)
     entries, white, rows = pointer(scratch_entries), pointer(scratch_images), pointer(images.rows)
     black = advance(white, 16)
+    scratch_best = np.empty(length, dtype=np.uint64)
+    best = pointer(scratch_best)
     black_entries = advance(entries, size)
     kings, candidates = pointer(images.kings), pointer(images.candidates)
     for index in range(len(words)):
@@ -135,6 +180,9 @@ def canonicalise(
         out = advance(pointer(result), index * length)
         king, side = field(word, 2 * cells, width), field(word, 2 * cells + width, 1)
         left = I64(candidates[king])
+        if is_wide(t.exposed):
+            elements[index] = np.uint8(_least_image(t, word, out, kings, king, left, best))
+            continue
         low, high = board_bits(word, length, cells, cells)
         whites = table_entries(low, high, size, entries)
         low, high = board_bits(word, length, 0, cells)
@@ -162,3 +210,4 @@ def canonicalise(
         _add_wide(out, length, 2 * cells + width, U64(side))
     keep(scratch_entries)
     keep(scratch_images)
+    keep(scratch_best)

@@ -13,7 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, U64, apart, apart_for, inlined, popcount, trailing_zeros
-from tablut.engine.layout import coordinates, count_of, edge_captures, line_of, own_pieces
+from tablut.engine.layout import coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
@@ -240,13 +240,39 @@ def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
         low, high = more_low, more_high
 
 
+@apart
+def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
+    """Return what `_is_encircled` does for a wide board: row by row, to and fro."""
+    last = d.size - 1
+    within = np.zeros(d.size, dtype=np.int64)
+    for rank in range(d.size):
+        within[rank] = own_pieces(line_of(board, rank), 0)
+    grows = count_of(d, board, 1) >= FEWEST_AROUND
+    shut = grows
+    while grows:
+        grows = False
+        for step in range(2 * d.size):
+            rank = min(step, 2 * last + 1 - step)
+            free = ((1 << d.size) - 1) & ~own_pieces(line_of(board, rank), 1)
+            row = within[rank] | ((within[max(rank - 1, 0)] | within[min(rank + 1, last)]) & free)
+            more = ((row << 1) | (row >> 1)) & free
+            while more & ~row != 0:
+                row |= more
+                more = ((row << 1) | (row >> 1)) & free
+            grows = grows or row != within[rank]
+            within[rank] = row
+            if row & (1 | (1 << last)) != 0 or (row != 0 and rank in (0, last)):
+                return False
+    return shut
+
+
 @inlined
 def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
     """Return whether an attacker on a cell may part ways that were one without it, seen from the cells around it."""
     rank, file = coordinates(d, cell)
-    below = line_of(board, rank - 1) & 0xFFFF if rank > 0 else I64(0)
-    above = line_of(board, rank + 1) & 0xFFFF if rank < d.size - 1 else I64(0)
-    here = line_of(board, rank) & 0xFFFF
+    below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
+    above = own_pieces(line_of(board, rank + 1), 1) if rank < d.size - 1 else I64(0)
+    here = own_pieces(line_of(board, rank), 1)
     around = (((below << 1) >> file) & 7) | ((((here << 1) >> file) & 7) << 3) | ((((above << 1) >> file) & 7) << 6)
     return d.pinch[around] != 0
 
@@ -478,5 +504,5 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
     """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
     if side == 1:
-        return _is_encircled(d, board)
+        return _is_shut_in(d, board) if is_wide(d.exposed) else _is_encircled(d, board)
     return _holds_fort(d, board, king)

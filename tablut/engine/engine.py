@@ -11,7 +11,7 @@ import numpy as np
 from tablut.engine import kernels
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.jit import kernel, pointer
-from tablut.engine.layout import KING_AT, SIDE_AT, captured_cells, head, new_board
+from tablut.engine.layout import KING_AT, SIDE_AT, captured_cells, head, new_board, place_soldier, soldiers_of
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
@@ -74,13 +74,13 @@ def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 # -- `Engine`: the kernels of one variant behind functions that allocate, validate and explain ---
 
 
-# A *board array* is ``uint32[2N + 4]`` (see `tablut.engine.layout`). Bulk work goes from arrays of words to arrays of
-# words.
+# A *board array* is ``uint32[2N + 4]``, of a board over 11×11 ``uint64`` (see `tablut.engine.layout`). Bulk work goes
+# from arrays of words to arrays of words.
 
 
 _LETTERS = ".bwK"
 _ROW = 64
-"""Items from one board to the next where threads write to them: 256 bytes, more than twice a board."""
+"""Items from one board to the next where threads write to them: 256 bytes or more, more than a board."""
 
 
 class LeafStatistics(NamedTuple):
@@ -123,21 +123,13 @@ class BoardEngine:
         board = new_board(size)
         for cell, letter in enumerate(cells):
             if letter != ".":
-                rank, file = divmod(cell, size)
-                shift = 0 if letter == "b" else 16
-                board[rank] |= np.uint32(1 << (file + shift))
-                board[size + file] |= np.uint32(1 << (rank + shift))
+                place_soldier(board, cell, size, white=letter != "b")
         head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
         """Return the letters and the side to move of a board array; the inverse of `board`."""
-        size = self.variant.size
-        rows = [
-            [".bw"[(int(board[rank]) >> file & 1) | (int(board[rank]) >> (file + 15) & 2)] for file in range(size)]
-            for rank in range(size)
-        ]
-        letters = [letter for row in rows for letter in row]
+        letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
 
@@ -215,7 +207,7 @@ class BoardEngine:
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
         moves = self.legal_moves(board)
         # Rows far apart: threads that write to neighbouring boards must not share a cache line.
-        rows = np.zeros((len(moves), _ROW), dtype=np.uint32)
+        rows = np.zeros((len(moves), _ROW), dtype=board.dtype)
         found = []
         for row, move in zip(rows, moves, strict=True):
             child = row[: len(board)]
@@ -235,7 +227,7 @@ class Children(NamedTuple):
     parents : ndarray of int64, shape (m,)
         The row of each child's parent, ascending.
     moves : ndarray of int32, shape (m,)
-        ``from | to << 7``.
+        ``from | to << 7``; on boards over 11×11 see `tablut.engine.layout`.
     outcomes : ndarray of uint8, shape (m,)
         Codes, see `tablut.rules.OUTCOMES`; 0 where the child is undecided.
     """
@@ -294,10 +286,10 @@ class Engine(BoardEngine):
         True
         """
         boards = np.atleast_2d(boards if isinstance(boards, np.ndarray) else self._arrays(boards))
-        width = 2 * self.variant.size + 4
-        if boards.dtype != np.uint32 or boards.ndim != 2 or boards.shape[1] != width:
+        one = new_board(self.variant.size)
+        if boards.dtype != one.dtype or boards.ndim != 2 or boards.shape[1] != len(one):
             raise InputError(
-                f"boards of {self.variant.name!r} are uint32 of shape (n, {width}), not {boards.dtype} "
+                f"boards of {self.variant.name!r} are {one.dtype} of shape (n, {len(one)}), not {boards.dtype} "
                 f"of shape {boards.shape}"
             )
         words = np.empty((len(boards), self.tables.words), dtype=np.uint64)
@@ -323,7 +315,7 @@ class Engine(BoardEngine):
             If dtype or shape are wrong.
         """
         words = self._checked(words)
-        boards = np.empty((len(words), 2 * self.variant.size + 4), dtype=np.uint32)
+        boards = new_board(self.variant.size, len(words))
         unpack_all(self.tables, words, boards)
         return boards
 
@@ -461,7 +453,7 @@ class Engine(BoardEngine):
             if not isinstance(position, Position):
                 raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
             arrays.append(self.board(position.cells, position.side))
-        return np.array(arrays, dtype=np.uint32).reshape(len(arrays), 2 * self.variant.size + 4)
+        return np.array(arrays).reshape(-1, len(new_board(self.variant.size)))
 
     def _checked(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self.tables.words:

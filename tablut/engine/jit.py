@@ -14,7 +14,7 @@ below it works on these. It also keeps arrays of its own alive with `keep` to it
 because a pointer holds on to nothing.
 
 Types: numba gives ``uint64 + 1`` the type int64 and lets ``1 << 70`` pass. Line
-arithmetic is therefore int64 throughout (a line has at most 11 bits), and what is
+arithmetic is therefore int64 throughout (a half of a line has at most 19 bits), and what is
 64 bits wide (words, keys) goes through `U64` and never meets a bare literal.
 """
 
@@ -161,6 +161,16 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
+
+    return types.int64(value), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def leading_zeros(_typing_context: Any, value: Any) -> Any:
+    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], cgutils.true_bit)
 
     return types.int64(value), codegen
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tablut.engine.attacks import (
     NO_MOVE,
     captures_at,
@@ -28,6 +26,7 @@ from tablut.engine.layout import (
     captured_cell,
     coordinates,
     count_of,
+    is_wide,
     king_of,
     line_of,
     move_of,
@@ -36,6 +35,7 @@ from tablut.engine.layout import (
     put_count,
     put_king,
     put_side,
+    shift_of,
     side_of,
     start_of,
     target_of,
@@ -54,6 +54,7 @@ from tablut.rules.outcome import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
@@ -61,8 +62,30 @@ if TYPE_CHECKING:
 
 @inlined
 def line_content(t: Tables, line: int) -> int:
-    """Return the content of a line as a number in base 3: digit 1 an attacker, 2 a white piece."""
+    """Return the content of a line, no wide one, as a number in base 3: digit 1 an attacker, 2 a white piece."""
     return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
+
+
+@inlined
+def moves_on_line(t: Tables, board: NDArray[np.uint32], side: int, king: int, line: int) -> int:
+    """Return the number of moves of a side along a line, piece by piece; the king is a soldier if his cell is -1."""
+    content, total = line_of(board, line), I64(0)
+    own = own_pieces(content, side)
+    while own:
+        place = trailing_zeros(own)
+        own &= own - 1
+        cell = line * t.size + place if line < t.size else place * t.size + line - t.size
+        total += popcount(slides_along(t, slides_of(t, side, cell, king), line, place, occupied(content)))
+    return total
+
+
+@inlined
+def moves_by_slides(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> int:
+    """Return the number of moves of a side, piece by piece; the king is a soldier if his cell is -1."""
+    total = I64(0)
+    for line in range(2 * t.size):
+        total += moves_on_line(t, board, side, king, line)
+    return total
 
 
 @inlined
@@ -71,16 +94,18 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
     Notes
     -----
-    O(N).
+    O(N); on a wide board O(pieces).
     """
+    if is_wide(board):
+        return moves_by_slides(t, board, side, king_of(t, board))
     total = 0
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
-            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, scalar(line_of(board, line)))])
+            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, scalar(I64(board[line])))])
         return total
     for line in range(lines):
-        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, scalar(line_of(board, line)))])
+        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, scalar(I64(board[line])))])
     rank, file = coordinates(t, king_of(t, board))
     row, column = occupied(line_of(board, rank)), occupied(line_of(board, t.size + file))
     total += I64(t.king_extra[I64(t.king_extra_at[rank]) + (file << t.size) + row])
@@ -96,10 +121,12 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     -----
     O(N) at most.
     """
+    if is_wide(board):
+        return moves_by_slides(t, board, side, king_of(t, board)) != 0
     lines = 2 * t.size
     if side == 1:
         for line in range(lines):
-            if t.counts[I64(t.attacker_counts[line]) + line_content(t, line_of(board, line))] != 0:
+            if t.counts[I64(t.attacker_counts[line]) + line_content(t, I64(board[line]))] != 0:
                 return True
         return False
     # A king goes wherever a soldier in its place could: without a slide of its own,
@@ -108,7 +135,8 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     if (row | column) != 0:
         return True
     for line in range(lines):
-        if t.counts[I64(t.defender_counts[line]) + line_content(t, line_of(board, line))] != 0:
+        content = I64(board[line])
+        if t.counts[I64(t.defender_counts[line]) + line_content(t, content)] != 0:
             return True
     return False
 
@@ -140,13 +168,13 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = move_of(start, rank * size + place)
+                moves[count] = move_of(t, start, rank * size + place)
                 count += 1
             targets = slides_along(t, slides_at, size + file, rank, occupied(line_of(board, size + file)))
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = move_of(start, place * size + file)
+                moves[count] = move_of(t, start, place * size + file)
                 count += 1
     return count
 
@@ -154,9 +182,9 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
     """Add or remove a piece on its row and its column."""
-    rank, file = I64(t.rank[cell]), I64(t.file[cell])
-    board[rank] ^= np.uint32(1 << (file + shift))
-    board[t.size + file] ^= np.uint32(1 << (rank + shift))
+    rank, file = coordinates(t, cell)
+    board[rank] = I64(board[rank]) ^ (1 << (file + shift))
+    board[t.size + file] = I64(board[t.size + file]) ^ (1 << (rank + shift))
 
 
 @inlined
@@ -203,9 +231,9 @@ def judge(
 @inlined
 def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
     """Make a legal move on the board."""
-    start, target = start_of(move), target_of(move)
+    start, target = start_of(t, move), target_of(t, move)
     side, king = side_of(t, board), king_of(t, board)
-    shift = 16 - (side << 4)
+    shift = shift_of(board, side)
     toggle(t, board, start, shift)
     toggle(t, board, target, shift)
     if side == 0 and start == king:
@@ -213,7 +241,7 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
         put_king(t, board, target)
     captures = captures_at(t, board, side, target, king)
     if captures != 0:
-        toggle_captured(t, board, target, captures, 16 - shift)
+        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
         put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) - popcount(captures))
     outcome = judge(t, board, side, target, king, count_of(t, board, 1), False)
     put_side(t, board, side ^ 1)
@@ -223,12 +251,12 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
 @inlined
 def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     """Take a move back, by its undo record."""
-    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     side = side_of(t, board) ^ 1
-    shift = 16 - (side << 4)
+    shift = shift_of(board, side)
     put_side(t, board, side)
     if captures != 0:
-        toggle_captured(t, board, target, captures, 16 - shift)
+        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
         put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) + popcount(captures))
     toggle(t, board, target, shift)
     toggle(t, board, start, shift)
@@ -249,7 +277,7 @@ def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
     """Return what a ply changes in the Zobrist key."""
-    start, target, captures = start_of(undo), target_of(undo), undo_captured(undo)
+    start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
     return change ^ captured_key(t, side, target, captures)
@@ -268,12 +296,12 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     if side_of(t, board) != 0:
         key ^= t.side_key[0]
     for rank in range(size):
-        row = line_of(board, rank)
+        black, white = own_pieces(line_of(board, rank), 1), own_pieces(line_of(board, rank), 0)
         for file in range(size):
             cell = rank * size + file
-            if (row >> file) & 1:
+            if (black >> file) & 1:
                 key ^= t.keys[cell]
-            elif (row >> (16 + file)) & 1 and cell != king:
+            elif (white >> file) & 1 and cell != king:
                 key ^= t.keys[t.cells + cell]
     return U64(key)
 
@@ -303,7 +331,7 @@ def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) 
         else:
             target = trailing_zeros(column) * size + file
             column &= column - 1
-        move = move_of(king, target)
+        move = move_of(t, king, target)
         if t.either_after_ply == 0:
             return move
         undo, outcome = make(t, board, move)

@@ -8,7 +8,11 @@ capture is a few operations on one line whichever way it runs.
 
 A move is ``start | target << 7``; an undo record is the move with its captures on top,
 ``| captures << 14``. Captures are bits, one for each soldier taken: 0-3 the directions from
-the target, 4-19 the places of the edge row nearest to it, 20-35 those of the edge column.
+the target, 4-22 the places of the edge row nearest to it, 23-41 those of the edge column.
+
+Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take
+14 bits as well, ``38 * start + end``: the end is the target's file on the row of the start, else 19 more than
+its rank. A kernel knows by the type of the lines, when it is compiled, which of the two it is for.
 
 Functions of a table and a board are inlined into kernels and cost nothing there. They
 take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new_board`,
@@ -17,11 +21,15 @@ take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from tablut.engine.jit import I64, inlined, trailing_zeros
+from tablut.position import NARROW, WIDEST, cells_of_code, code_of_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +43,14 @@ DEFENDERS_AT: Final = 3
 """Places in a board's head."""
 _HEAD: Final = 4
 _ROW_AT: Final = 4
-_COLUMN_AT: Final = 20
+_COLUMN_AT: Final = _ROW_AT + WIDEST
+_ENDS: Final = 2 * WIDEST
+_intrinsic: Any = intrinsic
 
 
-def new_board(size: int) -> NDArray[np.uint32]:
-    """Return room for a board."""
-    return np.zeros(2 * size + _HEAD, dtype=np.uint32)
+def new_board(size: int, *many: int) -> NDArray[np.uint32]:
+    """Return room for a board, or for so many."""
+    return np.zeros((*many, 2 * size + _HEAD), dtype=np.uint64 if size > NARROW else np.uint32)
 
 
 def head(boards: NDArray[Any]) -> NDArray[Any]:
@@ -50,21 +60,66 @@ def head(boards: NDArray[Any]) -> NDArray[Any]:
 
 def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     """Return the images of moves under a permutation of the cells."""
-    return table[moves & 127] | table[moves >> 7] << 7
+    size = isqrt(len(table))
+    starts, targets = cells_of_code(moves, size)
+    return np.asarray(code_of_cells(table[starts], table[targets], size))
 
 
-def cells_of_moves(moves: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the cells that moves begin and end on."""
-    return moves & 127, moves >> 7 & 127
+def place_soldier(board: NDArray[Any], cell: int, size: int, *, white: bool) -> None:
+    """Put a piece on a board, whose head stays as it is."""
+    shift = white * board.itemsize * 4
+    for line, place in ((cell // size, cell % size), (size + cell % size, cell // size)):
+        board[line] |= board.dtype.type(1 << (place + shift))
+
+
+def soldiers_of(board: NDArray[Any], size: int) -> list[int]:
+    """Return what stands on each cell: 0 nothing, 1 an attacker, 2 a white piece."""
+    half, lines = board.itemsize * 4, board[:size].tolist()
+    return [line >> file & 1 | (line >> (half + file) & 1) << 1 for line in lines for file in range(size)]
 
 
 def captured_cells(undo: int, size: int) -> tuple[int, ...]:
     """Return the cells of the soldiers that the ply of an undo record captured, ascending."""
-    target, captures = undo >> 7 & 127, undo >> 14
+    target, captures = cells_of_code(undo & 0x3FFF, size)[1], undo >> 14
     row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
     cells = [target - 1, target - size, target + 1, target + size]
-    cells += [row + place for place in range(16)] + [column // size + place * size for place in range(16)]
+    cells += [row + place for place in range(WIDEST)] + [column // size + place * size for place in range(WIDEST)]
     return tuple(sorted(cell for number, cell in enumerate(cells) if captures >> number & 1))
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def is_wide(_typing_context: Any, lines: Any) -> Any:
+    """Return whether lines, or the content of one, are those of a wide board, which a kernel knows when compiled."""
+    wide = int(getattr(lines, "dtype", lines) == types.uint64)
+
+    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+        return context.get_constant(types.boolean, wide)
+
+    return types.boolean(lines), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def _content(_typing_context: Any, line: Any) -> Any:
+    """Return a line as int64, that of a wide board as it is: by its type it will be known."""
+    result = line if line == types.uint64 else types.int64
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return context.cast(builder, args[0], line, result)
+
+    return result(line), codegen
+
+
+@inlined
+def half_of(lines: Any) -> int:
+    """Return from which bit on a line has its white pieces."""
+    return I64(32) if is_wide(lines) else I64(16)
+
+
+@inlined
+def shift_of(lines: Any, side: int) -> int:
+    """Return from which bit on a line has a side's pieces."""
+    half = half_of(lines)
+    return half - side * half
 
 
 @inlined
@@ -117,46 +172,56 @@ def coordinates(t: Tables | DistantTables, cell: int) -> tuple[int, int]:
 
 @inlined
 def line_of(board: NDArray[np.uint32], line: int) -> int:
-    """Return the content of a line."""
-    return I64(board[line])
+    """Return the content of a line, for `own_pieces` and `occupied`."""
+    return _content(board[line])
 
 
 @inlined
 def occupied(content: int) -> int:
     """Return the places of a line on which any piece stands."""
-    return (content | (content >> 16)) & 0xFFFF
+    half, pieces = half_of(content), I64(content)
+    return (pieces | (pieces >> half)) & ((1 << half) - 1)
 
 
 @inlined
 def own_pieces(content: int, side: int) -> int:
     """Return the places of a line on which pieces of a side stand; the king is white's."""
-    return (content >> (16 - (side << 4))) & 0xFFFF
+    return (I64(content) >> shift_of(content, side)) & ((1 << half_of(content)) - 1)
 
 
 @inlined
 def is_occupied(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
     """Return whether any piece stands on a cell."""
-    return (occupied(I64(board[I64(t.rank[cell])])) >> I64(t.file[cell])) & 1 != 0
+    return (occupied(line_of(board, I64(t.rank[cell]))) >> I64(t.file[cell])) & 1 != 0
 
 
 # -- moves and undo records ----------------------------------------------------------------
 
 
 @inlined
-def move_of(start: int, target: int) -> int:
+def move_of(t: Tables, start: int, target: int) -> int:
     """Return a move."""
+    if is_wide(t.exposed):
+        rank, file = coordinates(t, target)
+        return _ENDS * start + (file if rank == I64(t.rank[start]) else WIDEST + rank)
     return start | (target << 7)
 
 
 @inlined
-def start_of(move: int) -> int:
+def start_of(t: Tables, move: int) -> int:
     """Return the cell that a move, or the move of an undo record, begins on."""
+    if is_wide(t.exposed):
+        return (move & 0x3FFF) // _ENDS
     return move & 127
 
 
 @inlined
-def target_of(move: int) -> int:
-    """Return the cell that a move, or the move of an undo record, ends on."""
+def target_of(t: Tables, move: int) -> int:
+    """Return the cell that a move, or the move of an undo record, ends on; of a wide one the start must exist."""
+    if is_wide(t.exposed):
+        end = (move & 0x3FFF) % _ENDS
+        rank, file = coordinates(t, start_of(t, move))
+        return rank * t.size + end if end < WIDEST else (end - WIDEST) * t.size + file
     return (move >> 7) & 127
 
 

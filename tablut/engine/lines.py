@@ -9,6 +9,9 @@ For each kind of mover a table gives, by place and occupancy, the mask of the
 places on which its slide may end. Whether an attacker is at home in a camp depends
 on its place alone, so it needs no kind of its own. A second table counts the moves
 of all soldiers of a line at once, by the line's content as a number in base 3.
+
+On wide boards (`tablut.engine.layout`) there would be too many contents. The masks are those of an
+empty line there, which the nearest pieces cut short (`tablut.engine.attacks`), and nothing is counted.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from tablut.notation import diagram_cells
+from tablut.position import NARROW
 from tablut.variants.model import CAMP_LETTERS
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ class LineTables(NamedTuple):
     ----------
     slides : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
+        On wide boards uint32, ``N`` masks by place.
     attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
         Where the block of a line begins, for each kind of mover.
     counts : ndarray of uint8, flat
@@ -72,20 +77,20 @@ def board_lines(variant: Variant) -> list[str]:
 
 
 def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint16]:
-    """Return where a mover may slide on a line.
+    """Return where a mover may slide on a line, by place and occupancy; on a wide board on an empty one.
 
     Notes
     -----
     O(N² 2**N).
     """
     size, castle = len(terrain), variant.rules.castle
-    occupancy = np.arange(1 << size)
-    masks = np.zeros((size, 1 << size), dtype=np.uint16)
+    occupancy = np.arange(1 if size > NARROW else 1 << size)
+    masks = np.zeros((size, len(occupancy)), dtype=np.uint32 if size > NARROW else np.uint16)
     passes_castle = castle.passable == "everyone" or (castle.passable == "king" and mover == "king")
     for place in range(size):
         for way in (range(place + 1, size), range(place - 1, -1, -1)):
             home = terrain[place] if mover == "attacker" and terrain[place] in CAMP_LETTERS else ""
-            open_so_far = np.ones(1 << size, dtype=bool)
+            open_so_far = np.ones(len(occupancy), dtype=bool)
             for target in way:
                 letter = terrain[target]
                 if letter in CAMP_LETTERS and letter != home:
@@ -97,7 +102,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
                     letter == "X" and mover != "king"
                 )
                 if not banned:
-                    masks[place, open_so_far] |= np.uint16(1 << target)
+                    masks[place, open_so_far] |= masks.dtype.type(1 << target)
                 if letter == "T" and not passes_castle:
                     break
     return masks
@@ -125,8 +130,8 @@ def line_tables(variant: Variant) -> LineTables:
     """Return the line tables of a variant."""
     size = variant.size
     lines = board_lines(variant)
-    ternary = np.zeros(1 << size, dtype=np.uint32)
-    masks = np.arange(1 << size)
+    masks = np.arange(1 if size > NARROW else 1 << size)
+    ternary = np.zeros(len(masks), dtype=np.uint32)
     for place in range(size):
         ternary += (((masks >> place) & 1) * 3**place).astype(np.uint32)
 
@@ -146,7 +151,7 @@ def line_tables(variant: Variant) -> LineTables:
         extra_at[where] = extra.place(more)
 
     return LineTables(
-        slides=np.concatenate(slides.parts).astype(np.uint16),
+        slides=np.concatenate(slides.parts),
         attacker_slides=slides_at[0],
         defender_slides=slides_at[1],
         king_slides=slides_at[2],
@@ -162,6 +167,8 @@ def line_tables(variant: Variant) -> LineTables:
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
     """Return the number of moves of the soldiers with a digit, by the content of the line in base 3."""
     size = len(slides)
+    if size > NARROW:
+        return np.zeros(1, dtype=np.uint8)
     ends, occupancies = np.bitwise_count(slides), _occupancies(size)
     total = np.zeros(3**size, dtype=np.uint8)
     for place in range(size):

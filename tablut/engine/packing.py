@@ -18,15 +18,19 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount
-from tablut.engine.kernels import count_moves, generate, make, unmake
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import count_moves, generate, make, toggle, unmake
 from tablut.engine.layout import (
     board_items,
     captured_cell,
+    is_wide,
     king_of,
+    line_of,
+    own_pieces,
     put_count,
     put_king,
     put_side,
+    shift_of,
     side_of,
     start_of,
     target_of,
@@ -92,6 +96,23 @@ def king_width(t: Tables) -> int:
 
 
 @inlined
+def _unpack_lines(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+    """Write the soldiers of a packed position to a wide board, and their numbers."""
+    size = t.size
+    for line in range(2 * size):
+        board[line] = U64(0)
+    for side in range(2):
+        count = I64(0)
+        for rank in range(size):
+            row = field(words, (1 - side) * t.cells + rank * size, size)
+            count += popcount(row)
+            while row:
+                toggle(t, board, rank * size + trailing_zeros(row), shift_of(board, side))
+                row &= row - 1
+        put_count(t, board, side, count)
+
+
+@inlined
 def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
     """Write one packed position to a board.
 
@@ -102,6 +123,12 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
     size, cells = t.size, t.cells
     width = king_width(t)
     king = field(words, 2 * cells, width)
+    if is_wide(t.exposed):
+        _unpack_lines(t, words, board)
+        put_king(t, board, king)
+        put_side(t, board, field(words, 2 * cells + width, 1))
+        toggle(t, board, king, shift_of(board, I64(0)))
+        return
     black_low, black_high = board_bits(words, t.words, 0, cells)
     white_low, white_high = board_bits(words, t.words, cells, cells)
     attackers = popcount(black_low) + popcount(black_high)
@@ -136,11 +163,10 @@ def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> Non
     for word in range(t.words):
         words[word] = U64(0)
     for rank in range(size):
-        row = I64(board[rank])
-        white = row >> 16
+        white = own_pieces(line_of(board, rank), 0)
         if rank == I64(t.rank[king]):
             white &= ~(1 << I64(t.file[king]))
-        _add_field(words, rank * size, size, row & 0xFFFF)
+        _add_field(words, rank * size, size, own_pieces(line_of(board, rank), 1))
         _add_field(words, cells + rank * size, size, white)
     width = king_width(t)
     _add_field(words, 2 * cells, width, king)
@@ -188,7 +214,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
     O(n N): no move is generated.
     """
     t = flat(tables)
-    scratch = np.empty(2 * t.size + 4, dtype=np.uint32)
+    scratch = np.empty(2 * t.size + 4, dtype=tables.exposed.dtype)
     board = pointer(scratch)
     total = 0
     for index in range(len(words)):
@@ -217,7 +243,8 @@ def expand(
     t = flat(tables)
     size, cells, width = t.size, t.cells, t.words
     king_at, side_at = 2 * cells, 2 * cells + king_width(t)
-    scratch, scratch_moves = np.empty(board_items(size), dtype=np.uint32), np.empty(4 * cells, dtype=np.int32)
+    scratch = np.empty(board_items(size), dtype=tables.exposed.dtype)
+    scratch_moves = np.empty(4 * cells, dtype=np.int32)
     board, found = pointer(scratch), pointer(scratch_moves)
     total = 0
     for parent in range(len(words)):
@@ -228,7 +255,7 @@ def expand(
         count = generate(t, board, found)
         for index in range(count):
             move = I64(found[index])
-            start, target = start_of(move), target_of(move)
+            start, target = start_of(t, move), target_of(t, move)
             undo, outcome = make(t, board, move)
             unmake(t, board, undo)
             child = advance(pointer(children), total * width)
@@ -240,6 +267,9 @@ def expand(
                 child[2] = word[2]
             if width > 3:
                 child[3] = word[3]
+            if is_wide(t.exposed):
+                for place in range(4, width):
+                    child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
                 # On no board does the king's number straddle two words.
@@ -322,6 +352,8 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
     """Write the columns of a board, whose rows are given."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        if rows.dtype != types.uint32:  # a wide board, which is not unpacked so
+            return _WORD(0)
         source, count, target = args
         half, zero = ir.IntType(16), ir.Constant(_LINES, [0] * 16)
         columns = cgutils.alloca_once_value(builder, zero)

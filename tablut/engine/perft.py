@@ -28,7 +28,18 @@ from tablut.engine.kernels import (
     toggle_captured,
     unmake,
 )
-from tablut.engine.layout import coordinates, count_of, king_of, occupied, put_king, side_of, start_of
+from tablut.engine.layout import (
+    coordinates,
+    count_of,
+    king_of,
+    line_of,
+    occupied,
+    own_pieces,
+    put_king,
+    shift_of,
+    side_of,
+    start_of,
+)
 from tablut.engine.records import flat
 from tablut.rules.outcome import UNDECIDED
 
@@ -94,15 +105,14 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
     -----
     O(N).
     """
-    shift = 16 - (side << 4)
     state = 0
     if side == 1:
         state = 4 if king_of(t, board) == t.castle else 2
     anvils = advance(t.anvils, I64(state * 2 * t.size))
     for line in range(2 * t.size):
-        content = I64(board[line])
-        own = ((content >> shift) & 0xFFFF) | I64(anvils[line])
-        enemy = (content >> (16 - shift)) & I64(t.exposed[line])
+        content = line_of(board, line)
+        own = own_pieces(content, side) | I64(anvils[line])
+        enemy = own_pieces(content, side ^ 1) & I64(t.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
     if is_far(t.distant) and t.distant.shieldwall != 0:
         mark_shieldwalls(t.distant, board, side, threats)
@@ -130,22 +140,20 @@ def _apply_every_move(
     size = t.size
     side, home = side_of(t, board), king_of(t, board)
     attackers = count_of(t, board, 1)
-    shift = 16 - (side << 4)
+    shift = shift_of(board, side)
     slides_at = t.attacker_slides if side == 1 else t.defender_slides
     mark_threats(t, board, side, threats)
     way_out = has_way_out(t, board, side)
     total, captured, decided = I64(0), I64(0), I64(0)
     key_sum = U64(0)
     for rank in range(size):
-        row = I64(board[rank])
-        own = (row >> shift) & 0xFFFF
-        row = occupied(row)
+        own = own_pieces(line_of(board, rank), side)
+        row = occupied(line_of(board, rank))
         while own:
             file = trailing_zeros(own)
             own &= own - 1
             start = rank * size + file
-            column = I64(board[size + file])
-            column = occupied(column)
+            column = occupied(line_of(board, size + file))
             is_king = side == 0 and start == home
             places_at = t.king_slides if is_king else slides_at
             kind = (0 if side == 1 else (2 if is_king else 1)) * t.cells
@@ -172,7 +180,7 @@ def _apply_every_move(
                     if threat & 1:
                         captures = captures_at(t, board, side, target, king)
                         if captures:
-                            toggle_captured(t, board, target, captures, 16 - shift)
+                            toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
                             count = popcount(captures)
                             captured += count
                             left -= 0 if side == 1 else count
@@ -186,7 +194,7 @@ def _apply_every_move(
                         counters[2 + outcome] += U64(1)
                     key_sum += child_key
                     if captures:
-                        toggle_captured(t, board, target, captures, 16 - shift)
+                        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
                     toggle(t, board, target, shift)
             if is_king:
                 put_king(t, board, home)
@@ -239,7 +247,7 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
             unmake(t, board, undo)
             continue
         undos[ply] = undo
-        keys[ply + 1] = keys[ply] ^ key_change(t, side, start_of(move) == king, undo)
+        keys[ply + 1] = keys[ply] ^ key_change(t, side, start_of(t, move) == king, undo)
         ply += 1
         nexts[ply] = 0
         # The moves of the last ply are made as they are found, without a list.

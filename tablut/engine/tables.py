@@ -13,12 +13,13 @@ hold attackers form a number from 0 to 15 of the same bits.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tablut.engine.lines import line_tables
 from tablut.errors import UncompiledError
+from tablut.position import NARROW
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ NORTH: Final = 8
 
 _OPPOSITE: Final = {WEST: EAST, EAST: WEST, SOUTH: NORTH, NORTH: SOUTH}
 
-
-LARGEST: Final = 11
-"""The largest board that lines, moves and words are laid out for."""
 
 ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range(10)
 """Sets in `DistantTables.sets`."""
@@ -116,7 +114,8 @@ class Tables(NamedTuple):
     rank, file : ndarray of uint8, shape (C,)
         Coordinates of a cell.
     exposed : ndarray of uint32, shape (2N,)
-        By line, the places on which a soldier can be captured at all.
+        By line, the places on which a soldier can be captured at all. By its type, uint64 for wide boards
+        (`tablut.engine.layout`), kernels are compiled for these; so it is with other masks by line.
     anvils : ndarray of uint32, shape (5, 2N)
         By line, the places whose terrain is hostile to an attacker (0 castle empty,
         1 occupied), to a defender (2 empty, 3 occupied, 4 besieged).
@@ -192,8 +191,8 @@ def build_tables(variant: Variant) -> Tables:
     (9, 3, 16)
     """
     size, regions, rules = variant.size, variant.regions, variant.rules
-    if size > LARGEST:
-        raise UncompiledError(variant.name, f"boards up to {LARGEST}×{LARGEST}, not {size}×{size}")
+    if size > NARROW and rules.fort != "none":
+        raise UncompiledError(variant.name, f"field 'fort' on boards up to {NARROW}×{NARROW}, not {size}×{size}")
     cells = size * size
     camps = {cell for camp in regions.camps for cell in camp.cells}
     sheltered = camps if rules.camps.shelter else set()
@@ -229,11 +228,11 @@ def build_tables(variant: Variant) -> Tables:
 
 def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
     """Return a set of cells as masks of lines."""
-    masks = np.zeros(2 * size, dtype=np.uint32)
+    masks: NDArray[Any] = np.zeros(2 * size, dtype=np.uint64 if size > NARROW else np.uint32)
     for cell in cells:
         rank, file = divmod(cell, size)
-        masks[rank] |= np.uint32(1 << file)
-        masks[size + file] |= np.uint32(1 << rank)
+        masks[rank] |= masks.dtype.type(1 << file)
+        masks[size + file] |= masks.dtype.type(1 << rank)
     return masks
 
 
@@ -260,7 +259,7 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
         edge=np.array([cell in edge for cell in range(size * size)], dtype=np.uint8),
         ends=line_masks(ends, size),
         pinch=np.array([_pinches(black) for black in range(512)], dtype=np.uint8),
-        sets=np.array([[number & _MASK, number >> 64] for number in numbers], dtype=np.uint64),
+        sets=np.array([[number & _MASK, number >> 64 & _MASK] for number in numbers], dtype=np.uint64),
     )
 
 

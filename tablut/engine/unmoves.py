@@ -49,6 +49,7 @@ from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
 from tablut.variants.library import check_known
+from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -253,13 +254,13 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
                 place = trailing_zeros(row)
                 row &= row - 1
                 way = 1 if place < file else 4
-                move = move_of(rank * size + place, cell)
+                move = move_of(t, rank * size + place, cell)
                 count = _add_unmoves(records, count, move, restored & ~way, missing)
             while column:
                 place = trailing_zeros(column)
                 column &= column - 1
                 way = 2 if place < rank else 8
-                move = move_of(place * size + file, cell)
+                move = move_of(t, place * size + file, cell)
                 count = _add_unmoves(records, count, move, restored & ~way, missing)
     return count
 
@@ -343,7 +344,7 @@ class Retractions(NamedTuple):
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
-    check_known(variant, "play backwards", ["shieldwall"])
+    check_known(variant, "play backwards", ["shieldwall", WIDE])
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

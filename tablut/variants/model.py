@@ -387,6 +387,9 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     return fields
 
 
+WIDE: Final = "a board larger than 11×11"
+
+
 def later_rules(variant: Variant) -> list[str]:
     """Return what a rule set asks for beyond the first six: names of fields, or words."""
     rules = variant.rules
@@ -397,7 +400,7 @@ def later_rules(variant: Variant) -> list[str]:
         "repetition": rules.repetition.times != 2 or rules.repetition.result not in ("draw", "mover_loses", "none"),
         "corners.wide": rules.corners.wide,
         "a board without a castle": variant.regions.castle is None,
-        "a board larger than 11x11": variant.size > 11,
+        WIDE: variant.size > 11,
     }
     return [name for name, found in holds.items() if found]
 

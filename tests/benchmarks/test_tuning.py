@@ -74,18 +74,19 @@ def test_the_stored_weights_say_where_they_come_from():
             assert match["interval95"] == [round(bound, 3) for bound in score.interval95]
 
 
-def test_symmetric_contents_are_one_pattern():
-    variant, random = load_variant("ashton"), Random(6)
-    engine, layout = engine_for(variant), layout_of(variant)
+@pytest.mark.parametrize("name", ["ashton", "brandubh-federation"])
+def test_symmetric_contents_are_one_pattern(name):
+    variant, random = load_variant(name), Random(6)
+    engine, layout, size = engine_for(variant), layout_of(variant), variant.size
     for position in [placement(variant, random) for _ in range(40)]:
-        cells = "".join(position.piece((cell % 9, cell // 9)) or "." for cell in range(81))
+        cells = "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size**2))
         found = set()
         for element in variant.symmetries:
-            image = [""] * 81
+            image = [""] * size**2
             for cell, letter in enumerate(cells):
                 image[element.table[cell]] = letter
             numbers = patterns_of(layout, engine.board("".join(image), position.side)[None])[0]
-            found.add((*sorted(numbers[:18].tolist()), *sorted(numbers[18:].tolist())))
+            found.add((*sorted(numbers[: 2 * size].tolist()), *sorted(numbers[2 * size :].tolist())))
         assert len(found) == 1, cells
 
 
@@ -145,7 +146,7 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
 
 
-@pytest.mark.parametrize("name", ["ashton", "berkeley"])
+@pytest.mark.parametrize("name", ["ashton", "brandubh-federation"])
 def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     variant = load_variant(name)
     patterns = load_patterns(variant)

@@ -19,7 +19,9 @@ from tablut.rules.outcome import Outcome
 from tablut.rules.plain import PlainEngine
 from tablut.status import UNPLAYABLE, Status, position_status
 from tablut.variants import load_variant, variant_names
+from tablut.variants.schema import parse_variant
 from tests.support.effort import examples
+from tests.support.games import UNCOMPILED
 
 
 @settings(deadline=None, max_examples=examples(20))
@@ -71,7 +73,7 @@ def test_a_game_goes_on_where_the_rules_are_not_compiled() -> None:
     image = plain.transform(dihedral(plain.size)[3])
     image._engine = plain._engine
     assert plain.canonical() == image.canonical()
-    plain = Board("alea-evangelii")
+    plain = Board(parse_variant(UNCOMPILED, name="forts", origin="forts.toml"))
     assert (plain.perft(1), Move.from_code(next(iter(plain.legal_moves)).code, 19) in plain.legal_moves) == (580, True)
     with pytest.raises(InputError, match="plain"):
         plain.zobrist_key()

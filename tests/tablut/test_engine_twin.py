@@ -1,5 +1,6 @@
 """The kernels against the naive twin: random play, random placements, random rules, random terrain."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from symmetry import dihedral
 from tablut.engine import engine_for
+from tablut.position import Move
 from tablut.rules import OUTCOMES, NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import MORE, examples
@@ -33,7 +35,7 @@ def assert_twins_agree(variant, position):
     np.testing.assert_array_equal(engine.boards(words)[0], board, err_msg=text)
 
     naive = {
-        (start[1] * size + start[0]) | (target[1] * size + target[0]) << 7: (start, target)
+        Move(start[1] * size + start[0], target[1] * size + target[0], size).code: (start, target)
         for start, target in game.legal_moves(position)
     }
     moves = engine.legal_moves(board).tolist()
@@ -43,6 +45,8 @@ def assert_twins_agree(variant, position):
 
     children = engine.expand(words)
     assert children.moves.tolist() == moves
+    keys = sum(map(engine.key, engine.boards(children.words)))
+    assert engine.perft_applied(board, 1).key_sum == keys % 2**64, text
     for move, child, code in zip(moves, engine.boards(children.words), children.outcomes, strict=True):
         result = game.apply(position, naive[move])
         what = f"{text} {game.move_name(naive[move])}"
@@ -95,6 +99,17 @@ def test_random_terrain(variant, seed):
         assert_twins_agree(variant, placement(variant, random))
 
 
+@pytest.mark.parametrize("size", range(12, 20))
+@given(data=st.data(), seed=SEEDS)
+@settings(relaxed, max_examples=examples(2))
+def test_wide_boards(size, data, seed):
+    # No forts: `test_wide_forts_are_refused`. Few pieces move over the whole board, many meet.
+    drawn, random = data.draw(random_terrains(sizes=(size,), later=True)), Random(seed)
+    variant = replace(drawn, rules=drawn.rules.model_copy(update={"fort": "none"}))
+    for soldiers in (None, 12, 2 * size):
+        assert_twins_agree(variant, placement(variant, random, soldiers=soldiers))
+
+
 @given(variant=random_terrains(sizes=(3, 5), later=True), seed=SEEDS)
 @settings(relaxed, max_examples=examples(40))
 def test_crowded_small_boards(variant, seed):
@@ -104,7 +119,7 @@ def test_crowded_small_boards(variant, seed):
         assert_twins_agree(variant, placement(variant, random, soldiers=random.randrange(variant.size**2)))
 
 
-@pytest.mark.parametrize("size", [3, 5, 7, 9, 11])
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 11, 12, 16, 19])
 @given(data=st.data(), seed=SEEDS)
 @settings(relaxed, max_examples=examples(2))
 def test_packing_is_the_documented_integer(size, data, seed):
@@ -123,7 +138,7 @@ def test_packing_is_the_documented_integer(size, data, seed):
 @settings(relaxed, max_examples=examples(4))
 def test_canonical_is_the_least_of_all_images(name, data, seed):
     # Shipped games have groups of their own; random terrain has hardly any, and sizes that no game has.
-    variant = data.draw(random_terrains(sizes=(3, 3, 3, 11))) if name is None else load_variant(name)
+    variant = data.draw(random_terrains(sizes=(3, 3, 3, 11, 13, 19))) if name is None else load_variant(name)
     random, engine = Random(seed), engine_for(variant)
     position = placement(variant, random)
     cells = letters(variant.size, position)

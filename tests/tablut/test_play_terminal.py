@@ -10,6 +10,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.records import read_record
 from tablut.replay import replay
+from tests.support.games import UNCOMPILED
 
 Captured = pytest.CaptureFixture[str]
 BOARD = re.compile(r"^9  ", re.MULTILINE)
@@ -74,8 +75,9 @@ def test_undo_goes_back_to_the_persons_turn(play) -> None:
     assert "there is no move of yours to take back" in out
 
 
-def test_a_game_goes_on_where_nobody_can_give_a_hint(play) -> None:
-    _, out, _ = play("hint|f19-f18|quit", "--side", "both", "-v", "alea-evangelii")
+def test_a_game_goes_on_where_nobody_can_give_a_hint(play, tmp_path: Path) -> None:
+    (rules := tmp_path / "forts.toml").write_text(UNCOMPILED, encoding="utf-8")
+    _, out, _ = play("hint|f19-f18|quit", "--side", "both", "-v", str(rules))
     assert "compiled rules" in out
     assert "1. f19-f18" in out
     _, out, _ = play("i2-h2", "--side", "both", "-v", "copenhagen", "-p", FORT)

@@ -550,8 +550,9 @@ def winning(board: Board) -> set[Move]:
 
 @pytest.mark.parametrize("name", ["alphabeta", "payoff", "minimax3", "mcts", "heuristic"])
 def test_a_fort_or_a_ring_one_ply_away_is_taken_and_not_walked_into(name: str) -> None:
-    limits = SearchLimits(playouts=20_000) if name == "mcts" else SearchLimits(depth=2)
-    for text, game in CLOSE.items():
+    few = [SearchLimits(playouts=20_000) if name == "mcts" else SearchLimits(depth=2)]
+    few += [SearchLimits(nodes=20_000)] * (name == "alphabeta")
+    for (text, game), limits in product(CLOSE.items(), few):
         player = make_player(name, game, PlayerOptions(seed=1, hash_mib=8))
         board = Board(game, text[:-1] + {"w": "b", "b": "w"}[text[-1]])
         assert player.choose(board, limits).move in winning(board), text

@@ -72,7 +72,7 @@ match random random {FAST} --store «/dev/null/x»
 measure random {FAST} --store «/dev/null/x»
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST} => two players
-match random random -v alea-evangelii --nodes 1 -n 2 --store {{none}} => 11×11
+census -v alea-evangelii --plies 1 --store {{none}} => 11×11
 tablebase build -v alea-evangelii --men 2 --store {{none}} => 11×11
 probe -v alea-evangelii => 11×11
 tournament random greedy «nobody» {FAST} --store {{none}}

@@ -30,6 +30,7 @@ class NaiveSearch:
     def __init__(self, variant: Variant, weights: Mapping[str, float], patterns: Patterns | None = None) -> None:
         self.variant = variant
         self.patterns = patterns
+        self.rows = corner_rows(patterns.family if patterns else weights_family(variant), variant.size)
         self.game = NaiveGame(variant)
         self.weights = scaled_weights(weights)
         self.escapes = {cell for cell, letter in self.game.terrain.items() if letter in "*X"}
@@ -89,7 +90,7 @@ class NaiveSearch:
         """Return what the patterns of a position's lines and corners add up to, scaled."""
         size, (file, rank) = self.game.size, position.king()
         digits = [{"": 0, "b": 1}.get(position.piece((cell % size, cell // size)), 2) for cell in range(size**2)]
-        total, rows = 0, corner_rows(weights_family(self.variant), size)
+        total, rows = 0, self.rows
         for line, table in enumerate(patterns.line_table[rank * size + file].tolist()):
             cells = [line * size + place if line < size else place * size + line - size for place in range(size)]
             total += int(patterns.line_scores[table, sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
@@ -118,7 +119,7 @@ class NaiveSearch:
     def _corners(self, black: list[Cell]) -> dict[str, int]:
         """Return how many attackers stand on the diagonals that seal a corner, and how many corners are sealed."""
         last, guards, sealed = self.game.size - 1, 0, 0
-        if corner_rows(weights_family(self.variant), self.game.size) > 3:
+        if self.rows > 3:
             for corner in {(file, rank) for file in (0, last) for rank in (0, last)} & self.escapes:
                 far = {cell: abs(cell[0] - corner[0]) + abs(cell[1] - corner[1]) for cell in self.game.terrain}
                 diagonals = [{cell for cell, steps in far.items() if steps == wanted} for wanted in (2, 3)]

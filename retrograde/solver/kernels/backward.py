@@ -117,7 +117,7 @@ def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: in
         move = I64(moves[number])
         undo, outcome = make(t, w.spare.board, move)
         if outcome == UNDECIDED and undo_captured(undo) != 0:
-            item = capture_item(t, x, w, w.spare, p.lower, start_of(move), target_of(move))
+            item = capture_item(t, x, w, w.spare, p.lower, start_of(t, move), target_of(t, move))
             if item < 0 or not is_decided(item) or is_loss(item):
                 w.cursor.head[ERRORS] += 1
             else:

@@ -205,7 +205,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
                     or (royal and t.escapes[target] != 0)
                     or may_capture(t, board, 0, target, target if royal else king)
                 ):
-                    undo, outcome = make(t, board, move_of(start, target))
+                    undo, outcome = make(t, board, move_of(t, start, target))
                     stuck = False
                     if outcome == UNDECIDED and undo_captured(undo) != 0:
                         stuck = capture_item(t, x, w, w.here, p.lower, start, target) == lost_in(0)
@@ -322,7 +322,7 @@ def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: 
         or may_end_afar(t, board, p.side)
     ):
         return I64(_QUIET)
-    undo, outcome = make(t, board, move_of(start, target))
+    undo, outcome = make(t, board, move_of(t, start, target))
     item = I64(_QUIET)
     if outcome != UNDECIDED:
         item = I64(_WON) if winner_of(outcome) == p.side else I64(_LOST)

@@ -51,7 +51,7 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: N
     man = I64(-1)
     for number in range(count):
         move = I64(moves[number])
-        start, target = start_of(move), target_of(move)
+        start, target = start_of(t, move), target_of(t, move)
         undo, outcome = make(t, board, move)
         captured = undo_captured(undo) != 0
         if outcome == UNDECIDED and captured:

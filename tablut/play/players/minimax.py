@@ -201,7 +201,7 @@ def _negamax(
     best = I64(-_INFINITE)
     for index in range(generate(t, board, moves)):
         move = I64(moves[index])
-        is_king = side == 0 and start_of(move) == king
+        is_king = side == 0 and start_of(t, move) == king
         undo, outcome = make(t, board, move)
         state.budget[NODES] += 1
         if outcome != UNDECIDED:
@@ -234,7 +234,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
     best = I64(-_INFINITE)
     for index in range(counters[ROOT_MOVES]):
         move = I64(s.root_moves[index])
-        is_king = side == 0 and start_of(move) == king
+        is_king = side == 0 and start_of(t, move) == king
         undo, outcome = make(t, board, move)
         s.budget[NODES] += 1
         if outcome != UNDECIDED:

@@ -188,7 +188,7 @@ def _place_of(tree: Tree, key: np.uint64) -> int:
 def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
     """Return the key after a move, never 0, which means no state."""
     side = side_of(t, board)
-    is_king = side == 0 and start_of(move) == king_of(t, board)
+    is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
     unmake(t, board, undo)
     after = U64(key ^ key_change(t, side, is_king, undo))

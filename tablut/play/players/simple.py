@@ -131,8 +131,8 @@ def _pieces_at_risk(t: Tables, h: Scheme, board: NDArray[np.uint32]) -> int:
     total = I64(0)
     for index in range(generate(t, board, h.replies)):
         move = I64(h.replies[index])
-        target = target_of(move)
-        stays = target if side == 0 and start_of(move) == king else king
+        target = target_of(t, move)
+        stays = target if side == 0 and start_of(t, move) == king else king
         if not may_capture(t, board, side, target, stays):
             continue
         undo, _ = make(t, board, move)
@@ -149,7 +149,7 @@ def _pieces_at_risk(t: Tables, h: Scheme, board: NDArray[np.uint32]) -> int:
 @called
 def _score(t: Tables, h: Scheme, board: NDArray[np.uint32], move: int) -> int:
     side = side_of(t, board)
-    to_centre = side == 0 and start_of(move) == king_of(t, board) and h.central[target_of(move)] != 0
+    to_centre = side == 0 and start_of(t, move) == king_of(t, board) and h.central[target_of(t, move)] != 0
     undo, outcome = make(t, board, move)
     score = I64(_CAPTURED * popcount(undo_captured(undo)))
     if to_centre:
@@ -290,7 +290,7 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
             else:
                 target = trailing_zeros(column) * t.size + file
                 column &= column - 1
-            move = move_of(king, target)
+            move = move_of(t, king, target)
             undo, outcome = make(t, board, move)
             if outcome == UNDECIDED:
                 if stands_on_path(t, paths, board):

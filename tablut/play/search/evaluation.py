@@ -8,15 +8,15 @@ e times as high. It knows nothing of who is about to win at once; search asks
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import attackers_beside, king_slides
+from tablut.engine.attacks import attackers_beside, king_slides, open_way, pieces_beside
 from tablut.engine.distant import is_far
-from tablut.engine.jit import I64, inlined, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import line_content
-from tablut.engine.layout import coordinates, king_of, occupied
+from tablut.engine.jit import I64, called, inlined, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import line_content, moves_by_slides
+from tablut.engine.layout import coordinates, is_wide, king_of, line_of, occupied, own_pieces
 from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
@@ -36,10 +36,11 @@ from tablut.play.search.weights import (
     scaled_weights,
     weights_family,
 )
+from tablut.position import NARROW
 from tablut.variants.model import CAMP_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -60,6 +61,20 @@ def _rays(targets: int, place: int) -> int:
 
 
 @inlined
+def open_places(t: Tables, e: EvaluationTables, line: int, occupancy: int) -> int:
+    """Return the places of a line from which a king could slide to an escape along it."""
+    at = I64(e.way_open_at[line])
+    if not is_wide(t.exposed):
+        return I64(e.way_open[at + occupancy])
+    found, escapes = I64(0), I64(t.escapes_on[line]) & ~occupancy
+    while escapes:
+        place = trailing_zeros(escapes)
+        escapes &= escapes - 1
+        found |= I64(e.way_open[at + place]) & open_way(occupancy, place)
+    return found
+
+
+@inlined
 def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
     """Return from how many of the king's targets, given by masks, the way across to an escape is open."""
     rank, file = coordinates(t, king)
@@ -67,25 +82,12 @@ def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king:
     while row:
         place = I64(trailing_zeros(row))
         row &= row - 1
-        content = I64(board[t.size + place])
-        open_places = I64(e.way_open[I64(e.way_open_at[t.size + place]) + occupied(content)])
-        paths += (open_places >> rank) & 1
+        paths += (open_places(t, e, t.size + place, occupied(line_of(board, t.size + place))) >> rank) & 1
     while column:
         place = I64(trailing_zeros(column))
         column &= column - 1
-        content = I64(board[place])
-        open_places = I64(e.way_open[I64(e.way_open_at[place]) + occupied(content)])
-        paths += (open_places >> file) & 1
+        paths += (open_places(t, e, place, occupied(line_of(board, place))) >> file) & 1
     return paths
-
-
-@inlined
-def _occupied_sides(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> int:
-    """Return the directions from a cell in which a piece stands next to it; ``shift`` 0 of attackers, 16 of whites."""
-    rank, file = coordinates(t, cell)
-    row = ((((I64(board[rank]) >> shift) & 0xFFFF) << 1) >> file) & 5
-    column = ((((I64(board[t.size + file]) >> shift) & 0xFFFF) << 1) >> rank) & 5
-    return row | (column << 1)
 
 
 @inlined
@@ -95,7 +97,7 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
     king = king_of(t, board)
     rank, file = coordinates(t, king)
     attackers = attackers_beside(t, board, king)
-    defenders = _occupied_sides(t, board, king, 16)
+    defenders = pieces_beside(t, board, king, I64(0))
     score = w[6] * I64(e.ring[king]) + w[7] * popcount(attackers) + w[8] * popcount(defenders)
     sides = I64(t.capture_sides[king * 16 + attackers]) & ~defenders
     score += w[9] * popcount(sides)
@@ -116,7 +118,7 @@ def _near_defenders(t: Tables, board: NDArray[np.uint32], rank: int, file: int) 
     """Return how many defenders stand at most two ranks and two files from a king."""
     count = I64(-1)
     for near in range(max(rank - 2, 0), min(rank + 3, t.size)):
-        count += popcount((((I64(board[near]) >> 16) << 2) >> file) & 31)
+        count += popcount(((own_pieces(line_of(board, near), 0) << 2) >> file) & 31)
     return count
 
 
@@ -132,12 +134,35 @@ def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], 
             width = CORNER if rows == CORNER else min(rows - row, CORNER)
             inset = 1 if row == 0 and rows != CORNER else 0
             shift = t.size - width - inset if corner & 1 else inset
-            content = I64(board[first + step * row]) >> shift
-            attackers |= (content & ((1 << width) - 1)) << (CORNER * row)
-            whites |= ((content >> 16) & ((1 << width) - 1)) << (CORNER * row)
+            content, mask = line_of(board, first + step * row), (1 << width) - 1
+            attackers |= ((own_pieces(content, 1) >> shift) & mask) << (CORNER * row)
+            whites |= ((own_pieces(content, 0) >> shift) & mask) << (CORNER * row)
         content = I64(e.corner_ternary[attackers]) + 2 * I64(e.corner_ternary[whites])
         score += I64(e.corner_score[corner * _CORNER_CONTENTS + content])
     return score
+
+
+@called
+def _line_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+    """Return the part of the evaluation that is a sum over lines and cells, for a wide board, scaled."""
+    size, factors = t.size, 2 * t.cells
+    score = e.line_score[factors] * moves_by_slides(t, board, I64(1), I64(-1))
+    score += e.line_score[factors + 1] * moves_by_slides(t, board, I64(0), I64(-1))
+    for line in range(2 * size):
+        occupancy = occupied(line_of(board, line))
+        standing = I64(e.way_open[I64(e.way_open_at[line]) + size])
+        score += e.line_score[factors + 2] * popcount(open_places(t, e, line, occupancy) & standing & ~occupancy)
+        black, white = own_pieces(line_of(board, line), 1), own_pieces(line_of(board, line), 0)
+        if white != 0:
+            closed = I64(black > white) + I64(black != 0 and (black & -black) < (white & -white))
+            score += e.line_score[factors + 3] * closed + e.line_score[factors + 4] * (2 - closed)
+    for side in range(2):
+        for rank in range(size):
+            own = own_pieces(line_of(board, rank), side)
+            while own:
+                score += e.line_score[(1 - side) * t.cells + rank * size + trailing_zeros(own)]
+                own &= own - 1
+    return I64(score)
 
 
 @inlined
@@ -147,7 +172,9 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
     score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
     score += king_terms(t, e, board)
     of_king = king_of(t, board) * lines
-    for line in range(lines):
+    if is_wide(board):
+        score += _line_terms(t, e, board)
+    for line in range(0 if is_wide(board) else lines):
         score += I64(e.line_score[I64(e.line_score_at[of_king + line]) + line_content(t, I64(board[line]))])
     if e.corners == CORNER:
         score += _corner_patterns(t, e, board, CORNER)
@@ -188,12 +215,14 @@ class EvaluationTables(NamedTuple):
     ----------
     line_score : ndarray of int16, flat
         Blocks of ``3**N`` scores of a line, by its content in base 3; white's, in
-        1/SCALE centi-logits.
+        1/SCALE centi-logits. On wide boards int32: the scores of an attacker by cell, those of a
+        white piece, and what each of the terms of lines weighs.
     line_score_at : ndarray of uint32, shape (C * 2N,)
         Where the block of a line begins, by the king's cell and the line.
     way_open : ndarray of uint16, flat
         Blocks of ``2**N`` masks: by a line's occupancy, the places from which a king
-        could slide to an escape along it.
+        could slide to an escape along it. On wide boards uint32, blocks of ``N + 1``: by an
+        escape's place, those from which one slides to it on an empty line; where a king may stop.
     way_open_at : ndarray of uint32, shape (2N,)
         Where the block of a line begins.
     ring : ndarray of uint8, shape (C,)
@@ -281,7 +310,7 @@ def _anonymous(terrain: str) -> str:
     return "".join(names.get(letter, letter) for letter in terrain.replace("+", "."))
 
 
-def _counted(attributes: Mapping[str, frozenset[int]], places: list[int]) -> list[tuple[int, tuple[bool, ...]]]:
+def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) -> list[tuple[int, tuple[bool, ...]]]:
     """Return, for each term by cell, the digit it counts and on which places of a line."""
     counted = []
     for term in CELL_TERMS:
@@ -312,10 +341,7 @@ def _open_cells(
 ) -> NDArray[np.int64]:
     """Return the number of empty places, no escapes, from which a king could slide to an escape along the line."""
     open_places = _way_open(variant, terrain, escapes)[occupancy].astype(np.int64)
-    standing = sum(
-        1 << place for place, escape in enumerate(escapes) if not escape and _may_stand(variant, terrain[place])
-    )
-    return np.bitwise_count(open_places & ~occupancy & standing).astype(np.int64)
+    return np.bitwise_count(open_places & ~occupancy & _standing(variant, terrain, escapes)).astype(np.int64)
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -325,14 +351,19 @@ def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [white * sum((first == digit).astype(np.int64) for first in seen) for digit in (1, 2)]
 
 
-def _may_stand(variant: Variant, letter: str) -> bool:
-    """Return whether a king on its way may stop on a cell of this terrain."""
-    return letter in ".+" or (letter == "T" and variant.rules.castle.stop == "king")
+def _standing(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> int:
+    """Return the places of a line, no escapes, on which a king on its way may stop."""
+    letters = ".+T" if variant.rules.castle.stop == "king" else ".+"
+    return sum(1 << place for place, escape in enumerate(escapes) if not escape and terrain[place] in letters)
 
 
 def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDArray[np.uint16]:
-    """Return, by the occupancy of a line, the places from which a king could slide to an escape along it."""
+    """Return the block of a line in `EvaluationTables.way_open`."""
     masks = slide_masks(variant, terrain, "king")
+    if variant.size > NARROW:
+        reaches = masks[:, :1] >> np.arange(variant.size) & np.array(escapes)
+        origins = (reaches.T << np.arange(variant.size)).sum(axis=1)
+        return np.append(origins, _standing(variant, terrain, escapes)).astype(np.uint32)
     target = np.uint16(sum(1 << place for place, escape in enumerate(escapes) if escape))
     found = np.zeros(masks.shape[1], dtype=np.uint16)
     for place in range(variant.size):
@@ -348,24 +379,30 @@ def evaluation_tables(
     if weights is None:
         weights, patterns = load_weights(variant), load_patterns(variant)
     scaled = scaled_weights(weights)
-    features, block_of = line_features(variant)
-    factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
-    scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
-    rows = corner_rows(weights_family(variant), size)
+    if size > NARROW:
+        scores, blocks = _by_cell(variant, scaled), np.zeros((1, 1), dtype=np.int64)
+    else:
+        features, block_of = line_features(variant)
+        factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
+        scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
+        if np.abs(scores).max() > np.iinfo(np.int16).max:
+            raise InputError("weights: too large; the score of a line does not fit into 16 bits")
+        scores = scores.astype(np.int16)
+    rows = corner_rows(weights_family(variant) if patterns is None else patterns.family, size)
     corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
     if patterns is not None:
         corners = corners + patterns.corner_scores
-    if max(np.abs(scores).max(), np.abs(corners).max()) > np.iinfo(np.int16).max:
-        raise InputError("weights: too large; the score of a line or a corner does not fit into 16 bits")
+    if np.abs(corners).max() > np.iinfo(np.int16).max:
+        raise InputError("weights: too large; the score of a corner does not fit into 16 bits")
     ways = [
         _way_open(variant, terrain, tuple(bool(int(mask) >> place & 1) for place in range(size)))
         for terrain, mask in zip(board_lines(variant), build_tables(variant).escapes_on, strict=True)
     ]
     return EvaluationTables(
-        line_score=scores.astype(np.int16).ravel(),
+        line_score=scores.ravel(),
         line_score_at=(blocks * 3**size).astype(np.uint32).ravel(),
         way_open=np.concatenate(ways),
-        way_open_at=(np.arange(2 * size) << size).astype(np.uint32),
+        way_open_at=(np.arange(2 * size) * len(ways[0])).astype(np.uint32),
         ring=np.array([_ring(cell, size) for cell in range(size * size)], dtype=np.uint8),
         weights=np.array([scaled[term] for term in POSITION_TERMS], dtype=np.int64),
         corners=rows if corners.any() else 0,
@@ -393,6 +430,15 @@ def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
         features[number, :, 0] = black[:, far == CORNER].sum(axis=1)
         features[number, :, 1] = black[:, far == CORNER].all(axis=1) | black[:, far == CORNER - 1].all(axis=1)
     return features
+
+
+def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
+    """Return `EvaluationTables.line_score` of a wide board."""
+    scores = np.zeros((2, variant.size**2), dtype=np.int64)
+    for term, (digit, here) in zip(CELL_TERMS, _counted(cell_attributes(variant), range(variant.size**2)), strict=True):
+        # A cell is on two lines.
+        scores[digit - 1] += 2 * scaled[term] * np.array(here)
+    return np.append(scores, [scaled[term] for term in LINE_TERMS]).astype(np.int32)
 
 
 def _with_patterns(

@@ -187,7 +187,7 @@ def parries(
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        start, target = start_of(move), target_of(move)
+        start, target = start_of(t, move), target_of(t, move)
         rank, file = coordinates(t, target)
         blocks = (rank == king_rank and (block_row >> file) & 1 != 0) or (
             file == king_file and (block_column >> rank) & 1 != 0

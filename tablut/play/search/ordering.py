@@ -94,7 +94,7 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
             while targets:
                 end = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = np.int32(move_of(start, first + end * step))
+                moves[count] = np.int32(move_of(t, start, first + end * step))
                 count += 1
     return count
 
@@ -107,11 +107,11 @@ def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -
     row, column = king_slides(t, board, king)
     count = 0
     while row:
-        moves[count] = np.int32(move_of(king, rank * t.size + trailing_zeros(row)))
+        moves[count] = np.int32(move_of(t, king, rank * t.size + trailing_zeros(row)))
         row &= row - 1
         count += 1
     while column:
-        moves[count] = np.int32(move_of(king, trailing_zeros(column) * t.size + file))
+        moves[count] = np.int32(move_of(t, king, trailing_zeros(column) * t.size + file))
         column &= column - 1
         count += 1
     return count
@@ -140,7 +140,7 @@ def killer_moves(
     count = 0
     for number in range(2):
         move = I64(s.killers[2 * ply + number])
-        if move == 0 or move == remembered or is_threatened(t, threats, target_of(move)):
+        if move == 0 or move == remembered or is_threatened(t, threats, target_of(t, move)):
             continue
         if is_legal(t, s.board, move):
             moves[count] = np.int32(move)
@@ -164,7 +164,7 @@ def without_tried(
     for index in range(count):
         move = I64(moves[index])
         tried = move in (remembered, first, second)
-        if not tried and not is_threatened(t, threats, target_of(move)):
+        if not tried and not is_threatened(t, threats, target_of(t, move)):
             moves[kept] = np.int32(move)
             kept += 1
     return kept
@@ -189,7 +189,7 @@ def rank_moves(
         rank = I64(s.history[side * HISTORY + move])
         if move == remembered:
             rank = _REMEMBERED
-        elif is_threatened(t, threats, target_of(move)):
+        elif is_threatened(t, threats, target_of(t, move)):
             rank += _CAPTURE
         elif move == first:
             rank += _KILLER + 1
@@ -331,15 +331,15 @@ def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count:
 
 
 @inlined
-def is_kings(n: Node, move: int) -> bool:
+def is_kings(t: Tables, n: Node, move: int) -> bool:
     """Return whether a move is the king's."""
-    return n.side == 0 and start_of(move) == n.king
+    return n.side == 0 and start_of(t, move) == n.king
 
 
 @inlined
 def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
     """Return whether a move is of the last stage and goes where nothing can be captured."""
-    return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(move))
+    return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(t, move))
 
 
 @inlined

@@ -17,7 +17,7 @@ from tablut.play.search.evaluation import EvaluationTables  # noqa: TC001 (`fiel
 from tablut.play.search.limits import MAX_PLY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 # Places in `SearchState.counters`.
 NODES: Final = 0
@@ -141,7 +141,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
-        board=_own_lines(len(new_board(size)), np.uint32),
+        board=_own_lines(len(new_board(size)), new_board(size).dtype),
         root_moves=_own_lines(4 * cells, np.int32),
         moves=_own_lines(MAX_PLY * 4 * cells, np.int32),
         ranks=_own_lines(MAX_PLY * 4 * cells, np.int32),
@@ -161,7 +161,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     )
 
 
-def _own_lines(items: int, dtype: type[np.generic]) -> NDArray[Any]:
+def _own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return zeros that share no cache line with other memory, which another thread may write to all the time."""
     memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
     begin = -memory.ctypes.data % _LINE

@@ -30,6 +30,7 @@ from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_ze
 from tablut.engine.kernels import make, position_key, unmake
 from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, side_of, start_of, undo_captured
 from tablut.engine.records import flat
+from tablut.play.search.evaluation import open_places
 from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
 from tablut.play.search.node import (
     INFINITE,
@@ -132,7 +133,7 @@ def _quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np
         if alpha >= beta:
             break
         move = I64(moves[index])
-        is_king = side == 0 and start_of(move) == king
+        is_king = side == 0 and start_of(t, move) == king
         undo, outcome = make(t, board, move)
         if outcome != UNDECIDED:
             s.counters[NODES] += 1
@@ -205,7 +206,7 @@ def _negamax(
             continue
         move = next_move(t, s, n, stage, index, count)
         index += 1
-        king, quiet = is_kings(n, move), is_quiet(t, s, n, stage, move)
+        king, quiet = is_kings(t, n, move), is_quiet(t, s, n, stage, move)
         if is_hopeless(n, king, quiet, searched, best):
             continue
         counters[NODES] += 1
@@ -284,10 +285,8 @@ def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32],
         while targets:
             end = trailing_zeros(targets)
             targets &= targets - 1
-            content = line_of(board, across + end)
-            open_places = I64(e.way_open[I64(e.way_open_at[across + end]) + occupied(content)])
-            if (open_places >> place) & 1:
+            if (open_places(t, e, across + end, occupied(line_of(board, across + end))) >> place) & 1:
                 target = rank * size + end if along == 0 else end * size + file
-                moves[count] = np.int32(move_of(king, target))
+                moves[count] = np.int32(move_of(t, king, target))
                 count += 1
     return count

@@ -227,5 +227,9 @@ def _stored_patterns(terrain: str, family: str) -> Patterns | None:
 
 
 def load_patterns(variant: Variant) -> Patterns | None:
-    """Return the patterns for the board and the family of a variant, or None if there are none."""
-    return _stored_patterns("".join(diagram_cells(variant.terrain)), weights_family(variant))
+    """Return the patterns for the board and the family of a variant, or None if there are none.
+
+    Where plies act afar, those of a family that is the same otherwise are better than none.
+    """
+    terrain, family = "".join(diagram_cells(variant.terrain)), weights_family(variant)
+    return _stored_patterns(terrain, family) or _stored_patterns(terrain, family.removesuffix("_afar"))

@@ -22,6 +22,7 @@ from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.records import read_record
 from tablut.variants import load_variant
+from tests.support.games import UNCOMPILED
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = ROOT / "tests" / "data" / "records"
@@ -159,7 +160,7 @@ def test_rules_of_ones_own_are_text(client: httpx.Client) -> None:
 
 def test_a_board_that_nobody_can_search_is_played_on(client: httpx.Client) -> None:
     """Nineteen by nineteen: its facts, a move at random, and a refusal at once of what would search."""
-    asked = {"variant": "alea-evangelii"}
+    asked = {"rules": UNCOMPILED}
     facts = client.post("/api/position", json=asked).json()
     assert (len(facts["moves"]), facts["problem"], facts["standing"]["first_ply"]) == (580, None, None)
     move = client.post("/api/bestmove", json=asked | {"player": "random"}).json()["move"]
