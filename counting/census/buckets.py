@@ -41,6 +41,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
 
@@ -93,6 +94,9 @@ def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) ->
         return False
     if width > 3 and one[2] != other[2]:
         return False
+    for word in range(3, width - 1):  # of boards over 11×11
+        if one[word] != other[word]:
+            return False
     return bool(((one[width - 1] ^ other[width - 1]) & U64(_POSITION)) == U64(0))
 
 
@@ -106,6 +110,8 @@ def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int
         target[2] = source[2]
     if width > 3:
         target[3] = source[3]
+    for word in range(4, width):
+        target[word] = source[word]
 
 
 @kernel
@@ -387,11 +393,16 @@ def family_bins(
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)
         side = field(row, 2 * cells + king_bits, 1) ^ turned
-        low, high = board_bits(row, width, 0 if side == 1 else cells, cells)
         for lane in range(8):
             lanes[lane] = U64(0)
-        _add_marks(lanes, mark, low, 0)
-        _add_marks(lanes, mark, high, 64)
+        first = 0 if side == 1 else cells
+        if is_wide(t.exposed):
+            for rank in range(t.size):
+                _add_marks(lanes, mark, U64(field(row, first + rank * t.size, t.size)), rank * t.size)
+        else:
+            low, high = board_bits(row, width, first, cells)
+            _add_marks(lanes, mark, low, 0)
+            _add_marks(lanes, mark, high, 64)
         if side == 0:
             king = advance(mark, 8 * (cells + field(row, 2 * cells, king_bits)))
             for lane in range(8):

@@ -22,10 +22,10 @@ import numpy as np
 
 from counting.census.buckets import FIXING
 from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
-from tablut.engine.canonical import table_entries
+from tablut.engine.canonical import least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import judge, toggle, toggle_captured
+from tablut.engine.kernels import generate, judge, make, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     board_items,
     captured_cell,
@@ -37,10 +37,12 @@ from tablut.engine.layout import (
     own_pieces,
     put_king,
     side_of,
+    undo_captured,
 )
-from tablut.engine.packing import board_bits, king_width, least_images, unpack
+from tablut.engine.packing import board_bits, king_width, least_images, pack, unpack
 from tablut.engine.perft import has_way_out, mark_threats
 from tablut.engine.records import flat
+from tablut.position import NARROW
 from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
 
 if TYPE_CHECKING:
@@ -135,10 +137,10 @@ WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
 
 
 def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, with room for those of a parent behind them."""
+    """Return the images of single cells, with room for those of a parent behind them; none of wide boards."""
     cells = size * size
     table = np.zeros((cells + SLOTS, 16), dtype=np.uint64)
-    for cell in range(cells):
+    for cell in range(cells if size <= NARROW else 0):
         rank, file = divmod(cell, size)
         table[cell] = images.rows[rank, 1 << file].ravel()
     return table.ravel()
@@ -311,12 +313,18 @@ def _write_child(
     black = lane(work.table, pieces.black, pieces.black_too, number)
     white = lane(work.table, pieces.white, pieces.white_too, number)
     tail = U64(work.kings[king * 8 + number]) | parent.tail
-    flags = U64(trailing_zeros(popcount(least))) << U64(FIXING)
+    store_position(child, t.words, t.cells, black, white, tail, _marks(popcount(least), outcome))
+
+
+@inlined
+def _marks(fixing: int, outcome: int) -> np.uint64:
+    """Return the bits of a child's last word that are no part of the position."""
+    flags = U64(trailing_zeros(fixing)) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
         if winner_of(outcome) == 1:
             flags |= U64(1) << U64(BLACK_WON)
-    store_position(child, t.words, t.cells, black, white, tail, flags)
+    return flags
 
 
 @inlined
@@ -439,3 +447,52 @@ def expand_captures(
 ) -> tuple[int, int]:
     """Write the canonical form of the children to which a capture leads; count all."""
     return _expand_rows(game, words, children, counters, ChildFilter(False, True))
+
+
+@kernel
+def expand_wide(
+    game: Expander,
+    words: NDArray[np.uint64],
+    children: NDArray[np.uint64],
+    counters: NDArray[np.int64],
+    quiet: bool,
+    capturing: bool,
+) -> tuple[int, int]:
+    """Write the canonical form of some children, and count all, on boards over 11×11: each is made and packed."""
+    t, out = flat(game.tables), pointer(children)
+    kings, candidates = pointer(game.images.kings), pointer(game.images.candidates)
+    scratch_board, scratch_moves = (
+        np.empty(board_items(t.size), game.tables.exposed.dtype),
+        np.empty(4 * t.cells, np.int32),
+    )
+    scratch_words = np.empty(2 * t.words, dtype=np.uint64)
+    board, moves, child = pointer(scratch_board), pointer(scratch_moves), pointer(scratch_words)
+    spare = advance(child, I64(t.words))
+    total = parent = 0
+    while parent < len(words) and total <= len(children) - 4 * t.cells:
+        word = advance(pointer(words), parent * t.words)
+        parent += 1
+        if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
+            continue
+        unpack(t, word, board)
+        king = king_of(t, board)
+        _, fixing = least_image(t, word, child, kings, king, I64(candidates[king]), spare)
+        orbit, count = game.order // fixing, generate(t, board, moves)
+        counters[0] += orbit
+        counters[1] += orbit * count
+        for index in range(count):
+            undo, outcome = make(t, board, I64(moves[index]))
+            captured = popcount(undo_captured(undo))
+            counters[2] += orbit * I64(captured != 0)
+            counters[3] += orbit * captured
+            if capturing if captured != 0 else quiet:
+                pack(t, board, child)
+                king, row = king_of(t, board), advance(out, total * t.words)
+                _, fixing = least_image(t, child, row, kings, king, I64(candidates[king]), spare)
+                row[t.words - 1] |= _marks(fixing, outcome)
+                total += 1
+            unmake(t, board, undo)
+    keep(scratch_board)
+    keep(scratch_moves)
+    keep(scratch_words)
+    return parent, total

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from counting.census.buckets import FIXING
-from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS, expand_canonical
+from counting.census.expansion import BLACK_WON, DECIDED, EXPANSION_COUNTERS
 from counting.census.rows import open_rows, read_rows
 from counting.census.toolbox import toolbox
 from tablut.engine import engine_for
@@ -126,7 +126,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
     due = int(count_children(tools.tables, np.ascontiguousarray(words[parents]), counts))
     children = np.empty((due + 4 * tools.tables.cells, tools.tables.words), dtype=np.uint64)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-    _, found = expand_canonical(tools.expander, words[parents], children, counters)
+    _, found = tools.expand(words[parents], children, counters)
     children[:, -1] &= np.uint64((1 << 64) - 1 - (3 << FIXING))
     distinct, numbers = np.unique(np.concatenate([words, children[:found]]), axis=0, return_inverse=True)
     if len(distinct) != len(words):

@@ -152,7 +152,7 @@ class RowHeader(Model):
     ply: PlyNumber
     number: Annotated[int, Field(ge=0, le=99_999)]
     plan: Plan
-    words: Annotated[int, Field(ge=1, le=4)]
+    words: Annotated[int, Field(ge=1, le=12)]
     leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
     rows: Count
     codes: RowCodes | None

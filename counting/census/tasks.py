@@ -38,9 +38,6 @@ from counting.census.buckets import (
 from counting.census.expansion import (
     DECIDED,
     EXPANSION_COUNTERS,
-    expand_canonical,
-    expand_captures,
-    expand_quiet,
 )
 from counting.census.rows import (
     Buffer,
@@ -239,7 +236,7 @@ class ExpandTask(RowTask):
             total = int(count_children(tools.tables, movable, np.empty(len(movable), dtype=np.int64)))
         children = _scratch.children.rows(total + 4 * tools.tables.cells, tools.tables.words)
         counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-        handled, found = expand_canonical(tools.expander, rows, children, counters)
+        handled, found = tools.expand(rows, children, counters)
         if handled != len(rows) or found != total:
             raise damaged(self.source.path, f"its rows have {found:,} children where its index says {total:,}")
         ordered, counts, sums = _ordered(children[:found], _scratch.rows, self.leaves)
@@ -371,7 +368,7 @@ def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     children = np.empty((space, width), dtype=np.uint64)
     counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
     while done < len(rows):
-        handled, more = expand_captures(tools.expander, rows[done:], children[found:], counters)
+        handled, more = tools.expand(rows[done:], children[found:], counters, quiet=False)
         done, found = done + handled, found + more
         if done < len(rows):
             wider = np.empty((2 * len(children), width), dtype=np.uint64)
@@ -443,7 +440,7 @@ def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDAr
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0
     for source in task.parents:
         rows = _read_bins(source, task.bins)
-        handled, more = expand_quiet(tools.expander, rows, children[found:], expanded)
+        handled, more = tools.expand(rows, children[found:], expanded, captures=False)
         if handled != len(rows):
             raise ArithmeticError(f"{source.path}: {handled} of {len(rows)} parents have more moves than were counted")
         found += more

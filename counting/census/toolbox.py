@@ -9,17 +9,26 @@ import numpy as np
 
 from counting.census.buckets import FIXING
 from counting.census.codes import position_codes
-from counting.census.expansion import BLACK_WON, DECIDED, Expander, cell_images
+from counting.census.expansion import (
+    BLACK_WON,
+    DECIDED,
+    Expander,
+    cell_images,
+    expand_canonical,
+    expand_captures,
+    expand_quiet,
+    expand_wide,
+)
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.canonical import image_tables
 from tablut.engine.jit import I64, U64, advance, keep, kernel, pointer
 from tablut.engine.kernels import count_moves
 from tablut.engine.layout import board_items, count_of, king_of, side_of
-from tablut.engine.packing import board_bits, unpack
+from tablut.engine.packing import unpack
 from tablut.engine.records import flat
-from tablut.variants.library import check_known
-from tablut.variants.model import WIDE
+from tablut.engine.tables import build_tables
+from tablut.position import NARROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,16 +51,34 @@ class Toolbox(NamedTuple):
         """The compiled rules."""
         return self.expander.tables
 
+    def expand(
+        self,
+        rows: NDArray[np.uint64],
+        children: NDArray[np.uint64],
+        counters: NDArray[np.int64],
+        *,
+        quiet: bool = True,
+        captures: bool = True,
+    ) -> tuple[int, int]:
+        """Write the canonical forms of children; return how many rows were expanded and how many children there are."""
+        if self.tables.size > NARROW:
+            return expand_wide(self.expander, rows, children, counters, quiet, captures)
+        kernel = expand_canonical if quiet and captures else expand_quiet if quiet else expand_captures
+        return kernel(self.expander, rows, children, counters)
+
     @property
     def order(self) -> int:
         """Order of the group."""
         return self.expander.order
 
 
+_CODED_WORDS: Final = 4
+"""Words of the largest position that is coded, on 11×11."""
+
+
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
     """Return the tables of a variant and of its group."""
-    check_known(variant, "the census", [WIDE])
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -59,7 +86,7 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     codes = (variant.size**2, variant.attackers, variant.defenders)
     coded = position_codes(*codes)[0]
     # A position of one word is short enough; taking codes apart would double the time of a small board.
-    is_coded = coded.fits and engine.tables.words > 1
+    is_coded = coded.fits and 1 < engine.tables.words <= _CODED_WORDS
     return Toolbox(
         Expander(engine.tables, images, cell_images(images, variant.size), len(group)),
         membership(variant),
@@ -101,15 +128,14 @@ class Membership(NamedTuple):
     ----------
     kings : ndarray of uint8, shape (C,)
         1 where the king may stand.
-    attackers, defenders : ndarray of uint64, shape (2,)
-        The cells where soldiers may stand, low and high.
+    stray : ndarray of uint64, shape (W,)
+        The bits of a packed position where no soldier may stand.
     least_attackers, most_attackers, most_defenders : int
         The material.
     """
 
     kings: NDArray[np.uint8]
-    attackers: NDArray[np.uint64]
-    defenders: NDArray[np.uint64]
+    stray: NDArray[np.uint64]
     least_attackers: int
     most_attackers: int
     most_defenders: int
@@ -123,12 +149,16 @@ def membership(variant: Variant) -> Membership:
         if placement.watched:
             raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells; masks cannot express that")
         kings[placement.king] = 1
-    masks = []
-    for cells in (regions.free_cells | regions.camp_cells, regions.free_cells):
-        mask = sum(1 << cell for cell in cells)
-        masks.append(np.array([mask & (2**64 - 1), mask >> 64], dtype=np.uint64))
+    cells = range(variant.size**2)
+    stray = sum(1 << cell for cell in cells if cell not in regions.free_cells | regions.camp_cells)
+    stray |= sum(1 << (len(cells) + cell) for cell in cells if cell not in regions.free_cells)
+    words = [stray >> 64 * word & (2**64 - 1) for word in range(build_tables(variant).words)]
     return Membership(
-        kings, masks[0], masks[1], space.attackers.start, space.attackers.stop - 1, space.defenders.stop - 1
+        kings,
+        np.array(words, dtype=np.uint64),
+        space.attackers.start,
+        space.attackers.stop - 1,
+        space.defenders.stop - 1,
     )
 
 
@@ -145,8 +175,8 @@ def survey(
 ) -> None:
     """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted."""
     t = flat(tables)
-    size, cells, width = t.size, t.cells, t.words
-    scratch_board = np.empty(board_items(size), dtype=np.uint32)
+    width = t.words
+    scratch_board = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
     board = pointer(scratch_board)
     total, index = pointer(counters), 0
     for leaf in range(len(counts)):
@@ -156,8 +186,6 @@ def survey(
             index += 1
             unpack(t, row, board)
             king = king_of(t, board)
-            white = board_bits(row, width, cells, cells)
-            black = board_bits(row, width, 0, cells)
             orbit = order >> I64((row[width - 1] >> U64(FIXING)) & U64(3))
             row[width - 1] &= ~(U64(3) << U64(FIXING))
             last = row[width - 1]
@@ -177,8 +205,9 @@ def survey(
                 total[7] += orbit
                 total[8] += 1
             attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
-            stray = (black[0] & ~space.attackers[0]) | (black[1] & ~space.attackers[1])
-            stray |= (white[0] & ~space.defenders[0]) | (white[1] & ~space.defenders[1])
+            stray = U64(0)
+            for word in range(width):
+                stray |= row[word] & space.stray[word]
             if (
                 stray != U64(0)
                 or space.kings[king] == 0

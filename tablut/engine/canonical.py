@@ -115,7 +115,7 @@ def _one_image(
 
 
 @inlined
-def _least_image(
+def least_image(
     t: Tables,
     words: NDArray[np.uint64],
     out: NDArray[np.uint64],
@@ -123,9 +123,9 @@ def _least_image(
     king: int,
     left: int,
     scratch: NDArray[np.uint64],
-) -> int:
-    """Write the least of a position's images, each made cell by cell; return the first element that gives it."""
-    length, cells, width, found = t.words, t.cells, king_width(t), I64(-1)
+) -> tuple[int, int]:
+    """Write the least of a position's images, each made cell by cell; return the first element and how many give it."""
+    length, cells, width, found, equal = t.words, t.cells, king_width(t), I64(-1), I64(0)
     while left:
         number = trailing_zeros(left)
         left &= left - 1
@@ -145,10 +145,12 @@ def _least_image(
         while found >= 0 and place > 0 and scratch[place] == out[place]:
             place -= 1
         if found < 0 or scratch[place] < out[place]:
-            found = number
-            for place in range(length):
-                out[place] = scratch[place]
-    return found
+            found, equal = number, I64(0)
+            for word in range(length):
+                out[word] = scratch[word]
+        if scratch[place] == out[place]:
+            equal += 1
+    return found, equal
 
 
 @kernel
@@ -181,7 +183,8 @@ def canonicalise(
         king, side = field(word, 2 * cells, width), field(word, 2 * cells + width, 1)
         left = I64(candidates[king])
         if is_wide(t.exposed):
-            elements[index] = np.uint8(_least_image(t, word, out, kings, king, left, best))
+            number, _ = least_image(t, word, out, kings, king, left, best)
+            elements[index] = np.uint8(number)
             continue
         low, high = board_bits(word, length, cells, cells)
         whites = table_entries(low, high, size, entries)

@@ -112,9 +112,9 @@ def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_the_twin(variant, None)
 
 
-@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    st.sampled_from([5, 7, 9, 11]).flatmap(lambda size: small_variants(size=size, most_attackers=3, later=True)),
+    st.sampled_from([5, 7, 9, 11, 16]).flatmap(lambda size: small_variants(size=size, most_attackers=3, later=True)),
     st.just(2),
 )
 def test_any_rules_on_any_terrain(variant: Variant, plies: int) -> None:

@@ -50,8 +50,11 @@ _LATER = st.fixed_dictionaries(
 
 
 @st.composite
-def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = False) -> Rules:
-    """Generate combinations of rule fields, with `later` also those of the tafl family; some camp cells are inert."""
+def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = False, forts: bool = True) -> Rules:
+    """Generate combinations of rule fields, with `later` also those of the tafl family; some camp cells are inert.
+
+    Compiled rules hold no forts on boards over 11×11.
+    """
     castle = CastleRules.model_validate(
         {
             "pass": draw(st.sampled_from(["nobody", "king", "everyone"])),
@@ -74,7 +77,7 @@ def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = 
         ),
         no_moves=draw(st.sampled_from(["side_to_move_loses", "either_after_ply"])),
         repetition=draw(st.sampled_from(["draw", "mover_loses", "none"])),
-        **(draw(_LATER) if later else {}) | (dict.fromkeys(["fort"] if later and camp_cells else [], "none")),
+        **(draw(_LATER) if later else {}) | ({"fort": "none"} if later and (camp_cells or not forts) else {}),
     )
 
 
@@ -114,7 +117,7 @@ def random_terrains(draw: st.DrawFn, sizes: Sequence[int] = (3, 5, 7, 9, 11), *,
         return tuple("".join(letters[rank * size : (rank + 1) * size]) for rank in reversed(range(size)))
 
     variant = Variant("random", "", "", _rows(cells), _rows(start), OLDER[0].rules)
-    rules = draw(rule_sets(_camp_names(variant), later=later))
+    rules = draw(rule_sets(_camp_names(variant), later=later, forts=size <= 11))
     if not {0, size - 1}.isdisjoint(divmod(castle, size)):
         rules = rules.model_copy(update={"fort": "none"})
     corners = rules.corners.model_copy(update={"wide": wide})
@@ -152,7 +155,7 @@ def small_variants(
         return tuple("".join(diagram[row : row + size]) for row in range(cells - size, -1, -size))
 
     camps = [square_name(cell, size) for cell in range(cells) if terrain[cell] in "ABCD"]
-    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps, later=later)))
+    return Variant("drawn", "", "", _rows(terrain), _rows(start), draw(rule_sets(camps, later=later, forts=size <= 11)))
 
 
 def shrunk(name: str, size: int = 5) -> Variant:

@@ -72,7 +72,6 @@ match random random {FAST} --store «/dev/null/x»
 measure random {FAST} --store «/dev/null/x»
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST} => two players
-census -v alea-evangelii --plies 1 --store {{none}} => 11×11
 tablebase build -v alea-evangelii --men 2 --store {{none}} => 11×11
 probe -v alea-evangelii => 11×11
 tournament random greedy «nobody» {FAST} --store {{none}}
