@@ -82,7 +82,7 @@ def artefacts() -> list[Artefact]:
         figure(
             "figures/census-growth.svg",
             _draw_growth,
-            [_growth(result) for result in growing],
+            _together([_growth(result) for result in growing]),
             "New positions of the full games, ply by ply",
         ),
         figure(
@@ -113,6 +113,18 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
         "new": [ply["new"] for ply in plies],
         "classes": [ply["new_classes"] for ply in plies],
     }
+
+
+def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the curves, the longest first, those that run together as one."""
+    found: list[dict[str, Any]] = []
+    for curve in sorted(curves, key=lambda curve: -len(curve["new"])):
+        same = [other for other in found if other["new"][: len(curve["new"])] == curve["new"]]
+        if same:
+            same[0]["variant"] += f", {curve['variant']}"
+        else:
+            found.append(curve)
+    return found
 
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
