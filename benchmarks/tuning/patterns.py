@@ -199,9 +199,7 @@ def fit_patterns(
         cost = (np.logaddexp(0, logits) - worth * logits).sum() + ridge / 2 * (weights @ weights)
         return float(cost) / len(worth), gradient / len(worth)
 
-    found = minimize(
-        _cost, np.zeros(len(shown)), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 12}
-    )
+    found = minimize(_cost, np.zeros(len(shown)), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 12})
     rounded = np.rint(found.x / slope * 100 * SCALE)
     scores = np.zeros(layout.patterns, dtype=np.int16)
     scores[shown] = np.where(np.abs(rounded) < _LEAST, 0, rounded)

@@ -185,9 +185,7 @@ def corner_rows(family: str, size: int) -> int:
 
 def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
     """Return the cells that the patterns of each corner cover, in the order of the digits."""
-    near = [
-        [(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)
-    ]
+    near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
     for upper, right in product((False, True), repeat=2):
         ranks = [size - 1 - row if upper else row for row in range(rows)]
