@@ -146,7 +146,7 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
 
 
-@pytest.mark.parametrize("name", ["ashton", "brandubh-federation"])
+@pytest.mark.parametrize("name", ["ashton", "berkeley"])
 def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     variant = load_variant(name)
     patterns = load_patterns(variant)
