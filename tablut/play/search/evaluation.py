@@ -273,7 +273,6 @@ def _ring(cell: int, size: int) -> int:
     return min(rank, file, size - 1 - rank, size - 1 - file)
 
 
-@lru_cache(maxsize=2)
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
     """Return what the terms of lines and cells count on each line, for every content."""
     size = variant.size
