@@ -445,7 +445,7 @@ class Engine(BoardEngine):
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
         """Return the board arrays of boards or positions, shape (n, 2N + 4)."""
-        arrays = []
+        one, arrays = new_board(self.variant.size), []
         for board in [boards] if isinstance(boards, (BoardLike, Position)) else boards:
             if isinstance(board, BoardLike) and not board.variant.same_game(self.variant):
                 raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
@@ -453,7 +453,7 @@ class Engine(BoardEngine):
             if not isinstance(position, Position):
                 raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
             arrays.append(self.board(position.cells, position.side))
-        return np.array(arrays).reshape(-1, len(new_board(self.variant.size)))
+        return np.array(arrays, dtype=one.dtype).reshape(-1, len(one))
 
     def _checked(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self.tables.words:
