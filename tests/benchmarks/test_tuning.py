@@ -151,8 +151,7 @@ def test_patterns_that_ship_are_of_the_board_and_say_how_they_were_made(name):
     variant = load_variant(name)
     patterns = load_patterns(variant)
     assert patterns.terrain == "".join(diagram_cells(variant.terrain))
-    # The federation's brandubh plays with those of the other one.
-    assert patterns.family == weights_family(variant).removesuffix("_afar")
+    assert patterns.family == weights_family(variant)
     assert "positions" in patterns.made
     layout = layout_of(variant)
     assert (patterns.line_table == layout.line_table).all()
