@@ -9,7 +9,7 @@ import numpy as np
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.env.encoding import PLANES, encoding_for
-from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, list_all, mark_all, show_all, step_all
+from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark_all, show_all, step_all
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.variants import as_variant
@@ -90,8 +90,8 @@ class Batch:
             limit=-1 if rules.move_limit is None else rules.move_limit,
             worth=np.array([worth[rules.repetition.winner(mover)] for mover in ("white", "black")], dtype=np.int8),
             room=_ROOM,
+            actions=self.actions,
             codes=self._encoding.codes,
-            numbers=self._encoding.numbers,
             terrain=self._encoding.terrain,
             boards=np.empty((games, len(start)), dtype=np.uint32),
             keys=np.empty(games, dtype=np.uint64),
@@ -121,37 +121,17 @@ class Batch:
         g.marks[these] = g.lengths[these] = g.plies[these] = g.values[these] = 0
         g.going[these] = 1
 
-    def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    def mask(self) -> NDArray[np.bool_]:
         """Return which actions are legal.
-
-        Parameters
-        ----------
-        out : ndarray of bool, shape (games, actions), optional
-            Where it is written; without, memory is asked for, which takes as long again.
 
         Returns
         -------
         ndarray of bool, shape (games, actions)
             All false where a game is over.
         """
-        mask = self._room(out, np.bool_, self.actions)
+        mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
         return mask
-
-    def legal(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the legal actions as a list, which is shorter than `mask` to read.
-
-        Returns
-        -------
-        actions : ndarray of int32, shape (n,)
-            Those of the first game, then those of the second, and so on.
-        ends : ndarray of int64, shape (games,)
-            Where those of each game end.
-        """
-        actions = np.empty(len(self) * 4 * self.variant.size**2, dtype=np.int32)
-        ends = np.empty(len(self), dtype=np.int64)
-        list_all(self._engine.tables, self._games, actions, ends)
-        return actions[: ends[-1]].copy(), ends
 
     def sample(self) -> NDArray[np.int64]:
         """Return a legal action of each game, all equally likely; the seed decides.
@@ -189,13 +169,8 @@ class Batch:
         if wrong >= 0:
             raise InputError(f"action {actions[wrong]}: is not legal in game {wrong}, '{self.position(wrong)}'")
 
-    def planes(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+    def planes(self) -> NDArray[np.uint8]:
         """Return what the boards show.
-
-        Parameters
-        ----------
-        out : ndarray of uint8, shape (games, N, N, 8), optional
-            Where it is written.
 
         Returns
         -------
@@ -203,18 +178,9 @@ class Batch:
             ``[game, rank, file, plane]``, 0 or 1: attackers, defenders, king, black to move, stood before (in this
             game, where the rules count it), castle, camps, escapes.
         """
-        planes = self._room(out, np.uint8, self.variant.size, self.variant.size, len(PLANES))
+        planes = np.empty((len(self), self.variant.size, self.variant.size, len(PLANES)), dtype=np.uint8)
         show_all(self._engine.tables, self._games, planes)
         return planes
-
-    def _room(self, out: NDArray[Any] | None, dtype: type, *shape: int) -> NDArray[Any]:
-        """Return an array to write to, an item of some shape for each game: the caller's if it is fit."""
-        shape = (len(self), *shape)
-        if out is None:
-            return np.empty(shape, dtype=dtype)
-        if out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
-            raise InputError(f"out: expected a contiguous array of {np.dtype(dtype)} of shape {shape}")
-        return out
 
     def results(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
         """Return who has won.

@@ -23,28 +23,13 @@ if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.variants import Variant
 
-PLANES: Final = (
-    "attackers",
-    "defenders",
-    "king",
-    "black to move",
-    "stood before",
-    "castle",
-    "camps",
-    "escapes",
-)
+PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """What the planes show; the fourth and the fifth hold one value each.
 
 The fifth is 1 where the position, with its side to move, occurred earlier in the game and the rules count that.
 """
 TO_MOVE: Final = 3
 BEFORE: Final = 4
-
-
-@inlined
-def slides_a_cell(size: int) -> int:
-    """Return how many actions each cell has."""
-    return 2 * (size - 1)
 
 
 @inlined

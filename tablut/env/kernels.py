@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, scalar, trailing_zeros
-from tablut.engine.kernels import can_move, count_moves, generate, key_change, line_content, make, unmake
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import can_move, key_change, make, unmake
 from tablut.engine.layout import (
     board_items,
-    coordinates,
     king_of,
     line_of,
-    move_of,
     occupied,
     own_pieces,
     side_of,
@@ -22,7 +20,7 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others, slides_a_cell
+from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.play.players.montecarlo import random_below
 from tablut.rules.outcome import UNDECIDED
 
@@ -47,8 +45,10 @@ class Games(NamedTuple):
         What a repetition is worth to white if white, or black, made it.
     room : int
         Earlier positions that a game has room for.
-    codes, numbers : ndarray of int32
-        The engine's code of each action, and the action of each code.
+    actions : int
+        A.
+    codes : ndarray of int32, shape (A,)
+        The engine's code of each action.
     terrain : ndarray of uint8
         The planes of an empty board.
     boards : ndarray of uint32, shape (G, 2N + 4)
@@ -73,8 +73,8 @@ class Games(NamedTuple):
     limit: int
     worth: NDArray[np.int8]
     room: int
+    actions: int
     codes: NDArray[np.int32]
-    numbers: NDArray[np.int32]
     terrain: NDArray[np.uint8]
     boards: NDArray[np.uint32]
     keys: NDArray[np.uint64]
@@ -99,20 +99,6 @@ def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
 
 
 @inlined
-def _legal(t: Tables, g: Games, game: int, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the legal moves in ascending order of their actions, and return their number."""
-    count = generate(t, board, moves)
-    if g.rule == ILLEGAL:
-        kept = I64(0)
-        for index in range(count):
-            if _may_recur(t, g, game, board, I64(moves[index])):
-                moves[kept] = moves[index]
-                kept += 1
-        count = kept
-    return count
-
-
-@inlined
 def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
     """Return whether a move, where repetitions are illegal, makes no position that occurred too often."""
     side = side_of(t, board)
@@ -124,50 +110,24 @@ def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: 
 
 
 @inlined
-def _line_moves(t: Tables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
-    """Return how many moves a side has along a line, as `tablut.engine.kernels.count_moves` adds them up."""
-    content = line_of(board, line)
-    if side == 1:
-        return I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, scalar(content))])
-    count = I64(t.counts[I64(t.defender_counts[line]) + line_content(t, scalar(content))])
-    rank, file = coordinates(t, king)
-    if line == rank or line == t.size + file:
-        place = file if line == rank else rank
-        count += I64(t.king_extra[I64(t.king_extra_at[line]) + (place << t.size) + occupied(content)])
-    return count
+def _allowed(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+    """Return whether a move along a line is legal."""
+    return is_legal(t, board, move) and (g.rule != ILLEGAL or _may_recur(t, g, game, board, move))
 
 
 @inlined
-def _random_move(t: Tables, board: NDArray[np.uint32], state: NDArray[np.uint64]) -> int:
-    """Return one of the legal moves, all equally likely; moves are counted, not generated."""
-    side, king = side_of(t, board), king_of(t, board)
-    left = random_below(state, count_moves(t, board, side))
-    line, found = I64(0), _line_moves(t, board, 0, side, king)
-    while left >= found:
-        left -= found
-        line += 1
-        found = _line_moves(t, board, line, side, king)
-    content, along_row = line_of(board, line), line < t.size
-    own, base, stride = own_pieces(content, side), line * t.size, I64(1)
-    if not along_row:
-        base, stride = line - t.size, t.size
-    while True:
-        place = trailing_zeros(own)
-        own &= own - 1
-        start = base + place * stride
-        targets = slides_along(t, slides_of(t, side, start, king), line, place, occupied(content))
-        found = popcount(targets)
-        if left < found:
-            break
-        left -= found
-    while left > 0:
-        targets &= targets - 1
-        left -= 1
-    return move_of(start, base + trailing_zeros(targets) * stride)
+def _can_move(t: Tables, g: Games, game: int, board: NDArray[np.uint32]) -> bool:
+    """Return whether the side to move has a legal move."""
+    if g.rule != ILLEGAL:
+        return can_move(t, board, side_of(t, board))
+    action = I64(0)
+    while action < g.actions and not _allowed(t, g, game, board, I64(g.codes[action])):
+        action += 1
+    return action < g.actions
 
 
 @inlined
-def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], moves: NDArray[np.int32], move: int) -> None:
+def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
     """Make a legal move, and end the game where it ends, in the order that `tablut.board.Board.outcome` has."""
     side, length = side_of(t, board), I64(g.lengths[game])
     is_king = side == 0 and start_of(move) == king_of(t, board)
@@ -183,7 +143,7 @@ def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], moves: NDArr
     goes_on, value = False, I64(0)
     if outcome != UNDECIDED:
         value = 1 - 2 * winner_of(outcome)
-    elif not (can_move(t, board, side ^ 1) if g.rule != ILLEGAL else _legal(t, g, game, board, moves) != 0):
+    elif not _can_move(t, g, game, board):
         value = 1 - 2 * side
     elif g.rule == ENDS and _stood(g, game, key, length) + 1 >= g.times:
         value = I64(g.worth[side])
@@ -196,19 +156,15 @@ def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], moves: NDArr
 def step_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> int:
     """Make a ply in each game that goes on; return -1, or before any is made a game whose action is illegal."""
     t, g = flat(tables), flat(games)
-    room = np.empty(4 * t.cells, np.int32)
-    moves, items = pointer(room), board_items(t.size)
+    items = board_items(t.size)
     for game in range(len(actions)):
         if g.going[game] != 0:
             board, action = advance(g.boards, game * items), actions[game]
-            if action < 0 or action >= len(games.codes) or not is_legal(t, board, I64(g.codes[action])):
-                return game
-            if g.rule == ILLEGAL and not _may_recur(t, g, game, board, I64(g.codes[action])):
+            if action < 0 or action >= g.actions or not _allowed(t, g, game, board, I64(g.codes[action])):
                 return game
     for game in range(len(actions)):
         if g.going[game] != 0:
-            _ply(t, g, game, advance(g.boards, game * items), moves, I64(g.codes[actions[game]]))
-    keep(room)
+            _ply(t, g, game, advance(g.boards, game * items), I64(g.codes[actions[game]]))
     return -1
 
 
@@ -219,33 +175,21 @@ def choose_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> None
     for game in range(len(actions)):
         actions[game] = -1
         if g.going[game] != 0:
-            board = advance(g.boards, game * board_items(t.size))
-            move = _random_move(t, board, advance(g.random, game))
-            while g.rule == ILLEGAL and not _may_recur(t, g, game, board, move):
-                move = _random_move(t, board, advance(g.random, game))
-            actions[game] = g.numbers[move]
-
-
-@kernel
-def list_all(tables: Tables, games: Games, actions: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
-    """Write the legal actions of all games behind each other, and where those of each game end."""
-    t, g = flat(tables), flat(games)
-    found, items = I64(0), board_items(t.size)
-    for game in range(len(ends)):
-        moves = advance(pointer(actions), found)
-        count = _legal(t, g, game, advance(g.boards, game * items), moves) if g.going[game] != 0 else I64(0)
-        for index in range(count):
-            moves[index] = g.numbers[moves[index]]
-        found += count
-        ends[game] = found
+            board, action = advance(g.boards, game * board_items(t.size)), I64(0)
+            while True:
+                # Nothing is generated: one in some twenty actions is legal, and most are none of a piece's at all.
+                action = random_below(advance(g.random, game), g.actions)
+                if _allowed(t, g, game, board, I64(g.codes[action])):
+                    break
+            actions[game] = action
 
 
 @inlined
-def _mark(t: Tables, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
+def _mark(t: Tables, g: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
     """Write the mask of a position; there is no branch on what a slide holds."""
     side, king = side_of(t, board), king_of(t, board)
-    for item in range(t.cells * slides_a_cell(t.size)):
-        mask[item] = np.uint8(0)
+    for action in range(g.actions):
+        mask[action] = np.uint8(0)
     for rank in range(t.size):
         row = line_of(board, rank)
         own = own_pieces(row, side)
@@ -253,7 +197,7 @@ def _mark(t: Tables, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None
             file = trailing_zeros(own)
             own &= own - 1
             start = rank * t.size + file
-            slides_at, marks = slides_of(t, side, start, king), advance(mask, start * slides_a_cell(t.size))
+            slides_at, marks = slides_of(t, side, start, king), advance(mask, g.actions // t.cells * start)
             column = line_of(board, t.size + file)
             along_row = others(slides_along(t, slides_at, rank, file, occupied(row)), file)
             along_column = others(slides_along(t, slides_at, t.size + file, rank, occupied(column)), rank)
@@ -266,19 +210,17 @@ def _mark(t: Tables, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None
 def mark_all(tables: Tables, games: Games, mask: NDArray[np.uint8]) -> None:
     """Write the masks of all games."""
     t, g = flat(tables), flat(games)
-    room = np.empty(4 * t.cells, np.int32)
-    moves = pointer(room)
     for game in range(len(mask)):
-        row = advance(pointer(mask), game * len(games.codes))
+        row = advance(pointer(mask), game * g.actions)
         board = advance(g.boards, game * board_items(t.size))
         if g.going[game] != 0:
-            _mark(t, board, row)
+            _mark(t, g, board, row)
             if g.rule == ILLEGAL:
-                for index in range(generate(t, board, moves)):
-                    row[g.numbers[moves[index]]] = np.uint8(_may_recur(t, g, game, board, I64(moves[index])))
+                for action in range(g.actions):
+                    if row[action] != 0 and not _may_recur(t, g, game, board, I64(g.codes[action])):
+                        row[action] = np.uint8(0)
         else:
             mask[game] = np.uint8(0)
-    keep(room)
 
 
 @inlined

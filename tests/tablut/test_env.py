@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tablut import Board, InputError, Move, load_variant, variant_names
 from tablut.engine.tables import LARGEST
-from tablut.env import Batch
+from tablut.env import Batch, env
 from tablut.env.encoding import encoding_for
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE, position_status
@@ -38,7 +39,7 @@ def assert_same_games(
     boards = [Board(variant, position) for _ in range(games)]
     encoding = encoding_for(variant)
     for ply in range(plies):
-        mask, (actions, ends), planes = batch.mask(), batch.legal(), batch.planes()
+        mask, planes = batch.mask(), batch.planes()
         values, going = batch.results()
         chosen, sampled = np.full(games, -1), batch.sample()
         for game, board in enumerate(boards):
@@ -47,7 +48,6 @@ def assert_same_games(
             assert bool(going[game]) == (outcome is None), what
             assert values[game] == (0 if outcome is None else WORTH[outcome.winner]), what
             assert np.flatnonzero(mask[game]).tolist() == legal, what
-            assert actions[ends[game - 1] if game else 0 : ends[game]].tolist() == legal, what
             assert batch.position(game).cells == board.position.cells, what
             np.testing.assert_array_equal(planes[game], encoding.planes(board), err_msg=what)
             assert (sampled[game] in legal) if legal else sampled[game] == -1, what
@@ -160,12 +160,11 @@ def test_what_is_wrong_is_refused_and_changes_nothing() -> None:
     for call in (
         lambda: batch.move(588),
         lambda: batch.images(before[..., 0]),
-        lambda: batch.mask(np.zeros((3, 587), bool)),
     ):
         with pytest.raises(InputError):
             call()
     with pytest.raises(InputError, match="the game is over"):
-        Batch("brandubh", 1, position="K6/7/7/3b3/7/7/7 b")
+        Batch("brandubh", 1, position="7/7/7/7/2b4/7/K6 b")
 
 
 def test_seeds_and_fresh_starts() -> None:
@@ -185,3 +184,74 @@ def test_seeds_and_fresh_starts() -> None:
     assert one.results()[1].all()
     assert (one.planes()[~over] == rest).all()
     assert (one.planes()[over] == Batch("brandubh", 1).planes()).all()
+
+
+# -- the environment of PettingZoo ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ashton", "brandubh", "copenhagen", "mcgill", "alea-evangelii"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_it_conforms(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the library's own tests; it has none of its own for a dictionary as an image, and says so."""
+    from pettingzoo.test import api_test, render_test, seed_test, test_save_obs
+
+    cycles = 100 if name == "alea-evangelii" else 1000
+    api_test(env(name), num_cycles=cycles)
+    seed_test(lambda: env(name), num_cycles=cycles // 10)
+    render_test(lambda **options: env(name, **options), {"svg": lambda text: text.startswith("<svg")})
+    test_save_obs(env(name))
+    assert "did not save the observations" in capsys.readouterr().out
+
+
+def test_its_games_are_those_of_the_batch() -> None:
+    ends = set()
+    for name in ("brandubh-federation", "berkeley", "mcgill") * 4:
+        batch, game = Batch(name, 1, seed=len(ends)), env(name)
+        game.reset(seed=1)
+        while game.agents:
+            agent = game.agent_selection
+            observation, reward, ended, cut, _ = game.last()
+            (value,), (going,) = batch.results()
+            assert (ended, cut) == (not going, False)
+            np.testing.assert_array_equal(observation["observation"], batch.planes()[0])
+            np.testing.assert_array_equal(observation["action_mask"], batch.mask()[0])
+            assert reward == (value if agent == "white" else -value)
+            assert not game.observe("black" if agent == "white" else "white")["action_mask"].any()
+            actions = batch.sample()
+            game.step(int(actions[0]) if going else None)
+            batch.step(actions)
+        ends.add(int(value))
+    assert ends == {-1, 0, 1}
+
+
+SEEN = (("c7", 10, 100), ("d7", 10, 140), ("c1", 250, 100), ("d1", 250, 140), ("d3", 170, 140))
+
+
+def test_what_it_draws() -> None:
+    for mode, kind in (("ansi", str), ("svg", str), ("rgb_array", np.ndarray), ("human", type(None))):
+        game = env("brandubh", render_mode=mode)
+        game.reset()
+        assert isinstance(game.render(), kind)
+    game = env("brandubh", render_mode="rgb_array")
+    game.reset()
+    picture = game.render()
+    assert picture.shape == (280, 280, 3)
+    # The top rank is row 0; an attacker on d7 goes to a place on c7.
+    game.step(encoding_for(load_variant("brandubh")).action("d7-c7"))
+    shades = {name: game.render()[row, column].astype(int).sum() for name, row, column in SEEN}
+    assert shades["c7"] == shades["d1"] < 150 < 600 < shades["d3"]
+    assert shades["d7"] == shades["c1"]
+    assert picture[140, 140].tolist() == list(bytes.fromhex("b3261e"))
+    assert len({tuple(colour) for colour in picture.reshape(-1, 3)}) == 7
+
+
+def test_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="render mode 'x'"):
+        env("brandubh", render_mode="x")
+    game = env("brandubh")
+    game.reset()
+    game.step(0)
+    assert game.rewards == {"white": 0, "black": -1}
+    monkeypatch.setitem(sys.modules, "pettingzoo.utils", None)
+    with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
+        env("brandubh")
