@@ -52,8 +52,6 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
 
         from tablut.env.aec import TaflEnv
     except ModuleNotFoundError as error:
-        raise InputError(
-            f"tablut.env.env: needs the package '{error.name}'; install it with: pip install 'tablut[env]'"
-        ) from None
+        raise InputError(f"env: needs the package {error.name!r}; install it with: pip install 'tablut[env]'") from None
     game = wrappers.TerminateIllegalWrapper(TaflEnv(variant, render_mode), illegal_reward=-1)
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))

@@ -83,8 +83,8 @@ class TaflEnv(AECEnv, EzPickle):  # type: ignore[misc]
         outcome = self.board.outcome()
         if outcome is not None:
             self.terminations = dict.fromkeys(SIDES, True)
-            worth = 0 if outcome.winner is None else 1
-            self.rewards = {side: worth if side == outcome.winner else -worth for side in SIDES}
+            worth = {None: 0, agent: 1}.get(outcome.winner, -1)
+            self.rewards = {side: worth if side == agent else -worth for side in SIDES}
         self.agent_selection = self.board.turn
         self._accumulate_rewards()
         if self.render_mode == "human":
