@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tablut.position import Move
     from tablut.variants import VariantLike
 
-_FILLS = {
+FILLS = {
     "ordinary": "#f2e3c6",
     "castle": "#e6a35c",
     "camp": "#bdb7ad",
@@ -33,7 +33,11 @@ _FILLS = {
     "highlight": "#d9534f",
     "arrow": "#2f6f3e",
     "line": "#6b5b45",
+    "black": "#2b2622",
+    "white": "#fdfbf5",
+    "cross": "#b3261e",
 }
+"""Colours, by what they are the colour of."""
 TERRAIN = '<g class="terrain">'
 """What the cells of a board begin with."""
 _MARGIN = 0.55
@@ -49,7 +53,8 @@ _MEANINGS = {
 }
 
 
-def _kind(letter: str) -> str:
+def kind_of(letter: str) -> str:
+    """Return what a cell is, by its letter in a diagram of the terrain."""
     return {"T": "castle", "*": "escape", "X": "corner", ".": "ordinary", "+": "ordinary"}.get(letter, "camp")
 
 
@@ -127,11 +132,11 @@ def _centre(square: int, size: int) -> tuple[float, float]:
 
 def _cell(square: int, letter: str, size: int, *, tinted: bool) -> str:
     x, y = _centre(square, size)
-    kind = _kind(letter)
-    fill = _FILLS["last"] if tinted else _FILLS[kind]
+    kind = kind_of(letter)
+    fill = FILLS["last"] if tinted else FILLS[kind]
     parts = [
         f'<rect class="{kind}" x="{x - 0.5:g}" y="{y - 0.5:g}" width="1" height="1" '
-        f'fill="{fill}" stroke="{_FILLS["line"]}" stroke-width="0.03"/>'
+        f'fill="{fill}" stroke="{FILLS["line"]}" stroke-width="0.03"/>'
     ]
     match kind:
         case "castle":
@@ -162,17 +167,17 @@ def _frame(square: int, size: int) -> str:
     x, y = _centre(square, size)
     return (
         f'<rect class="highlight" x="{x - 0.45:g}" y="{y - 0.45:g}" width="0.9" height="0.9" fill="none" '
-        f'stroke="{_FILLS["highlight"]}" stroke-width="0.09"/>'
+        f'stroke="{FILLS["highlight"]}" stroke-width="0.09"/>'
     )
 
 
 def _piece(piece: str, x: float, y: float) -> str:
     name = _NAMES[piece]
-    fill, line = ("#2b2622", "#000000") if piece == "b" else ("#fdfbf5", "#3b342b")
+    fill, line = (FILLS["black"], "#000000") if piece == "b" else (FILLS["white"], "#3b342b")
     disc = f'<circle class="{name}" cx="{x:g}" cy="{y:g}" r="0.37" fill="{fill}" stroke="{line}" stroke-width="0.05"/>'
     if piece != "K":
         return disc
-    cross = f'<path d="M{x:g} {y - 0.24:g}v.48M{x - 0.24:g} {y:g}h.48" stroke="#b3261e" stroke-width="0.12"/>'
+    cross = f'<path d="M{x:g} {y - 0.24:g}v.48M{x - 0.24:g} {y:g}h.48" stroke="{FILLS["cross"]}" stroke-width="0.12"/>'
     return disc + cross
 
 
@@ -185,7 +190,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
     head = " ".join(f"{x:.3f},{y:.3f}" for x, y in [(x2, y2), *wings])
     return (
         f'<g class="arrow" opacity="0.8"><line x1="{x1:.3f}" y1="{y1:.3f}" x2="{neck[0]:.3f}" y2="{neck[1]:.3f}" '
-        f'stroke="{_FILLS["arrow"]}" stroke-width="0.13"/><polygon points="{head}" fill="{_FILLS["arrow"]}"/></g>'
+        f'stroke="{FILLS["arrow"]}" stroke-width="0.13"/><polygon points="{head}" fill="{FILLS["arrow"]}"/></g>'
     )
 
 
@@ -201,7 +206,7 @@ def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
     """Return a drawing that says what the signs on the boards of some rule sets are."""
     games = [as_variant(variant) for variant in variants]
     pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
-    kinds = {_kind(letter) for game in games for row in game.terrain for letter in row}
+    kinds = {kind_of(letter) for game in games for row in game.terrain for letter in row}
     signs = [(_piece(piece, 0.5, 0.5), _MEANINGS[_NAMES[piece]]) for piece in pieces]
     signs += [
         (_cell(0, letter, 1, tinted=False), _MEANINGS[kind])

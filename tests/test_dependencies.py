@@ -19,10 +19,12 @@ PARTS = {
     "shellingham": "typer",
     "click": "typer",
     "markupsafe": "jinja2",
+    "gymnasium": "pettingzoo",
 }
 # Modules that an extra is for.
 OPTIONAL = {
     "distributed": {"tablut/running/scheduling.py"},
+    "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
     "sphinx": {"reports/site/building.py"},
 }
 

@@ -25,6 +25,7 @@ from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import prober_for, shipped_store
 from tablut import Board, Move, Position, svg
+from tablut.env import Batch
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.reading import as_position, read_position
@@ -61,6 +62,7 @@ VARIANT_DOORS: dict[str, Callable[[Any], Any]] = {
     "Board": lambda variant: Board(variant).position,
     "read_record": lambda variant: read_record("1. c3-b3 *", variant).moves,
     "svg.board": lambda variant: _untitled(svg.board(variant)),
+    "Batch": lambda variant: Batch(variant, 1).position(0),
     "position_status": lambda variant: position_status(variant, POSITION),
     "check_playable": lambda variant: check_playable(variant, POSITION),
     "as_position": lambda variant: as_position(TEXT, as_variant(variant)),

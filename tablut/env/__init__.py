@@ -1,0 +1,57 @@
+"""An environment for programs that learn: one game as PettingZoo has games, and many at once in compiled code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tablut.env.batch import Batch
+from tablut.env.encoding import PLANES
+from tablut.errors import InputError
+
+if TYPE_CHECKING:
+    from tablut.variants import VariantLike
+
+__all__ = ["PLANES", "Batch", "env"]
+
+
+def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
+    """Return a game as a PettingZoo AEC environment.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        A rule set, or the name or path of one.
+    render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
+        What `render` returns: text, SVG, or an array of shape (40N, 40N, 3); ``human`` writes the text after each move.
+
+    Returns
+    -------
+    pettingzoo.AECEnv
+        Its agents are ``white`` and ``black``; the rules say who begins. An observation holds ``observation``, the
+        planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both as `Batch` has them. At the end the
+        rewards are 1 and -1, or 0 for a draw; an action that is not legal ends the game with -1 for its agent.
+
+    Raises
+    ------
+    InputError
+        If the rule set or the mode is none, or PettingZoo is not installed.
+
+    Examples
+    --------
+    >>> game = env("brandubh", render_mode="ansi")
+    >>> game.reset()
+    >>> observation, reward, termination, truncation, info = game.last()
+    >>> game.agent_selection, observation["observation"].shape, int(observation["action_mask"].sum())
+    ('black', (7, 7, 8), 40)
+    >>> game.step(int(observation["action_mask"].argmax()))
+    >>> game.agent_selection
+    'white'
+    """
+    try:
+        from pettingzoo.utils import wrappers
+
+        from tablut.env.aec import TaflEnv
+    except ModuleNotFoundError as error:
+        raise InputError(f"env: needs the package {error.name!r}; install it with: pip install 'tablut[env]'") from None
+    game = wrappers.TerminateIllegalWrapper(TaflEnv(variant, render_mode), illegal_reward=-1)
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))

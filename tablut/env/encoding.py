@@ -1,0 +1,103 @@
+"""How actions and planes are numbered: the one place that the environment and the batch ask.
+
+An action is a slide: ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, the
+next N - 1 those of its column, both in ascending order. Planes are ``[rank, file, plane]``, of 0 and 1, as `PLANES`
+names them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tablut.engine.jit import inlined
+from tablut.errors import InputError
+from tablut.formats.reading import as_move
+from tablut.position import Move
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.board import Board
+    from tablut.variants import Variant
+
+PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
+"""What the planes show; the fourth and the fifth hold one value each.
+
+The fifth is 1 where the position, with its side to move, occurred earlier in the game and the rules count that.
+"""
+TO_MOVE: Final = 3
+BEFORE: Final = 4
+
+
+@inlined
+def others(places: int, place: int) -> int:
+    """Return places of a line without a piece's own, as the actions of the piece count them."""
+    return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
+
+
+class Encoding:
+    """The actions and planes of one rule set."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        size = variant.size
+        self.codes: NDArray[np.int32] = np.array(
+            [
+                Move(cell, target, size).code
+                for cell in range(size * size)
+                for target in [
+                    *range(cell - cell % size, cell - cell % size + size),
+                    *range(cell % size, size**2, size),
+                ]
+                if target != cell
+            ],
+            dtype=np.int32,
+        )
+        self.numbers: NDArray[np.int32] = np.full(self.codes.max() + 1, -1, dtype=np.int32)
+        self.numbers[self.codes] = np.arange(len(self.codes))
+        regions = variant.regions
+        self.terrain: NDArray[np.uint8] = np.zeros((size * size, len(PLANES)), dtype=np.uint8)
+        camps = {cell for camp in regions.camps for cell in camp.cells}
+        for plane, cells in zip((-3, -2, -1), (regions.castles, camps, regions.escapes), strict=True):
+            self.terrain[sorted(cells), plane] = 1
+
+    def action(self, move: Move | str) -> int:
+        """Return the number of a move, legal or not."""
+        said = as_move(move, self.variant.size).said.move
+        # A move is any three numbers; with numbers off the board it may have the code of another.
+        number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
+        if number < 0 or self.move(number) != said:
+            raise InputError(f"move {said}: is along no line of a board of {self.variant.size}×{self.variant.size}")
+        return number
+
+    def move(self, action: int) -> Move:
+        """Return the move of a number."""
+        if not 0 <= action < len(self.codes):
+            raise InputError(f"action {action}: expected 0 to {len(self.codes) - 1}")
+        return Move.from_code(int(self.codes[action]), self.variant.size)
+
+    def planes(self, board: Board) -> NDArray[np.uint8]:
+        """Return the planes of a board, shape (N, N, planes)."""
+        size, planes = self.variant.size, self.terrain.copy()
+        cells = np.frombuffer(board.position.cells.encode(), dtype="S1")
+        for plane, piece in enumerate((b"b", b"w", b"K")):
+            planes[:, plane] = cells == piece
+        planes[:, TO_MOVE] = board.turn == "black"
+        planes[:, BEFORE] = self.variant.rules.repetition.result != "none" and board.is_repetition()
+        return planes.reshape(size, size, len(PLANES))
+
+    @cached_property
+    def action_images(self) -> NDArray[np.int64]:
+        """By symmetry of the start, the number of each action's image."""
+        moves = [self.move(action) for action in range(len(self.codes))]
+        group = self.variant.start_symmetries
+        return np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])
+
+
+@lru_cache(maxsize=64)
+def encoding_for(variant: Variant) -> Encoding:
+    """Return the encoding of a variant, the same object for equal variants."""
+    return Encoding(variant)

@@ -1,0 +1,250 @@
+"""Many games at once, compiled: legal actions, plies with all that ends a game, planes; see `tablut.env.batch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import can_move, key_change, make, unmake
+from tablut.engine.layout import (
+    board_items,
+    king_of,
+    line_of,
+    occupied,
+    own_pieces,
+    side_of,
+    start_of,
+    undo_captured,
+)
+from tablut.engine.records import flat
+from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
+from tablut.play.players.montecarlo import random_below
+from tablut.rules.outcome import UNDECIDED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.engine.tables import Tables
+
+UNCOUNTED, ENDS, ILLEGAL = range(3)
+"""What a repetition does: nothing, it ends the game, or the move that makes it is illegal."""
+_PLANES: Final = len(PLANES)
+
+
+class Games(NamedTuple):
+    """Games under way; G of them, N the size, A the number of actions.
+
+    Attributes
+    ----------
+    rule, times, limit : int
+        What a repetition does, the occurrence that counts, and the plies at which a game is drawn (-1: never).
+    worth : ndarray of int8, shape (2,)
+        What a repetition is worth to white if white, or black, made it.
+    room : int
+        Earlier positions that a game has room for.
+    actions : int
+        A.
+    codes : ndarray of int32, shape (A,)
+        The engine's code of each action.
+    terrain : ndarray of uint8
+        The planes of an empty board.
+    boards : ndarray of uint32, shape (G, 2N + 4)
+    keys : ndarray of uint64, shape (G,)
+        Of the present positions.
+    earlier : ndarray of uint64, shape (G, room)
+        Keys of the positions since the last capture; none before can recur.
+    marks : ndarray of uint64, shape (G,)
+        A bit for each, by the last six bits of its key: most positions that did not stand have another.
+    lengths, plies : ndarray of int32, shape (G,)
+        How many of these there are, and the plies of the game.
+    values : ndarray of int8, shape (G,)
+        1 won by white, -1 by black, 0 drawn or under way.
+    going : ndarray of uint8, shape (G,)
+        1 where the game goes on.
+    random : ndarray of uint64, shape (G,)
+        A generator for each game.
+    """
+
+    rule: int
+    times: int
+    limit: int
+    worth: NDArray[np.int8]
+    room: int
+    actions: int
+    codes: NDArray[np.int32]
+    terrain: NDArray[np.uint8]
+    boards: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+    earlier: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
+    lengths: NDArray[np.int32]
+    plies: NDArray[np.int32]
+    values: NDArray[np.int8]
+    going: NDArray[np.uint8]
+    random: NDArray[np.uint64]
+
+
+@inlined
+def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
+    """Return how often a position stood since the last capture, ``ply`` plies after it; the same side was to move."""
+    earlier, found = advance(g.earlier, game * g.room), I64(0)
+    if (g.marks[game] >> (key & U64(63))) & U64(1) == U64(0):
+        return found
+    for place in range(ply & 1, ply, 2):
+        found += I64(earlier[place] == key)
+    return found
+
+
+@inlined
+def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+    """Return whether a move, where repetitions are illegal, makes no position that occurred too often."""
+    side = side_of(t, board)
+    is_king = side == 0 and start_of(move) == king_of(t, board)
+    undo, _ = make(t, board, move)
+    unmake(t, board, undo)
+    key = U64(g.keys[game] ^ key_change(t, side, is_king, undo))
+    return undo_captured(undo) != 0 or _stood(g, game, key, I64(g.lengths[game]) + 1) + 1 < g.times
+
+
+@inlined
+def _allowed(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+    """Return whether a move along a line is legal."""
+    return is_legal(t, board, move) and (g.rule != ILLEGAL or _may_recur(t, g, game, board, move))
+
+
+@inlined
+def _can_move(t: Tables, g: Games, game: int, board: NDArray[np.uint32]) -> bool:
+    """Return whether the side to move has a legal move."""
+    if g.rule != ILLEGAL:
+        return can_move(t, board, side_of(t, board))
+    action = I64(0)
+    while action < g.actions and not _allowed(t, g, game, board, I64(g.codes[action])):
+        action += 1
+    return action < g.actions
+
+
+@inlined
+def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
+    """Make a legal move, and end the game where it ends, in the order that `tablut.board.Board.outcome` has."""
+    side, length = side_of(t, board), I64(g.lengths[game])
+    is_king = side == 0 and start_of(move) == king_of(t, board)
+    undo, outcome = make(t, board, move)
+    g.earlier[game * g.room + length] = g.keys[game]
+    g.marks[game] |= U64(1) << (g.keys[game] & U64(63))
+    length += 1
+    if undo_captured(undo) != 0:
+        g.marks[game], length = U64(0), I64(0)
+    key = U64(g.keys[game] ^ key_change(t, side, is_king, undo))
+    g.keys[game], g.lengths[game] = key, length
+    g.plies[game] += 1
+    goes_on, value = False, I64(0)
+    if outcome != UNDECIDED:
+        value = 1 - 2 * winner_of(outcome)
+    elif not _can_move(t, g, game, board):
+        value = 1 - 2 * side
+    elif g.rule == ENDS and _stood(g, game, key, length) + 1 >= g.times:
+        value = I64(g.worth[side])
+    else:
+        goes_on = g.plies[game] != g.limit
+    g.values[game], g.going[game] = value, goes_on
+
+
+@kernel
+def step_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> int:
+    """Make a ply in each game that goes on; return -1, or before any is made a game whose action is illegal."""
+    t, g = flat(tables), flat(games)
+    items = board_items(t.size)
+    for game in range(len(actions)):
+        if g.going[game] != 0:
+            board, action = advance(g.boards, game * items), actions[game]
+            if action < 0 or action >= g.actions or not _allowed(t, g, game, board, I64(g.codes[action])):
+                return game
+    for game in range(len(actions)):
+        if g.going[game] != 0:
+            _ply(t, g, game, advance(g.boards, game * items), I64(g.codes[actions[game]]))
+    return -1
+
+
+@kernel
+def choose_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> None:
+    """Write a random legal action of each game, -1 where it is over."""
+    t, g = flat(tables), flat(games)
+    for game in range(len(actions)):
+        actions[game] = -1
+        if g.going[game] != 0:
+            board, action = advance(g.boards, game * board_items(t.size)), I64(0)
+            while True:
+                # Nothing is generated: one in some twenty actions is legal, and most are none of a piece's at all.
+                action = random_below(advance(g.random, game), g.actions)
+                if _allowed(t, g, game, board, I64(g.codes[action])):
+                    break
+            actions[game] = action
+
+
+@inlined
+def _mark(t: Tables, g: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
+    """Write the mask of a position; there is no branch on what a slide holds."""
+    side, king = side_of(t, board), king_of(t, board)
+    for action in range(g.actions):
+        mask[action] = np.uint8(0)
+    for rank in range(t.size):
+        row = line_of(board, rank)
+        own = own_pieces(row, side)
+        while own:
+            file = trailing_zeros(own)
+            own &= own - 1
+            start = rank * t.size + file
+            slides_at, marks = slides_of(t, side, start, king), advance(mask, g.actions // t.cells * start)
+            column = line_of(board, t.size + file)
+            along_row = others(slides_along(t, slides_at, rank, file, occupied(row)), file)
+            along_column = others(slides_along(t, slides_at, t.size + file, rank, occupied(column)), rank)
+            for place in range(t.size - 1):
+                marks[place] = np.uint8((along_row >> place) & 1)
+                marks[place + t.size - 1] = np.uint8((along_column >> place) & 1)
+
+
+@kernel
+def mark_all(tables: Tables, games: Games, mask: NDArray[np.uint8]) -> None:
+    """Write the masks of all games."""
+    t, g = flat(tables), flat(games)
+    for game in range(len(mask)):
+        row = advance(pointer(mask), game * g.actions)
+        board = advance(g.boards, game * board_items(t.size))
+        if g.going[game] != 0:
+            _mark(t, g, board, row)
+            if g.rule == ILLEGAL:
+                for action in range(g.actions):
+                    if row[action] != 0 and not _may_recur(t, g, game, board, I64(g.codes[action])):
+                        row[action] = np.uint8(0)
+        else:
+            mask[game] = np.uint8(0)
+
+
+@inlined
+def _show(t: Tables, g: Games, board: NDArray[np.uint32], stood: bool, planes: NDArray[np.uint8]) -> None:
+    """Write the planes of a position."""
+    for place in range(t.cells * _PLANES):
+        planes[place] = g.terrain[place]
+    side, king = np.uint8(side_of(t, board)), king_of(t, board)
+    for rank in range(t.size):
+        row = line_of(board, rank)
+        black, white = own_pieces(row, 1), own_pieces(row, 0)
+        for file in range(t.size):
+            place = (rank * t.size + file) * _PLANES
+            planes[place] = np.uint8((black >> file) & 1)
+            planes[place + 1] = np.uint8((white >> file) & 1)
+            planes[place + TO_MOVE], planes[place + BEFORE] = side, np.uint8(stood)
+    planes[king * _PLANES + 1], planes[king * _PLANES + 2] = np.uint8(0), np.uint8(1)
+
+
+@kernel
+def show_all(tables: Tables, games: Games, planes: NDArray[np.uint8]) -> None:
+    """Write the planes of all games."""
+    t, g = flat(tables), flat(games)
+    for game in range(len(planes)):
+        stood = g.rule != UNCOUNTED and _stood(g, game, g.keys[game], I64(g.lengths[game])) != 0
+        board = advance(g.boards, game * board_items(t.size))
+        _show(t, g, board, stood, advance(pointer(planes), game * t.cells * _PLANES))

@@ -1,0 +1,257 @@
+"""Many games at once are the games that boards play; the environment is one of PettingZoo's own kind."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tablut import Board, InputError, Move, load_variant, variant_names
+from tablut.engine.tables import LARGEST
+from tablut.env import Batch, env
+from tablut.env.encoding import encoding_for
+from tablut.rules import NaiveGame
+from tablut.status import UNPLAYABLE, position_status
+from tablut.variants.model import Repetition
+from tests.support.effort import examples
+from tests.support.strategies import placement, random_terrains, random_variants
+from tests.tablut.test_family_rules import ENDS, small
+
+if TYPE_CHECKING:
+    from tablut.variants import Variant
+
+WORTH = {"white": 1, "black": -1, None: 0}
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
+HELD = [name for name in variant_names() if load_variant(name).size <= LARGEST]
+
+
+def assert_same_games(
+    variant: Variant, seed: int, plies: int, games: int = 4, position: Any = None, back: float = 0.6
+) -> list[str]:
+    """Play games on boards and in a batch, going back and forth often; return how they ended."""
+    random, batch = Random(seed), Batch(variant, games, seed, position)
+    boards = [Board(variant, position) for _ in range(games)]
+    encoding = encoding_for(variant)
+    for ply in range(plies):
+        mask, planes = batch.mask(), batch.planes()
+        values, going = batch.results()
+        chosen, sampled = np.full(games, -1), batch.sample()
+        for game, board in enumerate(boards):
+            outcome, what = board.outcome(), f"{board.record()} {board.position}"
+            legal = [] if outcome else sorted(batch.action(move) for move in board.legal_moves)
+            assert bool(going[game]) == (outcome is None), what
+            assert values[game] == (0 if outcome is None else WORTH[outcome.winner]), what
+            assert np.flatnonzero(mask[game]).tolist() == legal, what
+            assert batch.position(game).cells == board.position.cells, what
+            np.testing.assert_array_equal(planes[game], encoding.planes(board), err_msg=what)
+            assert (sampled[game] in legal) if legal else sampled[game] == -1, what
+            if legal:
+                chosen[game] = sampled[game] if ply % 2 else random.choice(legal)
+                if board.ply > 1 and random.random() < back:
+                    last = board.move_stack[-2]
+                    returned = batch.action(Move(last.target, last.start, variant.size))
+                    chosen[game] = returned if returned in legal else chosen[game]
+                board.push(batch.move(int(chosen[game])))
+        batch.step(chosen)
+    return [outcome.termination for board in boards if (outcome := board.outcome())]
+
+
+@st.composite
+def with_histories(draw: st.DrawFn, variants: st.SearchStrategy[Variant]) -> Variant:
+    """Generate rule sets with any rule on repetition, and often a move limit."""
+    variant = draw(variants)
+    results = ["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"]
+    changes = {
+        "repetition": Repetition(times=draw(st.integers(2, 4)), result=draw(st.sampled_from(results))),
+        "move_limit": draw(st.none() | st.integers(1, 30)),
+    }
+    return replace(variant, rules=variant.rules.model_copy(update=changes))
+
+
+@given(variant=with_histories(random_variants(later=True)), seed=st.integers(0, 2**32))
+@settings(relaxed, max_examples=examples(12))
+def test_random_rules(variant: Variant, seed: int) -> None:
+    assert_same_games(variant, seed, 40)
+
+
+@given(variant=with_histories(random_terrains(sizes=(3, 5, 7, 9), later=True)), seed=st.integers(0, 2**32))
+@settings(relaxed, max_examples=examples(12))
+def test_random_terrain(variant: Variant, seed: int) -> None:
+    position = NaiveGame(variant).write(placement(variant, Random(seed)))
+    try:
+        Batch(variant, 1, position=position)
+    except InputError:
+        assume(False)
+    assert_same_games(variant, seed, 30, position=position)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_shipped_rules(name: str) -> None:
+    assert_same_games(load_variant(name), 1, 60, games=2, back=0.3)
+
+
+def test_forts_and_rings_end_games() -> None:
+    for text, move, changes, outcome in ENDS.values():
+        variant = small(**changes)
+        if outcome is None or position_status(variant, text) & UNPLAYABLE:
+            continue
+        batch = Batch(variant, 1, position=text)
+        batch.step(np.array([batch.action(move)]))
+        assert batch.results() == (WORTH[outcome.winner], [False]), (text, move)
+
+
+def test_long_histories_are_kept() -> None:
+    rules = load_variant("brandubh").rules.model_copy(update={"repetition": Repetition(times=80, result="white_loses")})
+    variant = replace(load_variant("brandubh"), rules=rules)
+    assert set(assert_same_games(variant, 5, 700, games=1, back=1.0)) == {"repetition"}
+
+
+@pytest.mark.parametrize("name", ["ashton", "ashton-5-4v2"])
+def test_symmetric_copies(name: str) -> None:
+    """The game of the images of the actions shows the images of the planes and of the masks."""
+    batch = Batch(name, 20, seed=3)
+    group = batch.variant.start_symmetries
+    others = [Batch(name, 20) for _ in group]
+    for _ in range(12):
+        planes, masks = batch.images(batch.planes()), batch.images(batch.mask())
+        for number, other in enumerate(others):
+            np.testing.assert_array_equal(other.planes(), planes[number])
+            np.testing.assert_array_equal(other.mask(), masks[number])
+        actions = batch.sample()
+        batch.step(actions)
+        for number, other in enumerate(others):
+            other.step(batch.action_images[number][actions])
+    assert len(group) > 1
+    assert (batch.action_images[0] == np.arange(batch.actions)).all()
+
+
+@pytest.mark.parametrize("name", [*HELD, "alea-evangelii"])
+def test_every_move_along_a_line_has_a_number(name: str) -> None:
+    encoding = encoding_for(load_variant(name))
+    size = encoding.variant.size
+    assert [encoding.action(encoding.move(action)) for action in range(len(encoding.codes))] == [
+        *range(2 * (size - 1) * size**2)
+    ]
+    for move in (Move(0, size + 1, size), Move(3, 3, size), Move(-1, 2, size), Move(0, size**2, size)):
+        with pytest.raises(InputError):
+            encoding.action(move)
+
+
+def test_what_is_wrong_is_refused_and_changes_nothing() -> None:
+    batch = Batch("brandubh", 3, seed=1)
+    good = batch.sample()
+    before = batch.planes()
+    for wrong in (np.array([*good[:2], batch.action("d4-d5")]), np.array([*good[:2], -1]), good + batch.actions):
+        with pytest.raises(InputError, match=r"^action \d+|-1: is not legal in game [0-2], "):
+            batch.step(wrong)
+    for odd in (good[:2], good.astype(float), [0, 1]):
+        with pytest.raises(InputError, match=r"^actions: expected 3 integers"):
+            batch.step(odd)  # type: ignore[arg-type]
+    assert (batch.planes() == before).all()
+    for call in (lambda: Batch("brandubh", 0), lambda: Batch("brandubh", 1, -1), lambda: Batch("alea-evangelii", 1)):
+        with pytest.raises(InputError):
+            call()
+    for call in (
+        lambda: batch.move(588),
+        lambda: batch.images(before[..., 0]),
+    ):
+        with pytest.raises(InputError):
+            call()
+    with pytest.raises(InputError, match="the game is over"):
+        Batch("brandubh", 1, position="7/7/7/7/2b4/7/K6 b")
+
+
+def test_seeds_and_fresh_starts() -> None:
+    def played(seed: int) -> Batch:
+        batch = Batch("brandubh", 50, seed)
+        for _ in range(30):
+            batch.step(batch.sample())
+        return batch
+
+    one, same, other = played(1), played(1), played(2)
+    assert (one.planes() == same.planes()).all()
+    assert (one.planes() != other.planes()).any()
+    over = ~one.results()[1]
+    assert 0 < over.sum() < 50
+    rest = one.planes()[~over]
+    one.reset(over)
+    assert one.results()[1].all()
+    assert (one.planes()[~over] == rest).all()
+    assert (one.planes()[over] == Batch("brandubh", 1).planes()).all()
+
+
+# -- the environment of PettingZoo ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ashton", "brandubh", "copenhagen", "mcgill", "alea-evangelii"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_it_conforms(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the library's own tests; it has none of its own for a dictionary as an image, and says so."""
+    from pettingzoo.test import api_test, render_test, seed_test, test_save_obs
+
+    cycles = 100 if name == "alea-evangelii" else 1000
+    api_test(env(name), num_cycles=cycles)
+    seed_test(lambda: env(name), num_cycles=cycles // 10)
+    render_test(lambda **options: env(name, **options), {"svg": lambda text: text.startswith("<svg")})
+    test_save_obs(env(name))
+    assert "did not save the observations" in capsys.readouterr().out
+
+
+def test_its_games_are_those_of_the_batch() -> None:
+    ends = set()
+    for name in ("brandubh-federation", "berkeley", "mcgill") * 4:
+        batch, game = Batch(name, 1, seed=len(ends)), env(name)
+        game.reset(seed=1)
+        while game.agents:
+            agent = game.agent_selection
+            observation, reward, ended, cut, _ = game.last()
+            (value,), (going,) = batch.results()
+            assert (ended, cut) == (not going, False)
+            np.testing.assert_array_equal(observation["observation"], batch.planes()[0])
+            np.testing.assert_array_equal(observation["action_mask"], batch.mask()[0])
+            assert reward == (value if agent == "white" else -value)
+            assert not game.observe("black" if agent == "white" else "white")["action_mask"].any()
+            actions = batch.sample()
+            game.step(int(actions[0]) if going else None)
+            batch.step(actions)
+        ends.add(int(value))
+    assert ends == {-1, 0, 1}
+
+
+SEEN = (("c7", 10, 100), ("d7", 10, 140), ("c1", 250, 100), ("d1", 250, 140), ("d3", 170, 140))
+
+
+def test_what_it_draws() -> None:
+    for mode, kind in (("ansi", str), ("svg", str), ("rgb_array", np.ndarray), ("human", type(None))):
+        game = env("brandubh", render_mode=mode)
+        game.reset()
+        assert isinstance(game.render(), kind)
+    game = env("brandubh", render_mode="rgb_array")
+    game.reset()
+    picture = game.render()
+    assert picture.shape == (280, 280, 3)
+    # The top rank is row 0; an attacker on d7 goes to a place on c7.
+    game.step(encoding_for(load_variant("brandubh")).action("d7-c7"))
+    shades = {name: game.render()[row, column].astype(int).sum() for name, row, column in SEEN}
+    assert shades["c7"] == shades["d1"] < 150 < 600 < shades["d3"]
+    assert shades["d7"] == shades["c1"]
+    assert picture[140, 140].tolist() == list(bytes.fromhex("b3261e"))
+    assert len({tuple(colour) for colour in picture.reshape(-1, 3)}) == 7
+
+
+def test_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="render mode 'x'"):
+        env("brandubh", render_mode="x")
+    game = env("brandubh")
+    game.reset()
+    game.step(0)
+    assert game.rewards == {"white": 0, "black": -1}
+    monkeypatch.setitem(sys.modules, "pettingzoo.utils", None)
+    with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
+        env("brandubh")
