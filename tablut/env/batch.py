@@ -30,7 +30,7 @@ class Batch:
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, or the name or path of one, on a board up to 11×11.
+        A rule set, or the name or path of one, on a board up to 19×19.
     games : int
         How many games, at least 1.
     seed : int
@@ -93,7 +93,7 @@ class Batch:
             actions=self.actions,
             codes=self._encoding.codes,
             terrain=self._encoding.terrain,
-            boards=np.empty((games, len(start)), dtype=np.uint32),
+            boards=np.empty((games, len(start)), dtype=start.dtype),
             keys=np.empty(games, dtype=np.uint64),
             earlier=np.empty((games, _ROOM), dtype=np.uint64),
             marks=np.empty(games, dtype=np.uint64),

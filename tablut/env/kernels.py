@@ -102,7 +102,7 @@ def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
 def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
     """Return whether a move, where repetitions are illegal, makes no position that occurred too often."""
     side = side_of(t, board)
-    is_king = side == 0 and start_of(move) == king_of(t, board)
+    is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
     unmake(t, board, undo)
     key = U64(g.keys[game] ^ key_change(t, side, is_king, undo))
@@ -130,7 +130,7 @@ def _can_move(t: Tables, g: Games, game: int, board: NDArray[np.uint32]) -> bool
 def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
     """Make a legal move, and end the game where it ends, in the order that `tablut.board.Board.outcome` has."""
     side, length = side_of(t, board), I64(g.lengths[game])
-    is_king = side == 0 and start_of(move) == king_of(t, board)
+    is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, outcome = make(t, board, move)
     g.earlier[game * g.room + length] = g.keys[game]
     g.marks[game] |= U64(1) << (g.keys[game] & U64(63))
