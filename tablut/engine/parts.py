@@ -23,12 +23,14 @@ from numba.core import ir, types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.compiler_machinery import FunctionPass, LoweringPass, register_pass
 from numba.core.environment import lookup_environment
+from numba.core.ir_utils import get_definition, guard
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, IRLegalization, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import (
     InlineClosureLikes,
     InlineInlinables,
+    IRProcessing,
     LiteralUnroll,
     MakeFunctionToJitFunction,
     WithLifting,
@@ -186,6 +188,39 @@ class PartContext:
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
+class _AnswerByType(FunctionPass):
+    """Puts an answer for each question that a type answers; numba then drops the branch that it rules out."""
+
+    _name = "tablut_answer_by_type"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_ir
+        for block in function.blocks.values():
+            for assigned in block.find_insts(ir.Assign):
+                if getattr(assigned.value, "op", "") != "call":
+                    continue
+                asked = getattr(guard(get_definition, function, assigned.value.func), "value", None)
+                decide = getattr(asked, "answer_by_type", None)
+                known = None if decide is None else _type_of(state, assigned.value.args[0])
+                if decide is not None and known is not None:
+                    assigned.value = ir.Const(decide(known), assigned.loc)
+                    function._definitions[assigned.target.name] = [assigned.value]
+        return True
+
+
+def _type_of(state: Any, variable: Any) -> Any:
+    """Return the type of an argument, or of a field of a record in one; None for anything else."""
+    found = guard(get_definition, state.func_ir, variable)
+    if isinstance(found, ir.Arg):
+        return state.args[found.index]
+    record = _type_of(state, found.value) if getattr(found, "op", "") == "getattr" else None
+    return record.types[record.fields.index(found.attr)] if isinstance(record, types.NamedTuple) else None
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _ForLinking(LoweringPass):
     """Puts the code into a library for linking."""
 
@@ -218,7 +253,7 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """numba's, without the passes that no kernel needs, and with one of ours."""
+    """numba's, without the passes that no kernel needs, and with two of ours."""
 
     added: type
     after: type
@@ -232,6 +267,7 @@ class _Compiler(Compiler):
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
+            pipeline.add_pass_after(_AnswerByType, IRProcessing)
             pipeline.add_pass_after(self.added, self.after)
             pipeline.finalize()
         return pipelines
