@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
@@ -33,6 +34,7 @@ from tablut.variants import load_variant, variant_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tablut.play.arena.fronts import Front
     from tablut.play.players import Choice, Player
 
 LONGEST_LINE: Final = 1 << 20
@@ -153,6 +155,24 @@ class EngineSession:
     def variant(self) -> str:
         """Name of the rule set."""
         return self._variant.name
+
+    @property
+    def board(self) -> Board:
+        """The game on its board, for the caller to go on with."""
+        return self._board.copy()
+
+    def place(self, board: Board) -> None:
+        """Go on with the game of a board, whatever its rules; a search that runs is stopped.
+
+        Parameters
+        ----------
+        board : Board
+            With the moves made on it.
+        """
+        self.leave()
+        if board.variant != self._variant:
+            self._variant, self._player = board.variant, None
+        self._board, self._begun = board.copy(), _Begun("", ())
 
     # -- lines -------------------------------------------------------------------------
 
@@ -482,6 +502,15 @@ class RunningSearch:
 # -- ``tablut engine``: the line protocol on standard input and output -------------------
 
 
+class EngineProtocol(StrEnum):
+    """Whose lines the engine speaks."""
+
+    UCI = "uci"
+    OTEP = "otep"
+    TAFLZERO = "taflzero"
+    HTP = "htp"
+
+
 class _Option(Result):
     name: str
     default: str | int
@@ -504,12 +533,30 @@ def engine_command(
         list[str] | None,
         typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
     ] = None,
+    protocol: Annotated[
+        EngineProtocol,
+        typer.Option("--protocol", help="Whose lines: ours, or those of OpenTafl, TaflZero or hnefatafl.org."),
+    ] = EngineProtocol.UCI,
+    movetime: Annotated[
+        float | None,
+        typer.Option(
+            "--movetime", metavar="SECONDS", help="For otep and htp: time for a move, whatever the clock says."
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="For otep and htp: moves to make in search for a move; repeatable.")
+    ] = None,
 ) -> Reply:
     """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
 
     The engine stays up between moves: rules, tables and memory are loaded once. With
     --json nothing is read: it tells the commands, options and players that there are.
     """
+    limits = None if movetime is nodes is None else SearchLimits(movetime, nodes).checked()
+    if limits is not None and protocol not in (EngineProtocol.OTEP, EngineProtocol.HTP):
+        raise InputError(
+            f"--{'nodes' if movetime is None else 'movetime'}: is for --protocol otep or htp; say it to go"
+        )
     options = EngineOptions(
         variant,
         player,
@@ -520,7 +567,7 @@ def engine_command(
         settings.seed,
         " ".join(settings.option or ()),
     )
-    engine = EngineSession(lambda text: write_output(text + "\n"), options)
+    engine = EngineSession(_print, options)
     result = _Engine(
         variant=engine.variant,
         commands=list(COMMANDS),
@@ -529,11 +576,30 @@ def engine_command(
     )
     reply = Reply(result, lambda _: None, seed=settings.seed)
     if not AS_JSON.get():
-        _obey(engine, line if line else _lines())
+        _obey(
+            engine if protocol == EngineProtocol.UCI else _front(protocol, options, limits), line if line else _lines()
+        )
     return reply
 
 
-def _obey(engine: EngineSession, lines: Iterable[str]) -> None:
+def _print(line: str) -> None:
+    write_output(line + "\n")
+
+
+def _front(protocol: EngineProtocol, options: EngineOptions, limits: SearchLimits | None) -> Front:
+    from tablut.play.arena.htp import HtpFront
+    from tablut.play.arena.otep import OtepFront
+    from tablut.play.arena.taflzero import TaflZeroFront
+
+    fronts: dict[EngineProtocol, Callable[..., Front]] = {
+        EngineProtocol.OTEP: OtepFront,
+        EngineProtocol.TAFLZERO: TaflZeroFront,
+        EngineProtocol.HTP: HtpFront,
+    }
+    return fronts[protocol](_print, lambda write: EngineSession(write, options), limits)
+
+
+def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
     for line in lines:
         if not engine.handle(line):
             engine.leave()

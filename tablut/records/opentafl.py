@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tablut.errors import InputError
-from tablut.formats.opentafl import read_move, read_position, write_position
+from tablut.formats.opentafl import read_move, read_position, write_move, write_position
 from tablut.notation import parse_square, square_name
 from tablut.position import Position
 from tablut.records.game import GameRecord, commented, overruled, start_under
@@ -443,8 +443,11 @@ def _king(rules: _Rules) -> dict[str, Any]:
 # -- our rules and games in OpenTafl's words -------------------------------------------------
 
 
-def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
+def write_rules(variant: Variant, start: Position | None = None) -> str:
+    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it.
+
+    A game of its own may begin elsewhere.
+    """
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
@@ -479,7 +482,9 @@ def write_rules(variant: Variant) -> str:
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:
         raise InputError(f"variant {variant.name!r}: no key of OpenTafl's rules says its {', '.join(unlike)}")
-    return text
+    if start is not None:
+        keys |= {"atkf": "y" if start.side == "b" else "n", "start": write_position(start)}
+    return " ".join(f"{key}:{value}" for key, value in keys.items())
 
 
 def write_game(record: GameRecord) -> str:
@@ -500,7 +505,7 @@ def write_game(record: GameRecord) -> str:
     for name, value in tags.items():
         if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.replace("\n", "").isprintable():
             raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no control character")
-    moves = [str(move).replace("x", "/").replace("/", "x", 1) for move in record.moves]
+    moves = [write_move(move) for move in record.moves]
     turns = []
     for place in range(0, len(moves), 2):
         said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
