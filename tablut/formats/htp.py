@@ -20,19 +20,12 @@ ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
 _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "white", "defender": "white"}
 
 
-def read_side(text: str) -> SideName:
-    """Return the side of a role: ``a``, ``attacker``, ``d`` or ``defender``, in letters of any size."""
-    if text.lower() not in _SIDES:
-        raise InputError(f"role {excerpt(text)}: expected attacker or defender")
-    return _SIDES[text.lower()]
-
-
 def read_play(text: str, size: int) -> tuple[SideName, Move]:
-    """Return the side and the move of ``play ROLE FROM TO``, whatever follows."""
+    """Return the side and the move of ``play ROLE FROM TO``, whatever follows; a role may be its first letter."""
     words = text.replace(",", " ").split()
-    if len(words) < 4 or words[0] != "play":
-        raise InputError(f"play {excerpt(text)}: expected play ROLE FROM TO, such as play attacker d11 d9")
-    return read_side(words[1]), Move(parse_square(words[2], size), parse_square(words[3], size), size)
+    if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
+        raise InputError(f"{excerpt(text)}: expected play ROLE FROM TO, such as play attacker d11 d9")
+    return _SIDES[words[1].lower()], Move(parse_square(words[2], size), parse_square(words[3], size), size)
 
 
 def write_square(cell: int, size: int) -> str:

@@ -1,4 +1,4 @@
-"""The line protocol: what each line means, what is answered, and the command ``tablut engine``.
+"""The line protocol: what each line means, and what is answered.
 
 Shaped after the Universal Chess Interface; docs/engine-protocol.md describes it for those who write the other
 side. Every line is answered by lines or by nothing, never by a crash: what is not understood gets one
@@ -10,31 +10,23 @@ from __future__ import annotations
 import re
 import threading
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.cli.options import VariantOption
-from tablut.cli.runtime import Reply, command
-from tablut.cli.streams import AS_JSON, one_line, read_line, write_output
+from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
-from tablut.play.options import PlayerOption, PlayerSettings
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
-from tablut.results import Result
 from tablut.running.machine import MOST_THREADS, check_memory
 from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
-    from tablut.play.arena.fronts import Front
     from tablut.play.players import Choice, Player
 
 LONGEST_LINE: Final = 1 << 20
@@ -497,122 +489,3 @@ class RunningSearch:
         if self.endless and choice is not None:
             self._stopped.wait()
         self._answer(choice, trouble)
-
-
-# -- ``tablut engine``: the line protocol on standard input and output -------------------
-
-
-class EngineProtocol(StrEnum):
-    """Whose lines the engine speaks."""
-
-    UCI = "uci"
-    OTEP = "otep"
-    TAFLZERO = "taflzero"
-    HTP = "htp"
-
-
-class _Option(Result):
-    name: str
-    default: str | int
-
-
-class _Engine(Result):
-    variant: str
-    commands: list[str]
-    options: list[_Option]
-    players: list[str]
-
-
-@command
-def engine_command(
-    *,
-    variant: VariantOption = "ashton",
-    player: PlayerOption = "alphabeta",
-    settings: PlayerSettings,
-    line: Annotated[
-        list[str] | None,
-        typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
-    ] = None,
-    protocol: Annotated[
-        EngineProtocol,
-        typer.Option("--protocol", help="Whose lines: ours, or those of OpenTafl, TaflZero or hnefatafl.org."),
-    ] = EngineProtocol.UCI,
-    movetime: Annotated[
-        float | None,
-        typer.Option(
-            "--movetime", metavar="SECONDS", help="For otep and htp: time for a move, whatever the clock says."
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", help="For otep and htp: moves to make in search for a move; repeatable.")
-    ] = None,
-) -> Reply:
-    """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
-
-    The engine stays up between moves: rules, tables and memory are loaded once. With
-    --json nothing is read: it tells the commands, options and players that there are.
-    """
-    limits = None if movetime is nodes is None else SearchLimits(movetime, nodes).checked()
-    if limits is not None and protocol not in (EngineProtocol.OTEP, EngineProtocol.HTP):
-        raise InputError(
-            f"--{'nodes' if movetime is None else 'movetime'}: is for --protocol otep or htp; say it to go"
-        )
-    options = EngineOptions(
-        variant,
-        player,
-        settings.hash_mib,
-        settings.tablebase or "",
-        settings.table_mib,
-        settings.threads,
-        settings.seed,
-        " ".join(settings.option or ()),
-    )
-    engine = EngineSession(_print, options)
-    result = _Engine(
-        variant=engine.variant,
-        commands=list(COMMANDS),
-        options=[_Option(name=name, default=getattr(options, name)) for name in OPTIONS],
-        players=list(player_names()),
-    )
-    reply = Reply(result, lambda _: None, seed=settings.seed)
-    if not AS_JSON.get():
-        _obey(
-            engine if protocol == EngineProtocol.UCI else _front(protocol, options, limits), line if line else _lines()
-        )
-    return reply
-
-
-def _print(line: str) -> None:
-    write_output(line + "\n")
-
-
-def _front(protocol: EngineProtocol, options: EngineOptions, limits: SearchLimits | None) -> Front:
-    from tablut.play.arena.htp import HtpFront
-    from tablut.play.arena.otep import OtepFront
-    from tablut.play.arena.taflzero import TaflZeroFront
-
-    fronts: dict[EngineProtocol, Callable[..., Front]] = {
-        EngineProtocol.OTEP: OtepFront,
-        EngineProtocol.TAFLZERO: TaflZeroFront,
-        EngineProtocol.HTP: HtpFront,
-    }
-    return fronts[protocol](_print, lambda write: EngineSession(write, options), limits)
-
-
-def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
-    for line in lines:
-        if not engine.handle(line):
-            engine.leave()
-            return
-    engine.finish()
-
-
-def _lines() -> Iterator[str]:
-    """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
-    while True:
-        line = read_line(LONGEST_LINE + 1)
-        if not line:
-            return
-        yield line.rstrip("\r\n")
-        while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
-            line = read_line(LONGEST_LINE + 1)

@@ -443,11 +443,8 @@ def _king(rules: _Rules) -> dict[str, Any]:
 # -- our rules and games in OpenTafl's words -------------------------------------------------
 
 
-def write_rules(variant: Variant, start: Position | None = None) -> str:
-    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it.
-
-    A game of its own may begin elsewhere.
-    """
+def write_rules(variant: Variant) -> str:
+    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
@@ -482,9 +479,13 @@ def write_rules(variant: Variant, start: Position | None = None) -> str:
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:
         raise InputError(f"variant {variant.name!r}: no key of OpenTafl's rules says its {', '.join(unlike)}")
-    if start is not None:
-        keys |= {"atkf": "y" if start.side == "b" else "n", "start": write_position(start)}
-    return " ".join(f"{key}:{value}" for key, value in keys.items())
+    return text
+
+
+def begun_at(rules: str, start: Position) -> str:
+    """Return a rules string that we wrote for a game that begins elsewhere."""
+    rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
+    return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 
 
 def write_game(record: GameRecord) -> str:

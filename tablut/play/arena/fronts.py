@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tablut.cli.streams import one_line
 from tablut.errors import TablutError
 from tablut.play.arena.uci import go
-from tablut.play.search.limits import SearchLimits
+from tablut.play.protocol import EngineSession
+from tablut.play.search.limits import MATE, SearchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tablut.board import Board
+    from tablut.play.protocol import EngineOptions
 
 UNTIMED: Final = 2.0
 """Seconds for a move where nobody says more."""
@@ -24,37 +26,17 @@ _OF_PERIOD: Final = 0.9
 """Share that is used of a time that is for one move."""
 
 
-class Session(Protocol):
-    """The engine that searches: `tablut.play.protocol.EngineSession`."""
-
-    @property
-    def board(self) -> Board:
-        """The game on its board."""
-
-    def place(self, board: Board) -> None:
-        """Go on with the game of a board."""
-
-    def handle(self, line: str) -> bool:
-        """Obey a line."""
-
-    def finish(self) -> None:
-        """Wait for a search with limits."""
-
-    def leave(self, seconds: float = ...) -> None:
-        """End a search that runs."""
+def in_points(line: str) -> str:
+    """Return an ``info`` line with a proved end as a score, for a protocol that has no word for one."""
+    return re.sub(r"score mate (-?)(\d+)", lambda found: f"score cp {found[1]}{MATE - int(found[2])}", line)
 
 
 class Front(ABC):
     """A protocol that the engine speaks."""
 
-    def __init__(
-        self,
-        write: Callable[[str], None],
-        session: Callable[[Callable[[str], None]], Session],
-        limits: SearchLimits | None,
-    ) -> None:
+    def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         self._write, self._limits = write, limits
-        self._session = session(self._said)
+        self._session = EngineSession(self._said, options)
         self._board = self._session.board
         self._greet()
 
@@ -82,15 +64,12 @@ class Front(ABC):
     def _refuse(self, why: str) -> None:
         """Say why a line was not obeyed."""
 
-    def _search(self, millis: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
-        """Have the engine search the board: by its own limits, or by what is left on the clock."""
-        if self._limits is not None:
-            limits = self._limits
-        elif millis is None:
-            limits = SearchLimits(UNTIMED)
-        else:
-            share = _OF_PERIOD * millis if one_move else millis / _MOVES_LEFT + 1000 * more / 2
-            limits = SearchLimits(max(min(share, _OF_PERIOD * millis) / 1000, _LEAST))
+    def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
+        """Have the engine search the board: by its own limits, or by the seconds left on the clock."""
+        limits = self._limits
+        if limits is None:
+            share = 1.0 if left is None or one_move else 1 / _MOVES_LEFT + more / 2 / max(left, _LEAST)
+            limits = SearchLimits(max(_LEAST, UNTIMED if left is None else left * min(share, _OF_PERIOD)))
         self._session.place(self._board)
         self._session.handle(go(limits))
 

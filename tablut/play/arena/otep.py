@@ -17,33 +17,21 @@ from tablut.cli.streams import one_line
 from tablut.errors import InputError
 from tablut.formats.opentafl import read_position, write_move, write_position
 from tablut.formats.reading import read_move
-from tablut.play.arena.fronts import Front
-from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Rules, Words, bare, opening_of, unlike
+from tablut.play.arena.fronts import Front, in_points
+from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
 from tablut.position import MoveText
-from tablut.records.opentafl import read_rules, rules_start, write_rules
+from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
 from tablut.store.files import excerpt
 from tablut.variants.model import Repetition
 
 if TYPE_CHECKING:
     from tablut.play.players import Choice
     from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move, SideName
+    from tablut.position import Move, Position, Side, SideName
     from tablut.variants import Variant
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
-_FINISH: Final = {None: 0, "draw": 1, "black": 2, "white": 3}
-
-
-def _sayable(variant: Variant) -> tuple[Variant, tuple[str, ...]]:
-    """Return the nearest rules that the protocol can say, and what differs of a game's history; else refuse them."""
-    with suppress(InputError):
-        write_rules(variant)
-        return variant, ()
-    loses = variant.rules.repetition.result == "mover_loses"
-    history = {"repetition": Repetition(times=3, result="mover_loses" if loses else "draw"), "move_limit": None}
-    plain = replace(variant, rules=variant.rules.model_copy(update=history))
-    write_rules(plain)
-    return plain, unlike(variant, plain)[1]
+_FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
 
 
 class OtepWords(Words):
@@ -54,17 +42,19 @@ class OtepWords(Words):
     def __init__(self) -> None:
         super().__init__()
         self._full = False
-        self._told: tuple[Game, str, list[Move]] | None = None
+        self._told: tuple[Game, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
         """What it may ask at any time."""
 
     @classmethod
-    def rules(cls, variant: Variant, own: dict[str, str]) -> Rules:
-        """Return the rules string."""
-        if own:
-            raise InputError(f"has no option {excerpt(min(own))}: its protocol names none")
-        plain, unsaid = _sayable(variant)
-        return Rules(write_rules(plain), unsaid)
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
+        """Return the rules string, the nearest one where only the history of a game differs."""
+        with suppress(InputError):
+            return write_rules(variant), []
+        loses = variant.rules.repetition.result == "mover_loses"
+        history = {"repetition": Repetition(times=3, result="mover_loses" if loses else "draw"), "move_limit": None}
+        plain = replace(variant, rules=variant.rules.model_copy(update=history))
+        return write_rules(plain), unlike(variant, plain)[1]
 
     def hear(self, text: str) -> tuple[str, str]:
         """Take notice of a wish for captures; what is asked is answered."""
@@ -91,7 +81,7 @@ class OtepWords(Words):
         if told is not None and told[0] is self.game and moves[1:] and told[1:] == (self._told[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
-            self._replies["rules"] = f"rules {write_rules(_sayable(self.game.variant)[0], before.position)}\n"
+            self._replies["rules"] = f"rules {begun_at(self.game.rules, before.position)}\n"
             self._replies["side"] = f"side {side}\n"
             lines = f"hello\n{self._replies['rules']}{self._replies['side']}{clock}start\n"
         self._replies["position"] = f"position {write_position(board.position)}\n"
@@ -112,14 +102,11 @@ class OtepWords(Words):
 # -- our engine in OpenTafl --------------------------------------------------------------------
 
 
-_CLOCK: Final = re.compile(r"(-?[0-9]{1,12})(\*?) (-?[0-9]{1,12})(\*?)( .*)?", re.ASCII)
-
-
 class OtepFront(Front):
     """Our engine, which believes the positions that it is told."""
 
     def _greet(self) -> None:
-        self._clocks: dict[SideName, tuple[int | None, bool]] = {}
+        self._clocks: dict[SideName, tuple[float | None, bool]] = {}
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
@@ -134,26 +121,23 @@ class OtepFront(Front):
                 self._session.leave()
             case "rules":
                 self._take_rules(rest)
-            case "side":
-                self._side = _side(rest)
+            case "side" | "play":
+                self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
+                if word == "play":
+                    left, one_move = self._clocks.get(self._side, (None, False))
+                    self._choose(left, one_move=one_move, analysing=False)
             case "position":
-                self._set_up(rest, self._side)
+                self._set_up(rest)
             case "clock":
-                self._take_clock(rest)
-            case "move":
-                self._go_on([], rest)
-            case "opponent-move":
-                moves, _, record = rest.partition(" ")
-                self._go_on(moves.split("|"), record)
-            case "play":
-                self._side = _side(rest)
-                millis, one_move = self._clocks.get(self._side, (None, False))
-                self._choose(millis, one_move=one_move, analysing=False)
+                said = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
+                for side, place in zip(_SIDES, (1, 3), strict=True):
+                    left = int(said[place]) / 1000
+                    self._clocks[side] = (None if left < 0 else left, bool(said[place + 1]))
+            case "move" | "opponent-move":
+                *moves, record = rest.split(" ")
+                self._go_on(" ".join(moves).replace("|", " ").split(), record)
             case "analyze":
-                found = re.fullmatch(r"[0-9]{1,9} ([0-9]{1,9})", rest, re.ASCII)
-                if found is None:
-                    raise InputError(f"analyze {excerpt(rest)}: expected a number of moves and a number of seconds")
-                self._choose(1000 * int(found[1]), one_move=True, analysing=True)
+                self._choose(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), one_move=True, analysing=True)
             case "error":
                 self._own = ""
             case _:
@@ -164,20 +148,12 @@ class OtepFront(Front):
         self._own, self._clocks = "", {}
         try:
             self._board = Board(read_rules(text), rules_start(text))
-            self._board.outcome()
         except InputError as error:
             self._write(f"error -1 {_ascii(str(error))}")
 
-    def _take_clock(self, rest: str) -> None:
-        found = _CLOCK.fullmatch(rest)
-        if found is None:
-            raise InputError(f"clock {excerpt(rest)}: expected milliseconds of the attackers and of the defenders")
-        for side, place in zip(_SIDES, (1, 3), strict=True):
-            left = int(found[place])
-            self._clocks[side] = (None if left < 0 else left, bool(found[place + 1]))
-
-    def _set_up(self, record: str, side: SideName) -> None:
-        board = Board(self._board.variant, read_position(record, "w" if side == "white" else "b", self._board.size))
+    def _set_up(self, record: str) -> None:
+        side: Side = "w" if self._side == "white" else "b"
+        board = Board(self._board.variant, read_position(record, side, self._board.size))
         board.outcome()  # what cannot be played on is refused here
         self._board = board
 
@@ -185,7 +161,7 @@ class OtepFront(Front):
         """Make moves, our own before them while it is not confirmed; where another position is told, take that."""
         own, self._own = [self._own] * bool(self._own), ""
         told = read_position(record, "b", self._board.size).cells
-        for made in ([*own, *moves], moves, []):
+        for made in (own + moves, []):
             board = self._board.copy()
             with suppress(InputError):
                 for move in made:
@@ -193,13 +169,13 @@ class OtepFront(Front):
                 if board.position.cells == told:
                     self._board = board
                     return
-        self._set_up(record, self._side)
+        self._set_up(record)
 
-    def _choose(self, millis: int | None, *, one_move: bool, analysing: bool) -> None:
+    def _choose(self, left: float | None, *, one_move: bool, analysing: bool) -> None:
         if self._board.turn != self._side:
-            self._set_up(write_position(self._board.position), self._side)
+            self._set_up(write_position(self._board.position))
         self._analysing, self._silent, self._score = analysing, False, "0"
-        self._search(millis, one_move=one_move)
+        self._search(left, one_move=one_move)
 
     def _said(self, line: str) -> None:
         word, _, rest = line.partition(" ")
@@ -209,7 +185,7 @@ class OtepFront(Front):
         if word == "info" and words[0] == "string":
             self._write(f"status {_ascii(' '.join(words[1:]))}")
         elif word == "info" and "score" in words:
-            self._score = words[words.index("score") + 2]
+            self._score = in_points(line).partition(" score cp ")[2].split()[0]
         elif word == "bestmove" and rest == "none":
             self._write("error 0 no move to choose")
         elif word == "bestmove" and self._analysing:
@@ -222,11 +198,10 @@ class OtepFront(Front):
         self._write(f"error 0 {_ascii(why)}")
 
 
-def _side(text: str) -> SideName:
-    found = [side for side, name in _SIDES.items() if name == text]
-    if not found:
-        raise InputError(f"side {excerpt(text)}: expected attackers or defenders")
-    return found[0]
+def _matched(pattern: str, text: str) -> re.Match[str]:
+    if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
+        raise InputError(f"{excerpt(text)}: is not what the protocol has there")
+    return found
 
 
 def _ascii(text: str) -> str:

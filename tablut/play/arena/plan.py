@@ -87,14 +87,12 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         try:
             check_limits(one.player, one.limits)
             if (found := program_of(one.player)) is not None:
-                words, _ = found
-                words.check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
-                own = dict(one.options.settings)
-                if rules := words.rules(variant, own).unsaid:
-                    unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
+                found[0].check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
         except InputError as error:
             raise InputError(f"player {excerpt(one.text)}: {error}") from error
-        close_player(one.make(variant, 1))
+        close_player(player := one.make(variant, 1))
+        if rules := getattr(player, "unsaid", ()):
+            unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
     return unsaid
 
 

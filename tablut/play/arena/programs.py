@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.play.players import PlayerOptions
     from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move
+    from tablut.position import Move, Position
     from tablut.variants import Variant
 
 _LONGEST_LINE: Final = 1 << 20
@@ -67,18 +67,12 @@ class Answer(NamedTuple):
     info: str
 
 
-class Rules(NamedTuple):
-    """What a program is told of the rules in its protocol's words, and the fields that it is not told."""
-
-    said: str
-    unsaid: tuple[str, ...] = ()
-
-
 class Game(NamedTuple):
     """What a game is played by."""
 
     variant: Variant
-    rules: Rules
+    rules: str
+    """As the program is told them."""
     options: PlayerOptions
     own: dict[str, str]
     """What only this program knows."""
@@ -94,6 +88,8 @@ class Words(ABC):
     """Those of `SearchLimits` that it can say."""
     anywhere: ClassVar[bool] = True
     """Whether a game may begin elsewhere than its rule set says."""
+    options_known: ClassVar[bool] = False
+    """Whether it has a word for options."""
     farewell: ClassVar[str] = "quit\n"
 
     def __init__(self) -> None:
@@ -108,8 +104,8 @@ class Words(ABC):
 
     @classmethod
     @abstractmethod
-    def rules(cls, variant: Variant, own: dict[str, str]) -> Rules:
-        """Return what a program is told of the rules; take what is meant for that out of its settings."""
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+        """Return what a program is told of the rules, and what not; take what says that out of its settings."""
 
     @abstractmethod
     def hear(self, text: str) -> tuple[str, str]:
@@ -142,15 +138,16 @@ class Words(ABC):
             raise InputError(f"its protocol cannot say {' or '.join(unsaid)}; name {' or '.join(cls.limits)} instead")
 
 
-def unlike(variant: Variant, plays: Variant) -> tuple[list[str], tuple[str, ...]]:
+def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
     """Return the rules of a variant that another has not, with their values: of a position, and of a game's history."""
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
-    names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
-    said = {name: f"{name} ({ours.get(name, 'none')})" for name in names}
-    history = [name for name in names if name.partition(".")[0] in ("repetition", "move_limit")]
-    if variant.terrain != plays.terrain or variant.start != plays.start:
-        said["board"] = f"board of {variant.name}"
-    return [said[name] for name in said if name not in history], tuple(said[name] for name in history)
+    found: tuple[list[str], list[str]] = ([], [])
+    for name in ours | theirs:
+        if ours.get(name) != theirs.get(name):
+            found[name.startswith(("repetition", "move_limit"))].append(f"{name} ({ours.get(name, 'none')})")
+    if (variant.terrain, variant.start) != (plays.terrain, plays.start):
+        found[0].append(f"the board of {variant.name}")
+    return found
 
 
 def bare(move: Move) -> Choice:
@@ -158,15 +155,15 @@ def bare(move: Move) -> Choice:
     return Choice(move, None, None, 0, 0, (move,))
 
 
-def opening_of(board: Board) -> str:
+def opening_of(board: Board) -> Position:
     """Return the position in which a board's game began."""
     walk = board.copy()
     while walk.ply:
         walk.pop()
-    return str(walk.position)
+    return walk.position
 
 
-def built_in(variant: Variant, own: dict[str, str]) -> Rules:
+def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
     """Return the rules of a program that has but one game, Copenhagen unless ``variant`` says another.
 
     What only the history decides may differ: the match judges it.
@@ -178,7 +175,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> Rules:
             f"its protocol cannot say {', '.join(other)}, and the game of such a program is {plays.name}; "
             f"if it plays another, say which: option.variant=NAME"
         )
-    return Rules("", unsaid)
+    return "", unsaid
 
 
 class Process:
@@ -241,7 +238,8 @@ class Process:
                 if self._unasked > _MOST_ANSWERS:
                     self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
                     break
-                self.tell(reply)
+                if reply:  # a lock that is waited for would keep what it says from being read
+                    self.tell(reply)
         self._ended = True
         self._answers.put(None)
 
@@ -434,11 +432,14 @@ class ProgramPlayer:
         patience = options._replace(settings=tuple(pair for pair in options.settings if pair[0] == _PATIENCE))
         self._patience = float(read_settings("program", patience, _SETTINGS)[_PATIENCE])
         with _naming(command):
-            game = Game(variant, words.rules(variant, own), options, own)
+            rules, self.unsaid = words.rules(variant, own)
+            extra = sorted(own) + ["threads"] * (options.threads != 1)
+            if extra and not words.options_known:
+                raise InputError(f"its protocol cannot say an option, such as {excerpt(extra[0])}")
         self._own_idle = idle is None
         self._idle = IdlePrograms() if idle is None else idle
         self._process, new = self._idle.take(command, words)
-        self._process.words.game = game
+        self._process.words.game = Game(variant, rules, options, own)
         self._winner: str | None = None
         self._good = False
         try:
@@ -460,7 +461,7 @@ class ProgramPlayer:
         """Return the program's move."""
         words = self._process.words
         with _naming(self._command):
-            words.check(limits, elsewhere=opening_of(board) != words.game.variant.start_position)
+            words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
         seconds = self._patience if limits.movetime is None else limits.movetime + _LATE
         self._good = False
         answer = words.ask(self._process, board, limits, seconds)

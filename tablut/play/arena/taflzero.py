@@ -5,19 +5,19 @@ Facts of the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from tablut.errors import InputError
 from tablut.formats import fen
-from tablut.formats.reading import read_move, read_position
-from tablut.play.arena.fronts import Front
-from tablut.play.arena.programs import Process, Rules, built_in
+from tablut.play.arena.fronts import Front, in_points
+from tablut.play.arena.programs import Process, built_in
 from tablut.play.arena.uci import UciWords, option_line
-from tablut.play.search.limits import MATE
+from tablut.position import Move
 
 if TYPE_CHECKING:
     from tablut.play.search.limits import SearchLimits
+    from tablut.position import Position
     from tablut.variants import Variant
 
 
@@ -27,7 +27,7 @@ class TaflZeroWords(UciWords):
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
 
     @classmethod
-    def rules(cls, variant: Variant, own: dict[str, str]) -> Rules:
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
         """Refuse rules that are not those of the program."""
         return built_in(variant, own)
 
@@ -43,13 +43,9 @@ class TaflZeroWords(UciWords):
         process.ask("isready\n", "readyok", seconds)
         process.ask(f"{''.join(map(option_line, self.settings().items()))}isready\n", "readyok", seconds)
 
-    def position(self, text: str) -> str:
-        """Return a position as it is said."""
-        return f"fen {fen.write_position(read_position(text, self.game.variant.size))}"
-
-    def move(self, text: str) -> str:
-        """Return a move as it is said."""
-        return fen.write_move(read_move(text, self.game.variant.size).said.move)
+    def said(self, one: Position | Move) -> str:
+        """Return a FEN, or a move without a dash."""
+        return fen.write_move(one) if isinstance(one, Move) else f"fen {fen.write_position(one)}"
 
 
 # -- our engine in TaflZero's front ends -----------------------------------------------------------
@@ -65,20 +61,11 @@ class TaflZeroFront(Front):
         return self._session.handle(f"{word} {rest.removeprefix('fen ') if word == 'position' else rest}")
 
     def _said(self, line: str) -> None:
-        words = line.split()
-        if words[0] == "bestmove":
-            line = "bestmove (none)" if words[1] == "none" else f"bestmove {words[1].replace('-', '')}"
-        elif words[:2] == ["info", "depth"]:
-            said = dict(pairwise(words[: words.index("pv")]))
-            if "mate" in said:
-                plies = int(said["mate"])
-                said["cp"] = str(MATE - plies if plies > 0 else -MATE - plies)
-            score = f"score cp {said['cp']} " if "cp" in said else ""
-            moves = " ".join(words[words.index("pv") + 1 :]).replace("-", "")
-            line = (
-                f"info depth {said['depth']} {score}nodes {said['nodes']} time {said['time']} "
-                f"speed {said['nps']} pv {moves}"
-            )
+        if line.startswith("bestmove"):
+            line = line.replace("-", "").replace(" none", " (none)")
+        elif line.startswith("info depth"):
+            said, pv, moves = in_points(line).partition(" pv ")
+            line = re.sub(r"nps (\d+) time (\d+) tbhits \d+", r"time \2 speed \1", said) + pv + moves.replace("-", "")
         self._write(line)
 
     def _refuse(self, why: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from tablut.errors import InputError
 from tablut.formats.reading import read_move
-from tablut.play.arena.programs import Answer, Process, Rules, Words, opening_of
+from tablut.play.arena.programs import Answer, Process, Words, opening_of
 from tablut.play.players import Choice
 from tablut.play.search.limits import MATE, SearchLimits
 from tablut.store.files import excerpt
@@ -16,6 +16,7 @@ from tablut.variants.library import shipped_name
 
 if TYPE_CHECKING:
     from tablut.board import Board
+    from tablut.position import Move, Position
     from tablut.variants import Variant
 
 _MOST_OPTIONS: Final = 1000
@@ -36,6 +37,7 @@ class UciWords(Words):
     """Lines shaped after UCI, with the rule set as an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
+    options_known: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,10 +45,10 @@ class UciWords(Words):
         """What it says that it can be told, as it writes it, by small letters."""
 
     @classmethod
-    def rules(cls, variant: Variant, own: dict[str, str]) -> Rules:
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
         """Return the name of the rules."""
         if name := own.pop("variant", None) or shipped_name(variant):
-            return Rules(name)
+            return name, []
         raise InputError(
             f"cannot be told the rules of {variant.name}, which do not ship; "
             f"say what it calls them: option.variant=NAME"
@@ -88,24 +90,21 @@ class UciWords(Words):
 
     def begin(self, process: Process, seconds: float) -> None:
         """Tell it rules and options."""
-        said = {"variant": self.game.rules.said} | self.settings()
+        said = {"variant": self.game.rules} | self.settings()
         process.ask("".join([*map(option_line, said.items()), "ucinewgame\nisready\n"]), "readyok", seconds)
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
         """Tell it the whole game, and wait for its move."""
         start = opening_of(board)
-        words = ["position", "startpos" if start == self.game.variant.start_position else self.position(start)]
+        known = str(start) == self.game.variant.start_position
+        words = ["position", "startpos" if known else self.said(start)]
         if board.ply:
-            words += ["moves", *(self.move(str(move)) for move in board.move_stack)]
+            words += ["moves", *map(self.said, board.move_stack)]
         return process.ask(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
 
-    def position(self, text: str) -> str:
-        """Return a position as it is said."""
-        return text
-
-    def move(self, text: str) -> str:
-        """Return a move as it is said."""
-        return text
+    def said(self, one: Position | Move) -> str:
+        """Return a position or a move as the protocol writes it."""
+        return str(one)
 
     def read(self, answer: Answer) -> Choice:
         """Return the move with what the last ``info`` line says of it, as far as it can be read."""
