@@ -37,6 +37,7 @@ class Front(ABC):
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         self._write, self._limits = write, limits
         self._session = EngineSession(self._said, options)
+        self.finish, self.leave = self._session.finish, self._session.leave
         self._board = self._session.board
         self._greet()
 
@@ -72,11 +73,3 @@ class Front(ABC):
             limits = SearchLimits(max(_LEAST, UNTIMED if left is None else left * min(share, _OF_PERIOD)))
         self._session.place(self._board)
         self._session.handle(go(limits))
-
-    def finish(self) -> None:
-        """End as at the end of the input."""
-        self._session.finish()
-
-    def leave(self) -> None:
-        """End as after the word that ends it."""
-        self._session.leave()

@@ -80,6 +80,7 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
+        self._session.handle("isready")  # what it loads or compiles costs no move its time
 
     def _obey(self, word: str, rest: str) -> bool:
         line = f"{word} {rest}".partition("#")[0].split()

@@ -27,7 +27,7 @@ from tablut.variants.model import Repetition
 if TYPE_CHECKING:
     from tablut.play.players import Choice
     from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move, Position, Side, SideName
+    from tablut.position import Move, Position, SideName
     from tablut.variants import Variant
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
@@ -110,6 +110,7 @@ class OtepFront(Front):
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
+        self._session.handle("isready")  # what it loads or compiles costs no move its time
         self._write("hello")
 
     def _obey(self, word: str, rest: str) -> bool:
@@ -147,13 +148,16 @@ class OtepFront(Front):
     def _take_rules(self, text: str) -> None:
         self._own, self._clocks = "", {}
         try:
-            self._board = Board(read_rules(text), rules_start(text))
+            variant, known = read_rules(text), self._board.variant
+            alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
+            # Another start alone needs no new tables.
+            self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
         except InputError as error:
             self._write(f"error -1 {_ascii(str(error))}")
 
     def _set_up(self, record: str) -> None:
-        side: Side = "w" if self._side == "white" else "b"
-        board = Board(self._board.variant, read_position(record, side, self._board.size))
+        position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
+        board = Board(self._board.variant, position)
         board.outcome()  # what cannot be played on is refused here
         self._board = board
 
