@@ -57,7 +57,7 @@ def placed(record: str, square: str) -> str:
 
 
 def otep() -> None:
-    say("hello")
+    say("simple-moves off\nhello")
     size = made = 0
     while line := heard():
         word, _, rest = line.partition(" ")
@@ -67,9 +67,11 @@ def otep() -> None:
             side = matched("attackers|defenders", rest)[0]
         elif word == "opponent-move":
             move, record = rest.split(" ")
+            move, _, taken = move.partition("x")
             assert by_heart(size, made, move), line
             start, target = move.split("-")
             assert placed(record, target), line
+            assert not taken or not placed(record, taken), line
             assert not placed(record, start), line
             made += 1
         elif word == "move":

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tablut import Board
 from tablut.cli.shell import run
@@ -18,8 +20,10 @@ from tablut.play.arena.otep import OtepFront
 from tablut.play.arena.taflzero import TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
+from tablut.position import Position
 from tablut.records.opentafl import write_rules
 from tablut.variants import load_variant
+from tests.support.effort import examples
 from tests.support.waiting import PATIENCE
 
 PARTNER = Path(__file__).parents[1] / "support" / "partner.py"
@@ -55,6 +59,8 @@ def test_programs_of_two_protocols_play_a_game_by_heart_from_either_side(
     said = (tmp_path / "otep").read_text().splitlines()
     assert said.count("finish 3") == 2
     assert said[-1] == "goodbye"
+    # It asked for captures.
+    assert any(line.startswith("opponent-move") and "x" in line for line in said) == (size == 7)
     assert {f"side {side}" for side in ("attackers", "defenders")} <= set(said)
 
 
@@ -206,6 +212,39 @@ def test_our_engine_answers_the_text_protocol() -> None:
     assert len(refused) == 6
     assert all(line.startswith("? ") and line.count("\n") == 1 for line in refused)
     assert talk.front.handle("quit") is False
+
+
+WORDS = (
+    "rules side attackers position clock opponent-move move play analyze 9 -1 1* finish error startpos fen go nodes "
+    "d2-d3 | /7/7/7/7/7/7/7/ dim:7 start:/7/ play attacker d1 generate_move board_size time_settings fischer"
+)
+
+
+@settings(max_examples=examples(30))
+@given(
+    st.sampled_from([OtepFront, TaflZeroFront, HtpFront]),
+    st.lists(
+        st.one_of(
+            st.sampled_from(WORDS.split()),
+            st.text(max_size=9),
+        ),
+        max_size=9,
+    ),
+)
+def test_no_line_is_a_crash_in_any_protocol(front: type[Front], words: list[str]) -> None:
+    talk = Talk(front, "brandubh-5-4v0")
+    for first in range(len(words)):
+        assert all(line.replace("\n", "").isprintable() for line in talk(" ".join(words[first:])))
+
+
+@pytest.mark.slow
+def test_our_engines_play_from_a_position_through_two_bridges() -> None:
+    start = Position.parse("3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w", 7)
+    engine = f"{shlex.quote(sys.executable)} -m tablut engine -v brandubh --player random --protocol"
+    players = f"otep:{engine} otep@movetime=60", f"taflzero:{engine} taflzero@nodes=1,option.variant=brandubh"
+    report = play_match(plan("brandubh", *players)._replace(start=start, openings=Openings(3, 1, 1), games=4))
+    assert report.summary.faults == []
+    assert all(len(one.game.moves) > 3 for one in report.played)
 
 
 @pytest.mark.parametrize("protocol", ["otep", "taflzero", "htp"])

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from tablut.cli.streams import one_line
-from tablut.errors import TablutError
+from tablut.errors import InputError, TablutError
 from tablut.play.arena.uci import go
-from tablut.play.protocol import EngineSession
+from tablut.play.protocol import LONGEST_LINE, EngineSession
 from tablut.play.search.limits import MATE, SearchLimits
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Front(ABC):
         """Obey a line; return whether more lines may follow."""
         word, _, rest = line.strip().partition(" ")
         try:
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
             return self._obey(word, rest.strip())
         except TablutError as error:
             self._refuse(one_line(str(error)))

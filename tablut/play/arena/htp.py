@@ -46,7 +46,7 @@ class HtpWords(Words):
 
     def greet(self, process: Process, seconds: float) -> None:
         """Ask its name."""
-        self.called(process.ask("name\n", "=", seconds).text[1:])
+        self.name = process.ask("name\n", "=", seconds).text[1:].strip()
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
         """Tell it the whole game, and have it generate a move."""
@@ -65,9 +65,9 @@ class HtpWords(Words):
 # -- our engine behind it ----------------------------------------------------------------------
 
 
-_COMMANDS: Final = tuple(
-    "board_size final_status generate_move known_command list_commands name play protocol_version quit "  # noqa: SIM905
-    "show_board time_settings version".split()
+_COMMANDS: Final = (
+    "board_size final_status generate_move known_command list_commands name play protocol_version quit show_board "
+    "time_settings version"
 )
 _RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "draw", "*": "ongoing"}
 
@@ -100,9 +100,9 @@ class HtpFront(Front):
             case ["generate_move"]:
                 return self._generated()
             case ["known_command", name]:
-                return "true" if name in _COMMANDS else "false"
+                return "true" if name in _COMMANDS.split() else "false"
             case ["list_commands"]:
-                return "\n" + "\n".join(_COMMANDS)
+                return "\n" + _COMMANDS.replace(" ", "\n")
             case ["name"]:
                 return "tablut"
             case ["play", *_]:

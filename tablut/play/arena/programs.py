@@ -98,10 +98,6 @@ class Words(ABC):
         self.info = ""
         """What it said last of its search."""
 
-    def called(self, name: str) -> None:
-        """Take notice of the program's name."""
-        self.name = name.strip()[:_LONGEST_NAME]
-
     @classmethod
     @abstractmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
@@ -455,7 +451,7 @@ class ProgramPlayer:
     @property
     def name(self) -> str:
         """What the program says that it is called."""
-        return self._process.words.name
+        return self._process.words.name[:_LONGEST_NAME]
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the program's move."""

@@ -60,7 +60,7 @@ class UciWords(Words):
         if words[:1] == ["info"] and "score" in words:
             self.info = text
         elif words[:2] == ["id", "name"]:
-            self.called(" ".join(words[2:]))
+            self.name = " ".join(words[2:])
         elif words[:2] == ["option", "name"] and len(self.options) < _MOST_OPTIONS:
             name = " ".join(words[2 : words.index("type") if "type" in words else None])
             self.options[name.lower()] = name
