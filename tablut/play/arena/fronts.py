@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
@@ -31,8 +31,16 @@ def in_points(line: str) -> str:
     return re.sub(r"score mate (-?)(\d+)", lambda found: f"score cp {found[1]}{MATE - int(found[2])}", line)
 
 
+def plain(text: str) -> str:
+    """Return a message in one line, in the letters that every protocol has."""
+    return one_line(text).encode("ascii", "backslashreplace").decode()
+
+
 class Front(ABC):
     """A protocol that the engine speaks."""
+
+    refusal: ClassVar[str]
+    """The line that says why another one was not obeyed."""
 
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         self._write, self._limits = write, limits
@@ -52,7 +60,7 @@ class Front(ABC):
                 raise InputError(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
             return self._obey(word, rest.strip())
         except TablutError as error:
-            self._refuse(one_line(str(error)))
+            self._write(self.refusal.format(plain(str(error))))
         return True
 
     @abstractmethod
@@ -62,10 +70,6 @@ class Front(ABC):
     @abstractmethod
     def _said(self, line: str) -> None:
         """Hear a line of the engine; from the thread that searches."""
-
-    @abstractmethod
-    def _refuse(self, why: str) -> None:
-        """Say why a line was not obeyed."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Have the engine search the board: by its own limits, or by the seconds left on the clock."""

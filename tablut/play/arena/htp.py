@@ -75,6 +75,8 @@ _RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "
 class HtpFront(Front):
     """Our engine, one question after the other; ``generate_move`` makes its move."""
 
+    refusal: ClassVar[str] = "? {}\n"
+
     def _greet(self) -> None:
         self._start = self._board.copy()
         self._left: dict[SideName, float] = {}
@@ -142,6 +144,3 @@ class HtpFront(Front):
             self._trouble = line.removeprefix("info string ")
         elif line != "bestmove none":
             self._best = line.partition("bestmove ")[2]
-
-    def _refuse(self, why: str) -> None:
-        self._write(f"? {why}\n")

@@ -1,7 +1,7 @@
 """The words of ``otep:COMMAND``: OpenTafl's engine protocol, and ours for its front ends.
 
 Facts of the protocol: ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It has no word for the
-moves before a game is taken up, so an engine is told the position before the last move as the start.
+moves before a game is taken up, so an engine is told the position at hand as the start.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from tablut.board import Board
-from tablut.cli.streams import one_line
 from tablut.errors import InputError
 from tablut.formats.opentafl import read_position, write_move, write_position
 from tablut.formats.reading import read_move
-from tablut.play.arena.fronts import Front, in_points
+from tablut.play.arena.fronts import Front, in_points, plain
 from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
 from tablut.position import MoveText
 from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
@@ -78,10 +77,12 @@ class OtepWords(Words):
             self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
         clock = self._replies.get("clock", "")
         told, self._told = self._told, (self.game, opening_of(board), moves)
-        if told is not None and told[0] is self.game and moves[1:] and told[1:] == (self._told[1], moves[:-2]):
+        if moves[1:] and told == (self.game, self._told[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
-            self._replies["rules"] = f"rules {begun_at(self.game.rules, before.position)}\n"
+            # A game that is under way is one that begins here, with the engine to move.
+            begun, last = (board, None) if moves[1:] else (before, last)
+            self._replies["rules"] = f"rules {begun_at(self.game.rules, begun.position)}\n"
             self._replies["side"] = f"side {side}\n"
             lines = f"hello\n{self._replies['rules']}{self._replies['side']}{clock}start\n"
         self._replies["position"] = f"position {write_position(board.position)}\n"
@@ -104,6 +105,8 @@ class OtepWords(Words):
 
 class OtepFront(Front):
     """Our engine, which believes the positions that it is told."""
+
+    refusal: ClassVar[str] = "error 0 {}"
 
     def _greet(self) -> None:
         self._clocks: dict[SideName, tuple[float | None, bool]] = {}
@@ -153,7 +156,7 @@ class OtepFront(Front):
             # Another start alone needs no new tables.
             self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
         except InputError as error:
-            self._write(f"error -1 {_ascii(str(error))}")
+            self._write(f"error -1 {plain(str(error))}")
 
     def _set_up(self, record: str) -> None:
         position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
@@ -187,7 +190,7 @@ class OtepFront(Front):
         if self._silent:
             return
         if word == "info" and words[0] == "string":
-            self._write(f"status {_ascii(' '.join(words[1:]))}")
+            self._write(f"status {plain(' '.join(words[1:]))}")
         elif word == "info" and "score" in words:
             self._score = in_points(line).partition(" score cp ")[2].split()[0]
         elif word == "bestmove" and rest == "none":
@@ -198,16 +201,8 @@ class OtepFront(Front):
             self._own = rest
             self._write(f"move {rest}")
 
-    def _refuse(self, why: str) -> None:
-        self._write(f"error 0 {_ascii(why)}")
-
 
 def _matched(pattern: str, text: str) -> re.Match[str]:
     if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
         raise InputError(f"{excerpt(text)}: is not what the protocol has there")
     return found
-
-
-def _ascii(text: str) -> str:
-    """Return a message in the only letters that the protocol has, in one line."""
-    return one_line(text).encode("ascii", "backslashreplace").decode()

@@ -54,6 +54,8 @@ class TaflZeroWords(UciWords):
 class TaflZeroFront(Front):
     """Our engine's own lines, with FEN and moves as TaflZero writes them."""
 
+    refusal: ClassVar[str] = "info string {}"
+
     def _obey(self, word: str, rest: str) -> bool:
         if word == "quit":
             self._write("bye")
@@ -67,6 +69,3 @@ class TaflZeroFront(Front):
             said, pv, moves = in_points(line).partition(" pv ")
             line = re.sub(r"nps (\d+) time (\d+) tbhits \d+", r"time \2 speed \1", said) + pv + moves.replace("-", "")
         self._write(line)
-
-    def _refuse(self, why: str) -> None:
-        self._write(f"info string {why}")
