@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import sys
@@ -334,4 +335,6 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
         leave("interrupted")
     if code == EXIT_INTERRUPTED:
         leave()
+    # Python would search for garbage among millions of objects, half a second long, just before it goes.
+    gc.freeze()
     sys.exit(code)

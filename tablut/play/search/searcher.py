@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.engine.jit import CLOCK, clock_address, monotonic_ns
+from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.errors import InputError, MachineError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
@@ -36,6 +36,7 @@ from tablut.play.search.limits import (
 from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table
+from tablut.play.search.tree import search_root
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
 from tablut.running.clocks import wall_clock
@@ -138,7 +139,10 @@ class Searcher:
         evaluation = (
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
-        table, tables = empty_table(hash_mib), load_tables(prober, table_mib << 20)
+        table = empty_table(hash_mib)
+        # It takes longer to compile than all else that a first move needs.
+        ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
+        tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._crew = Crew(
             lambda: Worker(self._engine, variant.size, table, evaluation, beside(tables)), check_threads(threads) - 1
