@@ -52,9 +52,22 @@ def _kind(record: type, name: str, declared: Any) -> Any:
     return inner
 
 
-def directory(record: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive."""
-    return np.array(list(_items(record)), dtype=np.int64)
+def directory(record: tuple[Any, ...]) -> NDArray[Any]:
+    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive.
+
+    They are uint64 if a record within is of the subclass of what it is declared: a kernel knows that by the type.
+    """
+    items = np.array(list(_items(record)), dtype=np.int64)
+    return items.view(np.uint64) if _is_less(record) else items
+
+
+def _is_less(record: tuple[Any, ...]) -> bool:
+    kinds = field_kinds(type(record)).values()
+    return any(
+        type(value) is not kind or _is_less(value)
+        for kind, value in zip(kinds, record, strict=True)
+        if hasattr(kind, "_fields")
+    )
 
 
 def _items(record: tuple[Any, ...]) -> Iterator[int]:
@@ -151,14 +164,15 @@ def flat(_typing_context: Any, record: Any) -> Any:
     return _pointers(record)(record), codegen
 
 
-def _declared(cls: type[tuple[Any, ...]]) -> Any:
-    """Return the type of a record as `record_at` makes it."""
+def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
+    """Return the type of a record as `record_at` makes it, with subclasses where its directory has them."""
+    cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64
         if kind is int
         else types.CPointer(from_dtype(kind))
         if isinstance(kind, np.dtype)
-        else _declared(kind)
+        else _declared(kind, less=less)
         for kind in field_kinds(cls).values()
     ]
     return _record(fields, cls)
@@ -182,7 +196,7 @@ def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
 
     What lies at the addresses must be kept alive.
     """
-    made = _declared(record.instance_class)
+    made = _declared(record.instance_class, less=items.dtype == types.uint64)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         def _places() -> Iterator[Any]:

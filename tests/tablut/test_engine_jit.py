@@ -159,6 +159,12 @@ class Inner(NamedTuple):
     number: int
 
 
+class Less(Inner):
+    """The same, for those who need less."""
+
+    __annotations__ = Inner.__annotations__
+
+
 class Pair(NamedTuple):
     """Two arrays of one type between two numbers: what a hand-written list could swap."""
 
@@ -176,11 +182,15 @@ def through_flat(record):
     return flattened.first, flattened.left[0], inner.small[0], inner.number, flattened.right[0], flattened.last
 
 
+is_less = by_type(lambda record: record.instance_class is Less)
+
+
 @kernel
 def through_directory(items, record):
     found = record_at(pointer(items), Pair)
     inner = found.inner
-    answer = found.first, found.left[0], inner.small[0], inner.number, found.right[0], found.last
+    last = -found.last if is_less(inner) else found.last
+    answer = found.first, found.left[0], inner.small[0], inner.number, found.right[0], last
     keep(record.left)
     keep(record.right)
     keep(record.inner.small)
@@ -194,6 +204,8 @@ def pair() -> Pair:
 def test_every_field_arrives_as_itself() -> None:
     assert through_flat(pair()) == (1, 2, 5, 6, 3, 4)
     assert through_directory(directory(pair()), pair()) == (1, 2, 5, 6, 3, 4)
+    less = pair()._replace(inner=Less(np.array([5], dtype=np.uint8), 6))
+    assert through_directory(directory(less), less) == (1, 2, 5, 6, 3, -4)
 
 
 def test_a_field_of_another_type_is_refused() -> None:
