@@ -32,7 +32,7 @@ from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
 from tablut.variants import Variant, load_variant
 from tests.support.commands import answer
-from tests.support.effort import OLDER_CASES
+from tests.support.effort import OLDER_CASES, slow_but
 from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play
@@ -548,7 +548,7 @@ def winning(board: Board) -> set[Move]:
     return found
 
 
-@pytest.mark.parametrize("name", ["alphabeta", "payoff", "minimax3", "mcts", "heuristic"])
+@pytest.mark.parametrize("name", slow_but(["payoff", "minimax3"], ["alphabeta", "mcts", "heuristic"]))
 def test_a_fort_or_a_ring_one_ply_away_is_taken_and_not_walked_into(name: str) -> None:
     few = [SearchLimits(playouts=20_000) if name == "mcts" else SearchLimits(depth=2)]
     few += [SearchLimits(nodes=20_000)] * (name == "alphabeta")

@@ -19,6 +19,7 @@ from tests.support.effort import slow_but
 from tests.support.games import recurrence
 from tests.twins.search import NaiveSearch
 
+SOLVED = slow_but(["ashton-5-4v0"], ["brandubh-5-4v0"])
 SOME_WEIGHTS = {term: Random(3).uniform(-30, 30) for term in TERMS}
 
 
@@ -195,7 +196,7 @@ def solution(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "positions", "deepest"), [("ashton-5-4v0", 139097, 5), ("brandubh-5-4v0", 199512, 11)]
+    ("name", "positions", "deepest"), slow_but([("ashton-5-4v0", 139097, 5)], [("brandubh-5-4v0", 199512, 11)])
 )
 def test_the_solution_is_the_known_one(name, positions, deepest):
     values = solution(name).values
@@ -203,7 +204,7 @@ def test_the_solution_is_the_known_one(name, positions, deepest):
     assert max(values.max(), -values.min() - 1) == deepest
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("name", SOLVED)
 @pytest.mark.parametrize("nodes", [30, 400, 6000])
 def test_what_search_calls_proven_is_true(name, nodes):
     solved = solution(name)
@@ -229,7 +230,7 @@ def test_what_search_calls_proven_is_true(name, nodes):
     assert proven > len(rows) // 2
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
+@pytest.mark.parametrize("name", SOLVED)
 def test_full_width_search_finds_the_exact_distance(name):
     solved = solution(name)
     chooser = Searcher(solved.variant, hash_mib=4, flags=at.TRANSPOSITIONS | at.QUIESCENCE)
