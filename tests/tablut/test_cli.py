@@ -264,14 +264,6 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     assert Path("file").read_text() == "kept"
 
 
-@pytest.mark.parametrize("to", ["tablut", "grid", "opentafl", "bologna"])
-def test_every_format_of_positions_is_read_back(capsys: Captured, to: str) -> None:
-    lopsided = "b8/9/2w6/9/4K4/6b2/9/9/1w7 b"
-    text = answer(capsys, "convert", "--to", to, "-p", lopsided)["text"]
-    again = answer(capsys, "convert", "--to", "tablut", "-p", text, "--side", "b")
-    assert again["text"] == lopsided
-
-
 WRONG = {
     "1. c3-b3 c1-b1\n2. b3-b2xa2 *": "ply 3: says b3-b2xa2, the move is b3-b2",
     "1. c3-b3 b3-b2 *": "ply 2: move b3-b2: is not legal",

@@ -79,12 +79,8 @@ def test_case(label, name, text, move, captured, outcome):
 
 
 @pytest.mark.parametrize(("name", "captured"), [("ashton", "c4"), ("mcgill", "c4"), ("berkeley", "c4"), ("leiden", "")])
-def test_the_king_captures_where_it_is_armed(name, captured):
+def test_the_king_captures_and_is_an_anvil_where_it_is_armed(name, captured):
     assert play(name, "9/9/9/9/2w6/2b6/3K5/9/8b w", "d3-c3") == (captured, None)
-
-
-@pytest.mark.parametrize(("name", "captured"), [("ashton", "c4"), ("mcgill", "c4"), ("berkeley", "c4"), ("leiden", "")])
-def test_the_king_is_an_anvil_where_it_is_armed(name, captured):
     assert play(name, "9/9/9/9/3w5/2b6/2K6/9/8b w", "d5-c5") == (captured, None)
 
 
