@@ -85,11 +85,7 @@ def _compiled() -> None:
 
 @pytest.mark.parametrize(("command", "path"), CASES)
 def test_a_hostile_file_is_refused_in_one_line(
-    command: list[str],
-    path: Path,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: list[str], path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = path.read_bytes()
     text = content.decode("utf-8", errors="replace") if TEXT in command else ""

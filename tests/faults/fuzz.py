@@ -71,20 +71,10 @@ _REFUSING: Final = frozenset({"report", "bench", "warmup", "serve"})
 """Commands that take half a minute, or many processes: tried only where they refuse."""
 _LONG: Final = frozenset({*_REFUSING, *SLOW, "analyse", "bounds", "exclusions", "solve", "symmetry verify"})
 """Commands that take a second or more whatever is given: tried less often."""
-_AS_LONG_AS_TOLD: Final = frozenset(
-    {
-        "analyse",
-        "engine",
-        "exclusions",
-        "match",
-        "measure",
-        "play",
-        "puzzle make",
-        "reachable estimate",
-        "referee",
-        "tournament",
-    }
-)
+_AS_LONG_AS_TOLD: Final = frozenset({
+    "analyse", "engine", "exclusions", "match", "measure", "play", "puzzle make", "reachable estimate", "referee",
+    "tournament",
+})  # fmt: skip
 """Commands that take hours if they are told so: of hostile numbers they get those that are none."""
 
 

@@ -74,11 +74,7 @@ def test_bounds_as_json(capsys: Captured) -> None:
     assert {"no_end", "end", "total", "distinct"} <= report["corrected"].keys()
     assert report["classes"]["no_end"] == "118486156157130402293082101"
     assert {"id", "statement", "status", "evidence"} <= report["findings"][0].keys()
-    assert report["provenance"]["parameters"] == {
-        "variant": None,
-        "latex": False,
-        "as_bfile": False,
-    }
+    assert report["provenance"]["parameters"] == {"variant": None, "latex": False, "as_bfile": False}
 
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (9999, "9999"), (10000, "1.000e4"), (99995, "1.000e5")])

@@ -161,10 +161,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing() -> None:
     for call in (lambda: Batch("brandubh", 0), lambda: Batch("brandubh", 1, -1)):
         with pytest.raises(InputError):
             call()
-    for call in (
-        lambda: batch.move(588),
-        lambda: batch.images(before[..., 0]),
-    ):
+    for call in (lambda: batch.move(588), lambda: batch.images(before[..., 0])):
         with pytest.raises(InputError):
             call()
     with pytest.raises(InputError, match="the game is over"):

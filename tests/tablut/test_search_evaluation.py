@@ -12,14 +12,7 @@ from benchmarks.tuning.regression import term_values
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
-from tablut.play.search.weights import (
-    HAND_WEIGHTS,
-    TERMS,
-    Patterns,
-    load_patterns,
-    load_weights,
-    weights_family,
-)
+from tablut.play.search.weights import HAND_WEIGHTS, TERMS, Patterns, load_patterns, load_weights, weights_family
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
