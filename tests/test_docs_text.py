@@ -91,7 +91,8 @@ def test_the_architecture_names_every_room() -> None:
 
 # Files that a page speaks of and that are not in the repository.
 FOREIGN = {
-    "census.json", "ply-006.json", "count-007.json", "zarr.json", "3v1/zarr.json", "provenance/3v1.json", "my-rules.toml",
+    "census.json", "ply-006.json", "count-007.json", "zarr.json", "3v1/zarr.json", "provenance/3v1.json",
+    "my-rules.toml",
 }  # fmt: skip
 ENTRY_POINTS = set(re.findall(r'entry-points\."([\w.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
 

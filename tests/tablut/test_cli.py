@@ -143,11 +143,9 @@ def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path:
 
 
 def test_an_interrupt_is_heard_while_a_kernel_runs() -> None:
-    # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
     # Depth 8 takes hours, and says when it begins: then it is the kernel that is interrupted.
     program = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys
 from tablut.cli.shell import main
 from tablut.engine.engine import Engine
 counted = Engine.perft

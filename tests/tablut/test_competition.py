@@ -242,11 +242,9 @@ def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(capsys: Cap
 
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
     ports = free_ports()
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{listening}; from tablut.cli import main; main()"
     options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--logs", str(tmp_path), "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tablut", "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         players = []

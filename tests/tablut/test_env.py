@@ -95,11 +95,7 @@ def test_shipped_rules(name: str) -> None:
     assert_same_games(load_variant(name), 1, 60, games=2, back=0.3)
 
 
-def test_a_wide_board_has_the_moves_of_its_game() -> None:
-    batch, board = Batch("alea-evangelii", 1), Board("alea-evangelii")
-    assert set(np.flatnonzero(batch.mask()[0])) == {batch.action(move) for move in board.legal_moves}
-
-
+@pytest.mark.slow
 def test_forts_and_rings_end_games() -> None:
     for text, move, changes, outcome in ENDS.values():
         variant = small(**changes)

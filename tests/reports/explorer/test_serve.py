@@ -15,11 +15,9 @@ from reports.explorer.server import address_of, listen
 from tablut.cli.shell import run
 from tests.support.waiting import PATIENCE
 
-PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tablut.cli import main; main()"
-
 
 def begun(*options: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-u", "-c", PROGRAM, "serve", "--port", "0", "--no-browser", *options]
+    arguments = [sys.executable, "-u", "-m", "tablut", "serve", "--port", "0", "--no-browser", *options]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
