@@ -50,15 +50,6 @@ def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
     assert {(cell.pairing.name, cell.side) for cell in every if cell.p < LEVEL} == set(REASONS)
 
 
-def test_the_reason_states_what_is_stored() -> None:
-    (reason,) = REASONS.values()
-    (cell,) = [cell for cell in cells(results()) if not cell.compatible]
-    games = cell.wins + cell.losses + cell.draws
-    assert f"ours win {100 * cell.wins / games:.0f} % and draw {100 * cell.draws / games:.0f} %" in reason
-    alone = reports.measures.results()["heuristic", "mcgill"]
-    assert f"{alone['black']} of {alone['games']} games against itself" in reason
-
-
 def test_our_player_is_shown_as_it_is_stored() -> None:
     (page,) = [one for one in reports.players.artefacts() if one.path == "players.md"]
     text, docs = page.render().decode(), (DATA.parents[1] / "docs" / "players.md").read_text(encoding="utf-8")
