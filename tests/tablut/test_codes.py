@@ -10,6 +10,7 @@ from tablut.engine import engine_for
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant
 from tests.support.games import OLDER
+from tests.support.placements import letters
 from tests.support.strategies import placement
 from tests.twins.codes import decode, encode
 
@@ -42,11 +43,7 @@ def test_the_compiled_codes_are_the_plain_ones(variant: Variant) -> None:
     ]
     assert len(positions) > 50
     for side, number in (("w", 0), ("b", 1)):
-        texts = [
-            "".join(p.piece((file, rank)) or "." for rank in range(variant.size) for file in range(variant.size))
-            for p in positions
-        ]
-        rows = engine.words(np.stack([engine.board(text, side) for text in texts]))
+        rows = engine.words(np.stack([engine.board(letters(variant.size, p), side) for p in positions]))
         labels = [random.randrange(3) for _ in rows]
         rows[:, -1] |= np.array([0 if label == 0 else label + 1 for label in labels], dtype=np.uint64) << np.uint64(62)
         found = np.empty((len(rows), codes.bytes), dtype=np.uint8)

@@ -95,13 +95,8 @@ def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)
     position, weights = placement(variant, random), some_weights(random)
-    cells = letters(variant.size, position)
-    engine, images = engine_for(variant), []
-    for element in variant.symmetries:
-        image = [""] * len(cells)
-        for cell, letter in enumerate(cells):
-            image[element.table[cell]] = letter
-        images.append(engine.board("".join(image), position.side))
+    seen, engine = Position(letters(variant.size, position), position.side), engine_for(variant)
+    images = [engine.board(image.cells, image.side) for image in map(seen.transformed, variant.symmetries)]
     scores = np.zeros(len(images), dtype=np.int64)
     evaluate_boards(engine.tables, evaluation_tables(variant, weights), np.array(images), scores)
     assert len(set(scores.tolist())) == 1, NaiveGame(variant).write(position)
