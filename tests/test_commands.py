@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -25,7 +25,17 @@ from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
 from tablut.variants import Variant, load_variant
-from tests.support.commands import EXAMPLES, SAYS_ITSELF, SLOW, SMALL, WON_IN_ONE, command_tree, example_of, number_of
+from tests.support.commands import (
+    EXAMPLES,
+    SAYS_ITSELF,
+    SLOW,
+    SMALL,
+    WON_IN_ONE,
+    command_tree,
+    example_of,
+    integers,
+    number_of,
+)  # fmt: skip
 from tests.support.effort import slow_but
 from tests.support.pages import PAGES, blocks_of, read
 from tests.support.waiting import PATIENCE
@@ -87,17 +97,6 @@ def answer_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
 def words(text: str) -> set[str]:
     """Return the words of a text but for the frames of boards and the marks at the ends of words."""
     return {word for raw in text.split() if (word := raw.strip("│╭╮╰╯─.:,;"))}
-
-
-def integers(value: Any) -> Iterator[int]:
-    if isinstance(value, dict):
-        for part in value.values():
-            yield from integers(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from integers(part)
-    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit()):
-        yield int(value)
 
 
 @pytest.mark.parametrize(

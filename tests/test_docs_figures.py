@@ -32,6 +32,7 @@ from tablut.results import scientific
 from tablut.variants import load_variant, variant_names
 from tablut.variants.library import older_variants
 from tablut.variants.model import MOST_PLIES, Rules
+from tests.support.commands import integers
 from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
@@ -48,17 +49,6 @@ LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, N
 # What measures a number that only a long run gives again.
 COMMAND = re.compile(r"^(?:tablut|pytest|python -m) |`[^`\n]*\b(?:tablut|pytest|python -m) [^`\n]*`", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.·-])\d{1,3}(?:[, ]\d{3})+(?!\d)|(?<![\w.·/-])\d{5,}(?![\w.])")
-
-
-def integers(value: Any) -> Iterator[int]:
-    """Yield the integers of a JSON value, those in strings and keys too."""
-    if isinstance(value, dict):
-        yield from integers([*value, *value.values()])
-    elif isinstance(value, list):
-        for part in value:
-            yield from integers(part)
-    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 60):
-        yield int(value)
 
 
 @cache

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from clusters import cluster
+from fuses import Fuse, KilledError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -189,30 +190,6 @@ def test_the_least_memory_is_enough_for_every_tier() -> None:
 # -- kills and damages ---------------------------------------------------------------------
 
 
-class KilledError(Exception):
-    """The process ends here."""
-
-
-class Fuse(LocalScheduler):
-    """A scheduler that dies after some new tasks, and counts them."""
-
-    def __init__(self, left: int = 1 << 30) -> None:
-        super().__init__(1)
-        self.left, self.done = left, 0
-
-    def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
-        def burning(task: Any) -> dict[str, Any]:
-            if not Path(task.target).exists():
-                if self.left == 0:
-                    raise KilledError
-                self.left -= 1
-                self.done += 1
-            answer: dict[str, Any] = function(task)
-            return answer
-
-        return super().run(burning, tasks, done)
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of which some tiers are built in slices elsewhere."""
@@ -240,7 +217,7 @@ class Workshop:
                 build_in_slices(self.root, TIER, fuse, memory=1 << 30, tell=self.told.append, cuts=cuts or self.cuts)
         except KilledError:
             assert left < 1 << 30
-        return fuse.done
+        return len(fuse.made)
 
     def assert_whole(self) -> None:
         assert contents(self.root) == contents(self.whole)
