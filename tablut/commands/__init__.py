@@ -31,7 +31,7 @@ tournament play:5  tablut.play.arena.cli        Every two of some players, rated
     tablut tournament alphabeta@nodes=500 greedy random -v brandubh --games 10
 measure    play:6  tablut.play.arena.cli        Branching, length and balance of a game.
     tablut measure random -v brandubh --games 20 --nodes 1
-engine     play:7  tablut.play.protocol         A line protocol for programs, like UCI.
+engine     play:7  tablut.play.cli              A line protocol for programs, like UCI.
     tablut engine --line "go nodes 500"
 referee    play:8  tablut.play.competition.cli  A server for the Bologna competition.
     tablut referee --timeout 10 --black alphabeta

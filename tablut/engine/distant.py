@@ -6,13 +6,11 @@ Functions are called, not inlined, where a rule set without these rules never co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, U64, apart, apart_for, inlined, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, apart, by_type, inlined, popcount, trailing_zeros
 from tablut.engine.layout import coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
@@ -21,24 +19,12 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import DistantTables
 
-_intrinsic: Any = intrinsic
-
 FEWEST_AROUND = 4
 """Fewer attackers encircle nobody."""
 
 
-@_intrinsic  # type: ignore[untyped-decorator]
-def is_far(_typing_context: Any, record: Any) -> Any:
-    """Return whether a rule set has any of these rules, which a kernel knows when it is compiled."""
-
-    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
-        return context.get_constant(types.boolean, int(_is_far(record)))
-
-    return types.boolean(record), codegen
-
-
-def _is_far(record: Any, *_others: Any) -> bool:
-    return bool(record.instance_class is not NearTables)
+is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
+"""Whether a rule set has any of these rules, which a kernel knows when it is compiled."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -118,11 +104,13 @@ def _wall_taken(
     return taken
 
 
-@apart_for(_is_far, lambda _d, _board, _side, _target, _king, captures: captures)
+@apart
 def with_shieldwalls(
     d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
 ) -> int:
     """Return the captures of an arrived piece, those of shieldwalls included."""
+    if not is_far(d):
+        return captures
     size, last = d.size, d.size - 1
     rank, file = coordinates(d, target)
     row, column = I64(0), I64(0)
@@ -146,9 +134,11 @@ def with_shieldwalls(
     return captures | edge_captures(row, column)
 
 
-@apart_for(_is_far, lambda _d, _board, _side, _threats: None)
+@apart
 def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may take a shieldwall."""
+    if not is_far(d):
+        return
     size = d.size
     for number in range(4):
         line = (0 if number < 2 else size) + (size - 1 if number & 1 else 0)
@@ -500,9 +490,11 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
         alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
 
 
-@apart_for(_is_far, lambda _d, _board, _side, _king: False)
+@apart
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
     """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
+    if not is_far(d):
+        return False
     if side == 1:
         return _is_shut_in(d, board) if is_wide(d.exposed) else _is_encircled(d, board)
     return _holds_fort(d, board, king)

@@ -31,7 +31,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, event, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from tablut.running import clocks
 
@@ -114,22 +114,22 @@ def apart(function: Function) -> Function:
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=False))
 
 
-def apart_for(choose: Callable[..., bool], otherwise: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Compile, as `apart` does, a function for the types of arguments that are chosen, and ``otherwise`` for others.
+def by_type(decide: Callable[[Any], bool]) -> Any:
+    """Return a question that kernels may ask of a value and that its type answers.
 
-    numba types and lowers a branch that never runs as well, in every kernel that has it.
+    numba types and lowers a branch that never runs as well, in every kernel that has it; a branch on such a
+    question, asked of an argument or of a field of one, is left out.
     """
 
-    def decorate(function: Function) -> Function:
-        compiled = apart(function)
+    @_intrinsic  # type: ignore[untyped-decorator]
+    def asked(_typing_context: Any, value: Any) -> Any:
+        def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
+            return context.get_constant(types.boolean, int(decide(value)))
 
-        def _implementation(*arguments: Any) -> Any:
-            return (lambda *passed: compiled(*passed)) if choose(*arguments) else otherwise
+        return types.boolean(value), codegen
 
-        overload(function, strict=False)(_implementation)
-        return function
-
-    return decorate
+    asked.answer_by_type = decide
+    return asked
 
 
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:

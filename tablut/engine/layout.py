@@ -28,7 +28,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, inlined, trailing_zeros
+from tablut.engine.jit import I64, by_type, inlined, trailing_zeros
 from tablut.position import NARROW, WIDEST, cells_of_code, code_of_cells
 
 if TYPE_CHECKING:
@@ -87,15 +87,8 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
     return tuple(sorted(cell for number, cell in enumerate(cells) if captures >> number & 1))
 
 
-@_intrinsic  # type: ignore[untyped-decorator]
-def is_wide(_typing_context: Any, lines: Any) -> Any:
-    """Return whether lines, or the content of one, are those of a wide board, which a kernel knows when compiled."""
-    wide = int(getattr(lines, "dtype", lines) == types.uint64)
-
-    def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
-        return context.get_constant(types.boolean, wide)
-
-    return types.boolean(lines), codegen
+is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
+"""Whether lines, or the content of one, are those of a wide board, which a kernel knows when it is compiled."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

@@ -8,31 +8,46 @@ to the kernel that the part goes into. That halves the time to compile. A part i
 disk as well: kernels have most of theirs in common.
 
 The hooks are numba's: a pass before lowering chooses the library that code is put into.
+What numba does over and over to every function with the same result is done once here.
 """
 
 from __future__ import annotations
 
+import operator
 import secrets
 from itertools import count
 from typing import Any, Final
 
-from llvmlite.binding import parse_bitcode
+from llvmlite.binding import ffi, parse_bitcode
+from numba.core import ir, types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.compiler_machinery import FunctionPass, LoweringPass, register_pass
 from numba.core.environment import lookup_environment
-from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.ir_utils import get_definition, guard
+from numba.core.typed_passes import AnnotateTypes, InlineOverloads, IRLegalization, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import (
     InlineClosureLikes,
     InlineInlinables,
+    IRProcessing,
     LiteralUnroll,
     MakeFunctionToJitFunction,
     WithLifting,
 )
 
-_UNUSED = {InlineClosureLikes, InlineInlinables, LiteralUnroll, MakeFunctionToJitFunction, WithLifting}
-"""Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples."""
+_UNUSED = {
+    AnnotateTypes,
+    InlineClosureLikes,
+    InlineInlinables,
+    InlineOverloads,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    NopythonRewrites,
+    WithLifting,
+}
+"""Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples,
+whole arrays in one expression, types as a listing for people."""
 
 
 # numba numbers the functions of a process, to tell apart those of equal names and types; parts come from several.
@@ -58,6 +73,51 @@ class _Flags(Flags):
 
     def __eq__(self, other: object) -> bool:
         return self is other or super().__eq__(other)
+
+
+# Each function that is being compiled times, for nobody, each call of LLVM by those within it.
+ffi.lib._lock._cblist.clear()
+
+
+_numba_ir: Any = ir
+
+
+def _variables(_self: Any, value: Any) -> list[Any]:
+    """Return the variables of a part of an instruction; most parts are names, numbers or variables."""
+    kind = type(value)
+    if kind is ir.Var:
+        return [value]
+    if kind in (str, int, bool, type(None)):
+        return []
+    if isinstance(value, ir.Inst):
+        return list(value.list_vars())
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [variable for item in inner for variable in _variables(_self, item)]
+
+
+_numba_ir.Inst._rec_list_vars = _variables
+
+_OPERATORS: Final = frozenset(filter(callable, vars(operator).values()))
+_typed: Final[dict[Any, Any]] = {}
+_Function: Any = types.functions.BaseFunction
+_call_type: Final = _Function.get_call_type
+
+
+def _type_once(function: Any, context: Any, arguments: Any, keywords: Any) -> Any:
+    """Return the signature of a call; that of an operator on numbers is looked for once among its many versions."""
+    key = context, function.typing_key, tuple(arguments)
+    numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in arguments)
+    if keywords or not numbers or function.typing_key not in _OPERATORS:
+        return _call_type(function, context, arguments, keywords)
+    if key not in _typed:
+        signature = _call_type(function, context, arguments, keywords)
+        _typed[key] = signature, function._impl_keys[signature.args]
+    signature, made = _typed[key]
+    function._impl_keys[signature.args] = made
+    return signature
+
+
+_Function.get_call_type = _type_once
 
 
 class _WithoutEnvironment:
@@ -128,6 +188,39 @@ class PartContext:
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
+class _AnswerByType(FunctionPass):
+    """Puts an answer for each question that a type answers; numba then drops the branch that it rules out."""
+
+    _name = "tablut_answer_by_type"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_ir
+        for block in function.blocks.values():
+            for assigned in block.find_insts(ir.Assign):
+                if getattr(assigned.value, "op", "") != "call":
+                    continue
+                asked = getattr(guard(get_definition, function, assigned.value.func), "value", None)
+                decide = getattr(asked, "answer_by_type", None)
+                known = None if decide is None else _type_of(state, assigned.value.args[0])
+                if decide is not None and known is not None:
+                    assigned.value = ir.Const(decide(known), assigned.loc)
+                    function._definitions[assigned.target.name] = [assigned.value]
+        return True
+
+
+def _type_of(state: Any, variable: Any) -> Any:
+    """Return the type of an argument, or of a field of a record in one; None for anything else."""
+    found = guard(get_definition, state.func_ir, variable)
+    if isinstance(found, ir.Arg):
+        return state.args[found.index]
+    record = _type_of(state, found.value) if getattr(found, "op", "") == "getattr" else None
+    return record.types[record.fields.index(found.attr)] if isinstance(record, types.NamedTuple) else None
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
 class _ForLinking(LoweringPass):
     """Puts the code into a library for linking."""
 
@@ -160,7 +253,7 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """numba's, without the passes that no kernel needs, and with one of ours."""
+    """numba's, without the passes that no kernel needs, and with two of ours."""
 
     added: type
     after: type
@@ -174,6 +267,7 @@ class _Compiler(Compiler):
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
+            pipeline.add_pass_after(_AnswerByType, IRProcessing)
             pipeline.add_pass_after(self.added, self.after)
             pipeline.finalize()
         return pipelines
@@ -182,7 +276,7 @@ class _Compiler(Compiler):
 class PartCompiler(_Compiler):
     """For functions that kernels call: the library is chosen before lowering."""
 
-    added, after = _ForLinking, AnnotateTypes
+    added, after = _ForLinking, IRLegalization
 
 
 class KernelCompiler(_Compiler):

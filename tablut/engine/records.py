@@ -92,7 +92,21 @@ class RecordType(types.NamedTuple):
         return self.name, ()
 
 
-register_model(RecordType)(models.TupleModel)
+@register_model(RecordType)
+class _RecordModel(models.TupleModel):
+    """A record in a kernel: passed on as one value, with nothing in it that is counted."""
+
+    def traverse(self, _builder: Any) -> list[Any]:
+        return []
+
+    def get_argument_type(self) -> Any:
+        return self.get_value_type()
+
+    def as_argument(self, _builder: Any, value: Any) -> Any:
+        return value
+
+    def from_argument(self, _builder: Any, value: Any) -> Any:
+        return value
 
 
 def _record(fields: list[Any], cls: type) -> Any:

@@ -1,5 +1,5 @@
-"""Positions and moves as others write them, a module each: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`."""
+"""Positions and moves as others write them: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`, `htp`."""
 
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
+from tablut.formats import berkeley, bologna, fen, htp, mcgill, opentafl
 
-__all__ = ["berkeley", "bologna", "fen", "mcgill", "opentafl"]
+__all__ = ["berkeley", "bologna", "fen", "htp", "mcgill", "opentafl"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tablut.position import Position
+from tablut.position import Move, Position
 
 FEN = re.compile(r"([0-9adkADK]+(?:/[0-9adkADK]+)+)\s+([adbwADBW])", re.ASCII)
 _OURS = str.maketrans("adkADK", "bwKbwK")
@@ -26,3 +26,8 @@ def write_position(position: Position) -> str:
     """Return the FEN of a position; further fields are left out."""
     rows, side = str(position).split()[:2]
     return f"{rows.translate(_THEIRS)} {'a' if side == 'b' else 'd'}"
+
+
+def write_move(move: Move) -> str:
+    """Return a move as these programs write it: ``e1e2``."""
+    return str(move).replace("-", "")

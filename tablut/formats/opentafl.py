@@ -88,3 +88,8 @@ def read_move(text: str, size: int) -> MoveText:
     except InputError as error:
         raise InputError(f"move {excerpt(text)}: {error}") from error
     return MoveText(move, squares or None)
+
+
+def write_move(said: MoveText) -> str:
+    """Return the move of an OpenTafl record: ``d4-d6xd7/c6``, captures after one ``x``."""
+    return str(said).replace("x", "/").replace("/", "x", 1)

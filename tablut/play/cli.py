@@ -1,4 +1,4 @@
-"""``tablut bestmove`` and ``tablut play``: one move by a player, a game in the terminal or on a competition server."""
+"""``tablut bestmove``, ``play`` and ``engine``: one move, a game at the terminal or on a server, lines for programs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position, variant_option
 from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
+from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
+from tablut.play.arena.htp import HtpFront
+from tablut.play.arena.otep import OtepFront
 from tablut.play.arena.plan import name_of, player_for
+from tablut.play.arena.taflzero import TaflZeroFront
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result
+from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
@@ -30,7 +35,10 @@ from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from tablut.cli.people import PeopleConsole
+    from tablut.play.arena.fronts import Front
     from tablut.play.players import Player
     from tablut.variants import Variant
 
@@ -307,3 +315,92 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     return Reply(
         result, lambda console: console.print(f"{script}  ({result.player}, {result.variant})", soft_wrap=True)
     )
+
+
+# -- ``tablut engine``: a line protocol on standard input and output ---------------------------
+
+
+class _Option(Result):
+    name: str
+    default: str | int
+
+
+class _Engine(Result):
+    variant: str
+    commands: list[str]
+    options: list[_Option]
+    players: list[str]
+
+
+_FRONTS: Final[dict[str, Callable[..., Front]]] = {"otep": OtepFront, "taflzero": TaflZeroFront, "htp": HtpFront}
+
+
+@command
+def engine_command(
+    *,
+    variant: VariantOption = "ashton",
+    player: PlayerOption = "alphabeta",
+    protocol: Annotated[
+        Literal["uci", "otep", "taflzero", "htp"],
+        typer.Option("--protocol", help="Whose lines: ours, like UCI; OpenTafl's, TaflZero's or hnefatafl.org's."),
+    ] = "uci",
+    budget: Budget,
+    settings: PlayerSettings,
+    line: Annotated[
+        list[str] | None,
+        typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
+    ] = None,
+) -> Reply:
+    """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
+
+    The engine stays up between moves: rules, tables and memory are loaded once. With
+    --json nothing is read: it tells the commands, options and players that there are.
+    Limits of a move, such as --movetime, are for otep and htp, whatever their clocks say.
+    """
+    options = EngineOptions(
+        variant,
+        player,
+        settings.hash_mib,
+        settings.tablebase or "",
+        settings.table_mib,
+        settings.threads,
+        settings.seed,
+        " ".join(settings.option or ()),
+    )
+    limits = budget.given
+    if limits is not None and protocol not in ("otep", "htp"):
+        raise InputError(f"--protocol {protocol}: its lines say how long a move may take; leave the limits out")
+    engine = EngineSession(_print, options)
+    result = _Engine(
+        variant=engine.variant,
+        commands=list(COMMANDS),
+        options=[_Option(name=name, default=getattr(options, name)) for name in OPTIONS],
+        players=list(player_names()),
+    )
+    reply = Reply(result, lambda _: None, seed=settings.seed)
+    if not AS_JSON.get():
+        _obey(_FRONTS[protocol](_print, options, limits) if protocol in _FRONTS else engine, line if line else _lines())
+    return reply
+
+
+def _print(line: str) -> None:
+    write_output(line + "\n")
+
+
+def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
+    for line in lines:
+        if not engine.handle(line):
+            engine.leave()
+            return
+    engine.finish()
+
+
+def _lines() -> Iterator[str]:
+    """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
+    while True:
+        line = read_line(LONGEST_LINE + 1)
+        if not line:
+            return
+        yield line.rstrip("\r\n")
+        while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
+            line = read_line(LONGEST_LINE + 1)

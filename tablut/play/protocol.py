@@ -1,4 +1,4 @@
-"""The line protocol: what each line means, what is answered, and the command ``tablut engine``.
+"""The line protocol: what each line means, and what is answered.
 
 Shaped after the Universal Chess Interface; docs/engine-protocol.md describes it for those who write the other
 side. Every line is answered by lines or by nothing, never by a crash: what is not understood gets one
@@ -11,27 +11,21 @@ import re
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tablut.board import Board
-from tablut.cli.options import VariantOption
-from tablut.cli.runtime import Reply, command
-from tablut.cli.streams import AS_JSON, one_line, read_line, write_output
+from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
-from tablut.play.options import PlayerOption, PlayerSettings
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
-from tablut.results import Result
 from tablut.running.machine import MOST_THREADS, check_memory
 from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from tablut.play.players import Choice, Player
 
@@ -153,6 +147,24 @@ class EngineSession:
     def variant(self) -> str:
         """Name of the rule set."""
         return self._variant.name
+
+    @property
+    def board(self) -> Board:
+        """The game on its board, for the caller to go on with."""
+        return self._board.copy()
+
+    def place(self, board: Board) -> None:
+        """Go on with the game of a board, whatever its rules; a search that runs is stopped.
+
+        Parameters
+        ----------
+        board : Board
+            With the moves made on it.
+        """
+        self.leave()
+        if board.variant != self._variant:
+            self._variant, self._player = board.variant, None
+        self._board, self._begun = board.copy(), _Begun("", ())
 
     # -- lines -------------------------------------------------------------------------
 
@@ -477,76 +489,3 @@ class RunningSearch:
         if self.endless and choice is not None:
             self._stopped.wait()
         self._answer(choice, trouble)
-
-
-# -- ``tablut engine``: the line protocol on standard input and output -------------------
-
-
-class _Option(Result):
-    name: str
-    default: str | int
-
-
-class _Engine(Result):
-    variant: str
-    commands: list[str]
-    options: list[_Option]
-    players: list[str]
-
-
-@command
-def engine_command(
-    *,
-    variant: VariantOption = "ashton",
-    player: PlayerOption = "alphabeta",
-    settings: PlayerSettings,
-    line: Annotated[
-        list[str] | None,
-        typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
-    ] = None,
-) -> Reply:
-    """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
-
-    The engine stays up between moves: rules, tables and memory are loaded once. With
-    --json nothing is read: it tells the commands, options and players that there are.
-    """
-    options = EngineOptions(
-        variant,
-        player,
-        settings.hash_mib,
-        settings.tablebase or "",
-        settings.table_mib,
-        settings.threads,
-        settings.seed,
-        " ".join(settings.option or ()),
-    )
-    engine = EngineSession(lambda text: write_output(text + "\n"), options)
-    result = _Engine(
-        variant=engine.variant,
-        commands=list(COMMANDS),
-        options=[_Option(name=name, default=getattr(options, name)) for name in OPTIONS],
-        players=list(player_names()),
-    )
-    reply = Reply(result, lambda _: None, seed=settings.seed)
-    if not AS_JSON.get():
-        _obey(engine, line if line else _lines())
-    return reply
-
-
-def _obey(engine: EngineSession, lines: Iterable[str]) -> None:
-    for line in lines:
-        if not engine.handle(line):
-            engine.leave()
-            return
-    engine.finish()
-
-
-def _lines() -> Iterator[str]:
-    """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
-    while True:
-        line = read_line(LONGEST_LINE + 1)
-        if not line:
-            return
-        yield line.rstrip("\r\n")
-        while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
-            line = read_line(LONGEST_LINE + 1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tablut.errors import InputError
-from tablut.formats.opentafl import read_move, read_position, write_position
+from tablut.formats.opentafl import read_move, read_position, write_move, write_position
 from tablut.notation import parse_square, square_name
 from tablut.position import Position
 from tablut.records.game import GameRecord, commented, overruled, start_under
@@ -482,6 +482,12 @@ def write_rules(variant: Variant) -> str:
     return text
 
 
+def begun_at(rules: str, start: Position) -> str:
+    """Return a rules string that we wrote for a game that begins elsewhere."""
+    rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
+    return re.sub(r"(?<= start:)\S+", write_position(start), rules)
+
+
 def write_game(record: GameRecord) -> str:
     """Return the text of an OpenTafl record."""
     if record.variant is None:
@@ -500,7 +506,7 @@ def write_game(record: GameRecord) -> str:
     for name, value in tags.items():
         if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.replace("\n", "").isprintable():
             raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no control character")
-    moves = [str(move).replace("x", "/").replace("/", "x", 1) for move in record.moves]
+    moves = [write_move(move) for move in record.moves]
     turns = []
     for place in range(0, len(moves), 2):
         said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]

@@ -12,7 +12,7 @@ from tablut import Board, __version__
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
-from tablut.play.arena.plan import close_player, player_for
+from tablut.play.arena.plan import PROTOCOLS, close_player, player_for
 from tablut.play.arena.programs import Process
 from tablut.play.competition.referee import ENDS
 from tablut.play.players import PlayerOptions, make_player
@@ -264,6 +264,7 @@ def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:
 
 def test_a_visitor_of_the_explorer_starts_no_program(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    with pytest.raises(InputError, match="unknown"):
-        make_player(f"program:touch {mark}", "brandubh")
+    for protocol in PROTOCOLS:
+        with pytest.raises(InputError, match="unknown"):
+            make_player(f"{protocol}:touch {mark}", "brandubh")
     assert not mark.exists()

@@ -14,7 +14,7 @@ from numba.core import types
 
 from tablut import Board
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, advance, called, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, PRIVATE, advance, by_type, called, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.records import RecordType, directory, field_kinds, flat, record_at
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -38,6 +38,26 @@ def test_bit_intrinsics_on_every_bit_and_pair():
     bits_of(np.array(values, dtype=np.uint64), found)
     expected = [[bin(value).count("1"), (value & -value).bit_length() - 1] for value in values]
     assert found.tolist() == expected
+
+
+is_text = by_type(lambda value: isinstance(value, types.UnicodeType))
+
+
+@called
+def doubled(value):
+    if is_text(value):
+        return I64(len(value))
+    return I64(value * 2)
+
+
+@kernel
+def doubled_and_length(number, text):
+    return doubled(number), doubled(text)
+
+
+@pytest.mark.skipif(not PRIVATE, reason="numba's public decorator types every branch")
+def test_a_branch_that_a_type_rules_out_is_not_typed():
+    assert doubled_and_length(21, "four") == (42, 4)
 
 
 def test_the_seed_is_what_it_was():

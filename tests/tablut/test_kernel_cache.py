@@ -246,6 +246,41 @@ def test_a_damaged_kernel_is_compiled_anew(monkeypatch, tmp_path):
         assert unseal(whole[16:48], path.read_bytes()) is not None
 
 
+SHARED = """
+from tablut.engine.jit import called, kernel
+
+@called
+def part(x):
+    return x + 10
+
+@kernel
+def twice(x):
+    return 2 * part(x)
+
+@kernel
+def thrice(x):
+    return 3 * part(x)
+"""
+
+
+def test_a_part_is_kept_for_kernels_of_other_processes_and_compiled_anew_if_it_is_damaged(run, tmp_path):
+    (tmp_path / "shared.py").write_text(SHARED, encoding="utf-8")
+
+    def kept(name):
+        (path,) = (tmp_path / "cache").rglob(f"shared.{name}-*.kernel")
+        return path
+
+    assert run("import shared; print(shared.twice(7))") == 34
+    whole, written = kept("part").read_bytes(), kept("part").stat().st_mtime_ns
+    assert run("import shared; print(shared.thrice(7))") == 51
+    assert kept("part").stat().st_mtime_ns == written
+    for content in (whole[:-1], whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:], kept("twice").read_bytes()):
+        kept("part").write_bytes(content)
+        kept("thrice").unlink()
+        assert run("import shared; print(shared.thrice(7))") == 51
+        assert kept("part").read_bytes() != content
+
+
 def test_who_waits_in_vain_compiles(monkeypatch, tmp_path):
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_cache, "_PATIENCE", 0.1)

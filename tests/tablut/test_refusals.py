@@ -116,6 +116,8 @@ bestmove --player program:«bot.py» => python3
 engine --player «nobody»
 engine --tables {{none}}
 engine --hash 99999999 => hash
+engine «--protocol uci» --nodes 5
+engine «--protocol» gtp
 report --out {{none}} --check => does not exist
 report --site {{text}} => --site
 report --site {{none}} --check

@@ -143,3 +143,5 @@ def test_bad_weights_are_named():
         evaluation_tables(variant, {**{t: 1.0 for t in TERMS if t != "king_rays"}, "king_raze": 1.0})
     with pytest.raises(InputError, match="does not fit into 16 bits"):
         evaluation_tables(variant, HAND_WEIGHTS | {"open_escapes": 1e4})
+    with pytest.raises(InputError, match="does not fit into 32 bits"):
+        evaluation_tables(load_variant("alea-evangelii"), HAND_WEIGHTS | {"open_escapes": 1e9})

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.play.arena.match import MatchSummary
     from tablut.play.arena.tournament import GameMeasures, TournamentSummary
+    from tablut.position import Position
     from tablut.variants import Variant
 
 Played = TypeVar("Played")
@@ -57,7 +58,7 @@ _ERRORS: Final = (0.05, 0.05)
 PLAYER_HELP = (
     "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 (movetime, "
     "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
-    "lines of tablut engine."
+    "lines of tablut engine; otep:, taflzero: or htp:COMMAND for one that speaks another protocol."
 )
 
 GamesOption = Annotated[
@@ -88,11 +89,12 @@ class GameOptions(Budget):
         typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
     ] = None
 
-    def contestants(self, players: list[str]) -> tuple[Variant, list[Contestant]]:
-        """Return the rules and the players, which can play by them."""
+    def contestants(self, players: list[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
+        """Return the rules and the players, which can play by them from there."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
-        check_contestants(everyone, rules)
+        for line in check_contestants(everyone, rules, start):
+            warn(line)
         if self.store is not None:
             check_folder(Path(self.store), "--store")
         return rules, everyone
@@ -134,7 +136,8 @@ class PairedOptions(GameOptions):
 
     def plan(self, players: list[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return the players, and the match between the first two of them."""
-        rules, everyone = self.contestants(players)
+        start = read_position(self.position, load_variant(self.variant))
+        rules, everyone = self.contestants(players, start)
         if self.parquet is not None:
             check_output(Path(self.parquet))
         if self.opening and self.candidates > 1:
@@ -148,7 +151,7 @@ class PairedOptions(GameOptions):
             games,
             self.seed,
             Openings(self.opening, self.candidates, self.seed),
-            read_position(self.position, rules),
+            start,
             self.most_plies,
             self.grace,
         )

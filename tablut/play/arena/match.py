@@ -271,6 +271,10 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
             game = play_game(
                 plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
             )
+            for seat in seats:
+                # A program may want to know.
+                if (over := getattr(seat.player, "over", None)) is not None:
+                    over(game.winner)
         if path is not None:
             write_text(path, record_text(plan, number, game))
     return ScoredGame(number, pairing.first_is_white, game)

@@ -22,14 +22,14 @@ from tablut.store.files import brief, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tablut.play.arena.programs import IdlePrograms
+    from tablut.play.arena.programs import IdlePrograms, Words
     from tablut.play.players import Player
     from tablut.play.search.searcher import Searcher
     from tablut.position import Move, Position
     from tablut.variants import Variant
 
-PREFIX: Final = "program:"
-"""Before the command of a program that plays."""
+PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
+"""Before the command of a program that plays, and a colon: what it speaks."""
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
@@ -77,14 +77,36 @@ class Contestant(NamedTuple):
         return _made(self.player, variant, self.options._replace(seed=seed), idle)
 
 
-def check_contestants(contestants: Iterable[Contestant], variant: Variant) -> None:
-    """Refuse players that do not exist, do not play these rules, or would never end a move, before any game."""
+def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
+    """Refuse players that do not exist, do not play these rules, or would never end a move, before any game.
+
+    What a program is not told of the rules is returned, a line each.
+    """
+    unsaid = []
     for one in contestants:
         try:
             check_limits(one.player, one.limits)
+            if (found := program_of(one.player)) is not None:
+                found[0].check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
         except InputError as error:
             raise InputError(f"player {excerpt(one.text)}: {error}") from error
-        close_player(one.make(variant, 1))
+        close_player(player := one.make(variant, 1))
+        if rules := getattr(player, "unsaid", ()):
+            unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
+    return unsaid
+
+
+def program_of(name: str) -> tuple[type[Words], str] | None:
+    """Return the words that a program understands, and its command; None for a player that is no program."""
+    protocol, colon, command = name.partition(":")
+    if not colon or protocol not in PROTOCOLS:
+        return None
+    from tablut.play.arena.htp import HtpWords
+    from tablut.play.arena.otep import OtepWords
+    from tablut.play.arena.taflzero import TaflZeroWords
+    from tablut.play.arena.uci import UciWords
+
+    return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
@@ -93,7 +115,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     Parameters
     ----------
     text : str
-        ``NAME`` or ``program:COMMAND``, each also with settings,
+        ``NAME`` or ``program:COMMAND`` (or another of `PROTOCOLS`), each also with settings,
         ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase, threads,
         and ``option.NAME`` for a setting of the player's own. Settings follow the last ``@``, so a command
         that contains one ends with another.
@@ -118,8 +140,9 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     >>> fast.player, fast.limits.nodes, fast.limits.movetime, fast.options.hash_mib
     ('alphabeta', 500, None, 2)
     """
-    name, at, settings = text.rpartition("@") if text.startswith(PREFIX) else text.partition("@")
-    if not at and text.startswith(PREFIX):
+    program = program_of(text) is not None
+    name, at, settings = text.rpartition("@") if program else text.partition("@")
+    if not at and program:
         name, settings = text, ""
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
@@ -150,18 +173,18 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
 def _made(
     name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
 ) -> Player:
-    if not name.startswith(PREFIX):
+    if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
-            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is {PREFIX}COMMAND")
+            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is program:COMMAND")
         return (ready_player if ready else make_player)(name, variant, options)
     from tablut.play.arena.programs import ProgramPlayer
 
-    return ProgramPlayer(name.removeprefix(PREFIX), variant, options, idle)
+    return ProgramPlayer(*found, variant, options, idle)
 
 
 @contextmanager
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player of the registry or a program (``program:COMMAND``); at the end it lets go of what it holds.
+    """Yield a player of the registry or a program, such as ``program:COMMAND``; at the end it lets go of what it holds.
 
     A ready player has compiled and loaded what it needs.
     Only what a user of this machine has typed may be the name: it starts programs.

@@ -1,50 +1,50 @@
-"""Processes that answer lines with lines, and the pool that keeps them between games.
+"""Programs as players, whatever protocol they speak: processes that answer lines with lines, kept between games.
 
-What a process writes is not trusted: a line is bounded, and of all that it says only the answers,
-the last ``info`` line and the names of its options are kept. Nothing that it does, or leaves
-undone, makes a caller wait longer than it said.
+What a process writes is not trusted: a line is bounded, and of all that it says only the answers and what its
+protocol's words (`Words`) take notice of is kept. Nothing that it does, or leaves undone, makes a caller wait longer
+than it said.
 """
 
 from __future__ import annotations
 
 import os
 import queue
-import re
 import shlex
 import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
-from itertools import pairwise
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from abc import ABC, abstractmethod
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
-from tablut.formats.reading import read_move
 from tablut.play.players import Choice
 from tablut.play.players.registry import Setting, read_settings
-from tablut.play.search.limits import MATE
 from tablut.store.files import excerpt
-from tablut.variants.library import shipped_name
+from tablut.variants.library import load_variant
+from tablut.variants.model import rule_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tablut.board import Board
     from tablut.play.players import PlayerOptions
     from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move
+    from tablut.position import Move, Position
     from tablut.variants import Variant
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
 """Answers that a program may give unasked, before it counts as mad."""
-_MOST_OPTIONS: Final = 1000
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Seconds that a program has to end after ``quit``."""
+"""Seconds that a program has to end after it was told to."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
-_ANSWERS: Final = (b"bestmove", b"readyok", b"uciok")
+REFUSAL: Final = "refusal"
+"""The answer of a program that will not go on, whatever it was asked."""
 
 
 class ProgramError(MachineError):
@@ -60,26 +60,135 @@ class UnreadableMoveError(InputError):
 
 
 class Answer(NamedTuple):
-    """An answer of a program."""
+    """An answer of a program: what kind of one, as it was said, and what was said of the search before."""
 
+    kind: str
     text: str
     info: str
+
+
+class Game(NamedTuple):
+    """What a game is played by."""
+
+    variant: Variant
+    rules: str
+    """As the program is told them."""
+    options: PlayerOptions
+    own: dict[str, str]
+    """What only this program knows."""
+
+
+class Words(ABC):
+    """The words of a protocol, as one program hears and says them."""
+
+    game: Game
+    """The one that it plays."""
+
+    limits: ClassVar[tuple[str, ...]] = ("movetime",)
+    """Those of `SearchLimits` that it can say."""
+    anywhere: ClassVar[bool] = True
+    """Whether a game may begin elsewhere than its rule set says."""
+    options_known: ClassVar[bool] = False
+    """Whether it has a word for options."""
+    farewell: ClassVar[str] = "quit\n"
+
+    def __init__(self) -> None:
+        self.name = ""
+        """What the program says that it is called."""
+        self.info = ""
+        """What it said last of its search."""
+
+    @classmethod
+    @abstractmethod
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+        """Return what a program is told of the rules, and what not; take what says that out of its settings."""
+
+    @abstractmethod
+    def hear(self, text: str) -> tuple[str, str]:
+        """Take notice of a line: return the kind of answer that it is, and what is replied at once; or nothing."""
+
+    @abstractmethod
+    def greet(self, process: Process, seconds: float) -> None:
+        """Wait until a program that has just been started is there."""
+
+    def begin(self, process: Process, seconds: float) -> None:  # noqa: B027 (some tell it with the first question)
+        """Tell it of a new game."""
+
+    @abstractmethod
+    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+        """Ask it for a move."""
+
+    @abstractmethod
+    def read(self, answer: Answer) -> Choice:
+        """Return the move that it answered, with what it said of it."""
+
+    def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most have no word for it)
+        """Tell it how the game ended, None where nobody knows."""
+
+    @classmethod
+    def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
+        """Refuse limits that it cannot say, and a game that begins elsewhere if it cannot say where."""
+        if elsewhere and not cls.anywhere:
+            raise InputError("its protocol cannot say a start of a game's own; leave --position out")
+        if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
+            raise InputError(f"its protocol cannot say {' or '.join(unsaid)}; name {' or '.join(cls.limits)} instead")
+
+
+def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
+    """Return the rules of a variant that another has not, with their values: of a position, and of a game's history."""
+    ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
+    found: tuple[list[str], list[str]] = ([], [])
+    for name in ours | theirs:
+        if ours.get(name) != theirs.get(name):
+            found[name.startswith(("repetition", "move_limit"))].append(f"{name} ({ours.get(name, 'none')})")
+    if (variant.terrain, variant.start) != (plays.terrain, plays.start):
+        found[0].append(f"the board of {variant.name}")
+    return found
+
+
+def bare(move: Move) -> Choice:
+    """Return a move of which nothing else was said."""
+    return Choice(move, None, None, 0, 0, (move,))
+
+
+def opening_of(board: Board) -> Position:
+    """Return the position in which a board's game began."""
+    walk = board.copy()
+    while walk.ply:
+        walk.pop()
+    return walk.position
+
+
+def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+    """Return the rules of a program that has but one game, Copenhagen unless ``variant`` says another.
+
+    What only the history decides may differ: the match judges it.
+    """
+    plays = load_variant(own.pop("variant", "copenhagen"))
+    other, unsaid = unlike(variant, plays)
+    if other:
+        raise InputError(
+            f"its protocol cannot say {', '.join(other)}, and the game of such a program is {plays.name}; "
+            f"if it plays another, say which: option.variant=NAME"
+        )
+    return "", unsaid
 
 
 class Process:
     """A program that runs, and what it has said."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, words: Words) -> None:
+        self.words = words
         try:
-            words = shlex.split(command)
+            line = shlex.split(command)
         except ValueError as error:
             raise InputError(f"program {excerpt(command)}: {error}") from error
-        if not words:
+        if not line:
             raise InputError(f"program {excerpt(command)}: expected a command")
         self._command = command
         try:
             self._popen = subprocess.Popen(
-                words,
+                line,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -88,16 +197,13 @@ class Process:
                 **_OWN_GROUP,
             )
         except OSError as error:
-            way = f"; a script needs its interpreter: python3 {excerpt(words[0])}" * words[0].endswith(".py")
+            way = f"; a script needs its interpreter: python3 {excerpt(line[0])}" * line[0].endswith(".py")
             why = f"{error.strerror or error}{way}"
             raise InputError(f"program {excerpt(command)}: cannot be started: {why}") from error
-        self.options: set[str] = set()
-        """What it says that it can be told."""
-        self.name = ""
-        """What it says that it is called."""
         self._answers: queue.Queue[Answer | None] = queue.Queue()
         """What was said and not read yet; None at the end."""
-        self._info = ""
+        self._unasked = 0
+        self._writing = threading.Lock()
         self._fault = ""
         self._ended = False
         self._last_words = b""
@@ -119,29 +225,19 @@ class Process:
                 if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
                     self._fault = f"wrote a line of more than {_LONGEST_LINE:,} bytes"
                     break
-                words = line.split(None, 2)
-                kind = words[0] if words else b""
                 text = line.decode("utf-8", "replace").strip()
-                if kind in _ANSWERS:
-                    self._answers.put(Answer(text, self._info))
-                    self._info = ""
-                elif kind == b"info" and b" score " in line:
-                    self._info = text
-                elif words[:2] == [b"id", b"name"]:
-                    self.name = " ".join(text.split()[2:])[:_LONGEST_NAME]
-                elif kind == b"option" and len(self.options) < _MOST_OPTIONS:
-                    self._learn_option(text.split())
-                if self._answers.qsize() > _MOST_ANSWERS:
+                kind, reply = self.words.hear(text)
+                if kind:
+                    self._answers.put(Answer(kind, text, self.words.info))
+                    self.words.info = ""
+                self._unasked += bool(kind or reply)
+                if self._unasked > _MOST_ANSWERS:
                     self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
                     break
+                if reply:  # a lock that is waited for would keep what it says from being read
+                    self.tell(reply)
         self._ended = True
         self._answers.put(None)
-
-    def _learn_option(self, words: list[str]) -> None:
-        """Take notice of ``option name NAME type …``."""
-        if words[1:2] == ["name"]:
-            end = words.index("type") if "type" in words else len(words)
-            self.options.add(" ".join(words[2:end]).lower())
 
     def _overhear(self, stream: IO[bytes]) -> None:
         """Keep the end of what the program writes as errors."""
@@ -151,26 +247,35 @@ class Process:
 
     # -- what is asked -----------------------------------------------------------------
 
-    def ask(self, lines: str, answer: str, seconds: float) -> Answer:
-        """Write lines and return the answer to them."""
+    def tell(self, lines: str) -> None:
+        """Write lines; one that has gone hears nothing, which whoever asks it is told."""
+        assert self._popen.stdin is not None
+        with self._writing, suppress(OSError, ValueError):
+            self._popen.stdin.write(lines.encode())
+            self._popen.stdin.flush()
+
+    def ask(self, lines: str, answer: str, seconds: float, times: int = 1) -> Answer:
+        """Write lines and return the answer to them, the last one of several; to no lines, also one given before."""
         deadline = time.monotonic() + seconds
-        with suppress(queue.Empty):
-            while self._answers.get_nowait() is not None:
-                pass
-            self._answers.put(None)
-        self._info = ""
+        if lines:
+            self.words.info = ""
+            with suppress(queue.Empty):
+                while self._answers.get_nowait() is not None:
+                    pass
+                self._answers.put(None)
+        self._unasked = -times
         # Who does not read would let us wait in `write` for ever.
         guard = threading.Timer(seconds, self.kill)
         guard.daemon = True
         guard.start()
         try:
-            assert self._popen.stdin is not None
-            with suppress(OSError, ValueError):  # it has gone: said below
-                self._popen.stdin.write(lines.encode())
-                self._popen.stdin.flush()
+            self.tell(lines)
             with suppress(queue.Empty):
                 while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
-                    if found.text.split()[0] == answer:
+                    if found.kind == REFUSAL:
+                        raise ProgramError(f"program {excerpt(self._command)}: said {excerpt(found.text)}")
+                    times -= found.kind == answer
+                    if not times:
                         return found
                 # At the deadline it is the guard that ends the program.
                 if time.monotonic() < deadline:
@@ -201,14 +306,12 @@ class Process:
 
     def leave(self) -> None:
         """Ask the program to end, and end it."""
-        assert self._popen.stdin is not None
         if self.usable:
             guard = threading.Timer(_LEAVE, self.kill)
             guard.daemon = True
             guard.start()
-            with suppress(OSError, ValueError):
-                self._popen.stdin.write(b"quit\n")
-                self._popen.stdin.close()
+            self.tell(self.words.farewell)
+            self._close()
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(_LEAVE)
             guard.cancel()
@@ -223,20 +326,23 @@ class Process:
         else:
             self._popen.kill()
         self._popen.wait()
+        self._close()
+
+    def _close(self) -> None:
+        assert self._popen.stdin is not None
         with suppress(OSError, ValueError):
-            assert self._popen.stdin is not None
             self._popen.stdin.close()
 
 
 class IdlePrograms:
-    """Programs that wait for their next game, by command; a context that ends them all.
+    """Programs that wait for their next game, by command and protocol; a context that ends them all.
 
     Several games may be played at once; each has a process of its own.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[str, list[Process]] = {}
+        self._idle: dict[tuple[str, type[Words]], list[Process]] = {}
         self._all: list[Process] = []
         self._closed = False
 
@@ -252,16 +358,16 @@ class IdlePrograms:
         for process in running:
             process.leave()
 
-    def take(self, command: str) -> tuple[Process, bool]:
+    def take(self, command: str, words: type[Words]) -> tuple[Process, bool]:
         """Return a process, and whether it has just been started."""
         with self._lock:
-            waiting = self._idle.get(command, [])
+            waiting = self._idle.get((command, words), [])
             while waiting:
                 process = waiting.pop()
                 if process.usable:
                     return process, False
                 self._end(process)
-        process = Process(command)
+        process = Process(command, words())
         with self._lock:
             self._all.append(process)
         return process, True
@@ -270,7 +376,7 @@ class IdlePrograms:
         """Take a process back after a game."""
         with self._lock:
             if good and process.usable and not self._closed:
-                self._idle.setdefault(command, []).append(process)
+                self._idle.setdefault((command, type(process.words)), []).append(process)
             else:
                 self._end(process)
 
@@ -280,15 +386,14 @@ class IdlePrograms:
             self._all.remove(process)
 
 
-# -- programs as players: whatever speaks the engine's line protocol over pipes ------------
+# -- programs as players: whatever speaks a protocol of lines over pipes ------------
 
 
-# ``program:COMMAND`` is any program that understands the few lines of docs/engine-protocol.md.
-# Its answer counts only if it is a legal move. A program that is late, unreadable or gone loses
-# its game as any player at fault does, and is ended.
+# Its answer counts only if it is a legal move. A program that is late, unreadable or gone loses its game as any player
+# at fault does, and is ended.
 #
-# A process serves one game after the other, told of each new one by ``ucinewgame``, so that a
-# match does not pay for its start every time; it ends with the match.
+# A process serves one game after the other, and is told of each new one, so that a match does not pay for its start
+# every time; it ends with the match.
 
 
 _LATE: Final = 5.0
@@ -296,29 +401,48 @@ _LATE: Final = 5.0
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
 """Of the player itself, not of the program: seconds for what has no time of its own."""
-_NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+
+
+@contextmanager
+def _naming(command: str) -> Iterator[None]:
+    """Have errors in what a program is asked say which program it is."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"program {excerpt(command)}: {error}") from error
 
 
 class ProgramPlayer:
     """A program at the board, for one game."""
 
     def __init__(
-        self, command: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None
+        self,
+        words: type[Words],
+        command: str,
+        variant: Variant,
+        options: PlayerOptions,
+        idle: IdlePrograms | None = None,
     ) -> None:
-        self._command, self._size = command, variant.size
-        own = options._replace(settings=tuple(pair for pair in options.settings if pair[0] == _PATIENCE))
-        self._patience = float(read_settings("program", own, _SETTINGS)[_PATIENCE])
-        self._start = variant.start_position
+        self._command = command
+        own = {name: value for name, value in options.settings if name != _PATIENCE}
+        patience = options._replace(settings=tuple(pair for pair in options.settings if pair[0] == _PATIENCE))
+        self._patience = float(read_settings("program", patience, _SETTINGS)[_PATIENCE])
+        with _naming(command):
+            rules, self.unsaid = words.rules(variant, own)
+            extra = sorted(own) + ["threads"] * (options.threads != 1)
+            if extra and not words.options_known:
+                raise InputError(f"its protocol cannot say an option, such as {excerpt(extra[0])}")
         self._own_idle = idle is None
         self._idle = IdlePrograms() if idle is None else idle
-        self._process, new = self._idle.take(command)
+        self._process, new = self._idle.take(command, words)
+        self._process.words.game = Game(variant, rules, options, own)
+        self._winner: str | None = None
         self._good = False
         try:
-            if new:
-                self._process.ask("uci\n", "uciok", self._patience)
-            self._process.ask(
-                "".join(self._told(variant, options)) + "ucinewgame\nisready\n", "readyok", self._patience
-            )
+            with _naming(command):
+                if new:
+                    self._process.words.greet(self._process, self._patience)
+                self._process.words.begin(self._process, self._patience)
         except (ProgramError, InputError) as error:
             self.close()
             raise InputError(str(error)) from error
@@ -327,82 +451,31 @@ class ProgramPlayer:
     @property
     def name(self) -> str:
         """What the program says that it is called."""
-        return self._process.name
-
-    def _told(self, variant: Variant, options: PlayerOptions) -> list[str]:
-        """Return the lines that set the program up."""
-        said = {name: value for name, value in options.settings if name != _PATIENCE}
-        known = self._process.options
-        if unknown := sorted(name for name in said if name.lower() not in known and name != "variant"):
-            raise InputError(f"program {excerpt(self._command)}: has no option {excerpt(unknown[0])}")
-        name = said.pop("variant", None) or shipped_name(variant)
-        if name is None:
-            raise InputError(
-                f"program {excerpt(self._command)}: cannot be told the rules of {variant.name}, which do not ship; "
-                f"say what it calls them: option.variant=NAME"
-            )
-        if options.threads != 1 and "threads" not in known:
-            raise InputError(f"program {excerpt(self._command)}: has no option threads")
-        shared = {
-            "hash": options.hash_mib,
-            "seed": options.seed,
-            "table_memory": options.table_mib,
-            "threads": options.threads,
-        }
-        if options.tablebase is not None:
-            shared["tables"] = options.tablebase  # type: ignore[assignment]
-        lines = {"variant": name} | {key: str(value) for key, value in shared.items() if key in known} | said
-        return [f"setoption name {key} value {' '.join(value.split())}\n" for key, value in lines.items()]
+        return self._process.words.name[:_LONGEST_NAME]
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the program's move."""
-        go = [
-            f"{name} {value}"
-            for name, value in (("nodes", limits.nodes), ("depth", limits.depth), ("playouts", limits.playouts))
-            if value is not None
-        ]
-        if limits.movetime is not None:
-            # At least one: a search of no time is none.
-            go.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
+        words = self._process.words
+        with _naming(self._command):
+            words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
         seconds = self._patience if limits.movetime is None else limits.movetime + _LATE
         self._good = False
-        answer = self._process.ask(f"position {self._game(board)}\ngo {' '.join(go)}\n", "bestmove", seconds)
-        words = answer.text.split()
+        answer = words.ask(self._process, board, limits, seconds)
         try:
-            move = read_move(words[1], self._size).said.move
+            choice = words.read(answer)
         except (InputError, IndexError):
             raise UnreadableMoveError(f"program {excerpt(self._command)}: answered {excerpt(answer.text)}") from None
         self._good = True
-        return _choice(move, answer.info)
+        return choice
 
-    def _game(self, board: Board) -> str:
-        """Return the game as the words after ``position``."""
-        walk = board.copy()
-        while walk.ply:
-            walk.pop()
-        start = str(walk.position)
-        words = ["startpos" if start == self._start else start]
-        if board.ply:
-            words += ["moves", *(str(move) for move in board.move_stack)]
-        return " ".join(words)
+    def over(self, winner: str) -> None:
+        """Take notice of how its game ended, for the program to be told."""
+        self._winner = winner
 
     def close(self) -> None:
         """Give the process back, or end it where something went wrong."""
+        if self._good:
+            self._process.words.end(self._process, self._winner)
         self._idle.give_back(self._command, self._process, self._good)
         if self._own_idle:
             self._idle.__exit__()
-
-
-def _choice(move: Move, info: str) -> Choice:
-    """Return a move with what an ``info`` line says of it, as far as it can be read."""
-    said: dict[str, int] = {}
-    for name, value in pairwise(info.split()):
-        if name in ("depth", "nodes", "tbhits", "cp", "mate") and _NUMBER.fullmatch(value):
-            said.setdefault(name, int(value))
-    depth, nodes, tbhits = (max(said.get(name, 0), 0) for name in ("depth", "nodes", "tbhits"))
-    mate, score = said.get("mate"), said.get("cp")
-    if mate is not None and 0 < abs(mate) < MATE:
-        score = MATE - mate if mate > 0 else -MATE - mate
-    else:
-        mate = None
-    return Choice(move, score, mate, depth, nodes, (move,), tbhits)

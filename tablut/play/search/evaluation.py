@@ -384,9 +384,9 @@ def evaluation_tables(
         features, block_of = line_features(variant)
         factors = np.array([scaled[term] for term in LINE_TERMS + CELL_TERMS], dtype=np.int64)
         scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
-        if np.abs(scores).max() > np.iinfo(np.int16).max:
-            raise InputError("weights: too large; the score of a line does not fit into 16 bits")
-        scores = scores.astype(np.int16)
+    bits = 32 if size > NARROW else 16
+    if np.abs(scores).max() >> (bits - 1):
+        raise InputError(f"weights: too large; the score of a line does not fit into {bits} bits")
     rows = corner_rows(weights_family(variant) if patterns is None else patterns.family, size)
     corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
     if patterns is not None:
@@ -398,7 +398,7 @@ def evaluation_tables(
         for terrain, mask in zip(board_lines(variant), build_tables(variant).escapes_on, strict=True)
     ]
     return EvaluationTables(
-        line_score=scores.ravel(),
+        line_score=scores.astype(f"int{bits}").ravel(),
         line_score_at=(blocks * 3**size).astype(np.uint32).ravel(),
         way_open=np.concatenate(ways),
         way_open_at=(np.arange(2 * size) * len(ways[0])).astype(np.uint32),
@@ -437,7 +437,7 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
     for term, (digit, here) in zip(CELL_TERMS, _counted(cell_attributes(variant), range(variant.size**2)), strict=True):
         # A cell is on two lines.
         scores[digit - 1] += 2 * scaled[term] * np.array(here)
-    return np.append(scores, [scaled[term] for term in LINE_TERMS]).astype(np.int32)
+    return np.append(scores, [scaled[term] for term in LINE_TERMS])
 
 
 def _with_patterns(

@@ -1,0 +1,39 @@
+"""Moves of the Hnefatafl Text Protocol, hnefatafl.org's: ``play attacker d11 d9``.
+
+Squares are in small letters on 11×11 and in capitals on 13×13; both are read. Facts of the notation: ``src/message.rs``
+and ``src/play.rs`` of https://github.com/dcampbell24/hnefatafl.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tablut.errors import InputError
+from tablut.notation import parse_square, square_name
+from tablut.position import Move
+from tablut.store.files import excerpt
+
+if TYPE_CHECKING:
+    from tablut.position import SideName
+
+ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
+_SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "white", "defender": "white"}
+
+
+def read_play(text: str, size: int) -> tuple[SideName, Move]:
+    """Return the side and the move of ``play ROLE FROM TO``, whatever follows; a role may be its first letter."""
+    words = text.replace(",", " ").split()
+    if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
+        raise InputError(f"{excerpt(text)}: expected play ROLE FROM TO, such as play attacker d11 d9")
+    return _SIDES[words[1].lower()], Move(parse_square(words[2], size), parse_square(words[3], size), size)
+
+
+def write_square(cell: int, size: int) -> str:
+    """Return a square."""
+    name = square_name(cell, size)
+    return name.upper() if size == 13 else name
+
+
+def write_play(side: SideName, move: Move) -> str:
+    """Return the line of a move."""
+    return f"play {ROLES[side]} {write_square(move.start, move.size)} {write_square(move.target, move.size)}"

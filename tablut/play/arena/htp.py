@@ -1,0 +1,146 @@
+"""The words of ``htp:COMMAND``: the Hnefatafl Text Protocol of hnefatafl.org's programs, and ours for its front ends.
+
+Facts of the protocol: ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not say whether
+``generate_move`` makes the move that it names, so each time the whole game is told from its start.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import cycle
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from tablut.errors import InputError
+from tablut.formats import htp
+from tablut.play.arena.fronts import Front
+from tablut.play.arena.programs import REFUSAL, Answer, Process, Words, bare, built_in
+from tablut.position import SIDES
+from tablut.store.files import excerpt
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.play.players import Choice
+    from tablut.play.search.limits import SearchLimits
+    from tablut.position import SideName
+    from tablut.variants import Variant
+
+_BOARDS: Final = (11, 13)
+
+
+class HtpWords(Words):
+    """A question and an answer each, shaped after Go's text protocol."""
+
+    anywhere: ClassVar[bool] = False
+
+    @classmethod
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+        """Refuse rules that are not those of the program."""
+        if variant.size not in _BOARDS:
+            raise InputError(f"its protocol cannot say a board of side {variant.size}; its boards have 11 or 13")
+        return built_in(variant, own)
+
+    def hear(self, text: str) -> tuple[str, str]:
+        """Tell answers from refusals."""
+        return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
+
+    def greet(self, process: Process, seconds: float) -> None:
+        """Ask its name."""
+        self.name = process.ask("name\n", "=", seconds).text[1:].strip()
+
+    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+        """Tell it the whole game, and have it generate a move."""
+        # All of its clock is for this move: the next one tells it anew.
+        clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
+        sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
+        plays = [htp.write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
+        lines = [f"board_size {board.size}", f"time_settings {clock}", *plays, "generate_move"]
+        return process.ask("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
+
+    def read(self, answer: Answer) -> Choice:
+        """Return the move; the word of a program that resigns is none."""
+        return bare(htp.read_play(answer.text[1:], self.game.variant.size)[1])
+
+
+# -- our engine behind it ----------------------------------------------------------------------
+
+
+_COMMANDS: Final = (
+    "board_size final_status generate_move known_command list_commands name play protocol_version quit show_board "
+    "time_settings version"
+)
+_RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "draw", "*": "ongoing"}
+
+
+class HtpFront(Front):
+    """Our engine, one question after the other; ``generate_move`` makes its move."""
+
+    refusal: ClassVar[str] = "? {}\n"
+
+    def _greet(self) -> None:
+        self._start = self._board.copy()
+        self._left: dict[SideName, float] = {}
+        self._more = 0.0
+        self._best = self._trouble = ""
+        self._session.handle("isready")  # what it loads or compiles costs no move its time
+
+    def _obey(self, word: str, rest: str) -> bool:
+        line = f"{word} {rest}".partition("#")[0].split()
+        if line and line != ["quit"]:
+            self._write(f"= {self._answer(line)}\n")
+        return line != ["quit"]
+
+    def _answer(self, line: list[str]) -> str:
+        from tablut import __version__
+
+        match line:
+            case ["board_size", size] if size == str(self._board.size):
+                self._board = self._start.copy()
+                return ""
+            case ["final_status"]:
+                return _RESULTS[self._board.result()]
+            case ["generate_move"]:
+                return self._generated()
+            case ["known_command", name]:
+                return "true" if name in _COMMANDS.split() else "false"
+            case ["list_commands"]:
+                return "\n" + _COMMANDS.replace(" ", "\n")
+            case ["name"]:
+                return "tablut"
+            case ["play", *_]:
+                side, move = htp.read_play(" ".join(line), self._board.size)
+                if side != self._board.turn:
+                    raise InputError(f"play: it is the {htp.ROLES[self._board.turn]}'s turn")
+                self._board.push(move)
+                return " ".join(htp.write_square(cell, self._board.size) for cell in self._board.captured())
+            case ["protocol_version"]:
+                return "1-beta"
+            case ["show_board"]:
+                return "\n" + "\n".join(self._board.position.rows())
+            case ["time_settings", "un-timed", *_]:
+                self._left = {}
+                return ""
+            case ["time_settings", "fischer", *times] if re.fullmatch(r"\d{1,12} \d{1,9}", " ".join(times), re.ASCII):
+                self._left, self._more = dict.fromkeys(SIDES, int(times[0]) / 1000), int(times[1])
+                return ""
+            case ["version"]:
+                return __version__
+        raise InputError(f"command {excerpt(' '.join(line), 80)}: is none here; list_commands names all")
+
+    def _generated(self) -> str:
+        side, began = self._board.turn, time.monotonic()
+        self._best = ""
+        self._search(self._left.get(side), self._more)
+        self._session.finish()
+        if side in self._left:
+            self._left[side] += self._more - (time.monotonic() - began)
+        if not self._best:
+            raise InputError(self._trouble)
+        self._board.push_text(self._best)
+        return htp.write_play(side, self._board.peek())
+
+    def _said(self, line: str) -> None:
+        if line.startswith("info string"):
+            self._trouble = line.removeprefix("info string ")
+        elif line != "bestmove none":
+            self._best = line.partition("bestmove ")[2]

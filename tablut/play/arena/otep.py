@@ -1,0 +1,208 @@
+"""The words of ``otep:COMMAND``: OpenTafl's engine protocol, and ours for its front ends.
+
+Facts of the protocol: ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It has no word for the
+moves before a game is taken up, so an engine is told the position at hand as the start.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.formats.opentafl import read_position, write_move, write_position
+from tablut.formats.reading import read_move
+from tablut.play.arena.fronts import Front, in_points, plain
+from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
+from tablut.position import MoveText
+from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
+from tablut.store.files import excerpt
+from tablut.variants.model import Repetition
+
+if TYPE_CHECKING:
+    from tablut.play.players import Choice
+    from tablut.play.search.limits import SearchLimits
+    from tablut.position import Move, Position, SideName
+    from tablut.variants import Variant
+
+_SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
+_FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
+
+
+class OtepWords(Words):
+    """Rules, positions and moves in OpenTafl's notation; the engine keeps the game."""
+
+    farewell: ClassVar[str] = "goodbye\n"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = False
+        self._told: tuple[Game, Position, list[Move]] | None = None
+        self._replies: dict[str, str] = {}
+        """What it may ask at any time."""
+
+    @classmethod
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
+        """Return the rules string, the nearest one where only the history of a game differs."""
+        with suppress(InputError):
+            return write_rules(variant), []
+        loses = variant.rules.repetition.result == "mover_loses"
+        history = {"repetition": Repetition(times=3, result="mover_loses" if loses else "draw"), "move_limit": None}
+        plain = replace(variant, rules=variant.rules.model_copy(update=history))
+        return write_rules(plain), unlike(variant, plain)[1]
+
+    def hear(self, text: str) -> tuple[str, str]:
+        """Take notice of a wish for captures; what is asked is answered."""
+        word, _, rest = text.partition(" ")
+        if word == "simple-moves":
+            self._full = rest.strip() == "off"
+        critical = word == "error" and rest.split()[:1] == ["-1"]
+        return (REFUSAL if critical else word if word in ("hello", "move") else "", self._replies.get(word, ""))
+
+    def greet(self, process: Process, seconds: float) -> None:
+        """Wait until it says hello."""
+        process.ask("", "hello", seconds)
+
+    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+        """Tell it what has happened since it was asked last, and wait for its move."""
+        before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
+        last = before.pop() if moves else None
+        if limits.movetime is not None:
+            # All that is left is one period, for each move anew.
+            left = f"{max(1, int(1000 * limits.movetime))}*"
+            self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
+        clock = self._replies.get("clock", "")
+        told, self._told = self._told, (self.game, opening_of(board), moves)
+        if moves[1:] and told == (self.game, self._told[1], moves[:-2]):
+            lines = f"move {write_position(before.position)}\n"
+        else:
+            # A game that is under way is one that begins here, with the engine to move.
+            begun, last = (board, None) if moves[1:] else (before, last)
+            self._replies["rules"] = f"rules {begun_at(self.game.rules, begun.position)}\n"
+            self._replies["side"] = f"side {side}\n"
+            lines = f"hello\n{self._replies['rules']}{self._replies['side']}{clock}start\n"
+        self._replies["position"] = f"position {write_position(board.position)}\n"
+        if last is not None:
+            said = write_move(MoveText(last, frozenset(board.captured()) or None)) if self._full else str(last)
+            lines += f"opponent-move {said} {write_position(board.position)}\n"
+        return process.ask(f"{lines}play {side}\n{clock}", "move", seconds)
+
+    def read(self, answer: Answer) -> Choice:
+        """Return the move, said with captures or without."""
+        return bare(read_move(answer.text.split()[1], self.game.variant.size).said.move)
+
+    def end(self, process: Process, winner: str | None) -> None:
+        """Tell it who won."""
+        process.tell(f"finish {_FINISH[winner]}\n")
+
+
+# -- our engine in OpenTafl --------------------------------------------------------------------
+
+
+class OtepFront(Front):
+    """Our engine, which believes the positions that it is told."""
+
+    refusal: ClassVar[str] = "error 0 {}"
+
+    def _greet(self) -> None:
+        self._clocks: dict[SideName, tuple[float | None, bool]] = {}
+        self._side: SideName = self._board.turn
+        self._own = self._score = ""
+        self._analysing = self._silent = False
+        self._session.handle("isready")  # what it loads or compiles costs no move its time
+        self._write("hello")
+
+    def _obey(self, word: str, rest: str) -> bool:
+        match word:
+            case "" | "hello" | "start":
+                pass
+            case "finish" | "goodbye":
+                self._silent = True
+                self._session.leave()
+            case "rules":
+                self._take_rules(rest)
+            case "side" | "play":
+                self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
+                if word == "play":
+                    left, one_move = self._clocks.get(self._side, (None, False))
+                    self._choose(left, one_move=one_move, analysing=False)
+            case "position":
+                self._set_up(rest)
+            case "clock":
+                said = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
+                for side, place in zip(_SIDES, (1, 3), strict=True):
+                    left = int(said[place]) / 1000
+                    self._clocks[side] = (None if left < 0 else left, bool(said[place + 1]))
+            case "move" | "opponent-move":
+                *moves, record = rest.split(" ")
+                self._go_on(" ".join(moves).replace("|", " ").split(), record)
+            case "analyze":
+                self._choose(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), one_move=True, analysing=True)
+            case "error":
+                self._own = ""
+            case _:
+                raise InputError(f"{excerpt(word, 40)}: unknown command")
+        return word != "goodbye"
+
+    def _take_rules(self, text: str) -> None:
+        self._own, self._clocks = "", {}
+        try:
+            variant, known = read_rules(text), self._board.variant
+            alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
+            # Another start alone needs no new tables.
+            self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
+        except InputError as error:
+            self._write(f"error -1 {plain(str(error))}")
+
+    def _set_up(self, record: str) -> None:
+        position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
+        board = Board(self._board.variant, position)
+        board.outcome()  # what cannot be played on is refused here
+        self._board = board
+
+    def _go_on(self, moves: list[str], record: str) -> None:
+        """Make moves, our own before them while it is not confirmed; where another position is told, take that."""
+        own, self._own = [self._own] * bool(self._own), ""
+        told = read_position(record, "b", self._board.size).cells
+        for made in (own + moves, []):
+            board = self._board.copy()
+            with suppress(InputError):
+                for move in made:
+                    board.push_text(move)
+                if board.position.cells == told:
+                    self._board = board
+                    return
+        self._set_up(record)
+
+    def _choose(self, left: float | None, *, one_move: bool, analysing: bool) -> None:
+        if self._board.turn != self._side:
+            self._set_up(write_position(self._board.position))
+        self._analysing, self._silent, self._score = analysing, False, "0"
+        self._search(left, one_move=one_move)
+
+    def _said(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        words = rest.split()
+        if self._silent:
+            return
+        if word == "info" and words[0] == "string":
+            self._write(f"status {plain(' '.join(words[1:]))}")
+        elif word == "info" and "score" in words:
+            self._score = in_points(line).partition(" score cp ")[2].split()[0]
+        elif word == "bestmove" and rest == "none":
+            self._write("error 0 no move to choose")
+        elif word == "bestmove" and self._analysing:
+            self._write(f"analysis 1 {rest} {self._score}")
+        elif word == "bestmove":
+            self._own = rest
+            self._write(f"move {rest}")
+
+
+def _matched(pattern: str, text: str) -> re.Match[str]:
+    if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
+        raise InputError(f"{excerpt(text)}: is not what the protocol has there")
+    return found

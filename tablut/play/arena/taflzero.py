@@ -1,0 +1,71 @@
+"""The words of ``taflzero:COMMAND``: TaflZero's lines, UCI's with its own FEN, and ours for its front ends.
+
+Facts of the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from tablut.errors import InputError
+from tablut.formats import fen
+from tablut.play.arena.fronts import Front, in_points
+from tablut.play.arena.programs import Process, built_in
+from tablut.play.arena.uci import UciWords, option_line
+from tablut.position import Move
+
+if TYPE_CHECKING:
+    from tablut.play.search.limits import SearchLimits
+    from tablut.position import Position
+    from tablut.variants import Variant
+
+
+class TaflZeroWords(UciWords):
+    """UCI without rules and without ``ucinewgame``; one limit a move."""
+
+    limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
+
+    @classmethod
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+        """Refuse rules that are not those of the program."""
+        return built_in(variant, own)
+
+    @classmethod
+    def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
+        """Refuse what it cannot say, two limits at once as well."""
+        super().check(limits, elsewhere=elsewhere)
+        if limits.nodes and limits.movetime:
+            raise InputError("its protocol cannot say nodes and movetime at once; name one of them")
+
+    def begin(self, process: Process, seconds: float) -> None:
+        """Tell it options, which it names after ``uciok``."""
+        process.ask("isready\n", "readyok", seconds)
+        process.ask(f"{''.join(map(option_line, self.settings().items()))}isready\n", "readyok", seconds)
+
+    def said(self, one: Position | Move) -> str:
+        """Return a FEN, or a move without a dash."""
+        return fen.write_move(one) if isinstance(one, Move) else f"fen {fen.write_position(one)}"
+
+
+# -- our engine in TaflZero's front ends -----------------------------------------------------------
+
+
+class TaflZeroFront(Front):
+    """Our engine's own lines, with FEN and moves as TaflZero writes them."""
+
+    refusal: ClassVar[str] = "info string {}"
+
+    def _obey(self, word: str, rest: str) -> bool:
+        if word == "quit":
+            self._write("bye")
+            return False
+        return self._session.handle(f"{word} {rest.removeprefix('fen ') if word == 'position' else rest}")
+
+    def _said(self, line: str) -> None:
+        if line.startswith("bestmove"):
+            line = line.replace("-", "").replace(" none", " (none)")
+        elif line.startswith("info depth"):
+            said, pv, moves = in_points(line).partition(" pv ")
+            line = re.sub(r"nps (\d+) time (\d+) tbhits \d+", r"time \2 speed \1", said) + pv + moves.replace("-", "")
+        self._write(line)

@@ -1,0 +1,271 @@
+"""Programs of other protocols: one that knows a game by heart plays it, one that misbehaves loses, ours speaks them."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablut import Board
+from tablut.cli.shell import run
+from tablut.formats.opentafl import write_position
+from tablut.play.arena import MatchPlan, Openings, contestant, play_match, programs
+from tablut.play.arena.fronts import Front
+from tablut.play.arena.htp import HtpFront
+from tablut.play.arena.otep import OtepFront
+from tablut.play.arena.taflzero import TaflZeroFront
+from tablut.play.protocol import EngineOptions
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Position
+from tablut.records.opentafl import write_rules
+from tablut.variants import load_variant
+from tests.support.effort import examples
+from tests.support.waiting import PATIENCE
+
+PARTNER = Path(__file__).parents[1] / "support" / "partner.py"
+ONE = SearchLimits(nodes=1)
+
+
+@pytest.fixture
+def partner(tmp_path: Path) -> Callable[..., str]:
+    def text(protocol: str, mode: str = "good", size: int = 11) -> str:
+        words = [sys.executable, str(PARTNER), protocol, mode, str(tmp_path / protocol), str(size)]
+        own = {7: "option.variant=brandubh,", 11: ""}[size] if protocol == "taflzero" else ""
+        return f"{protocol}:{shlex.join(words)}@{own}{'nodes=9' if protocol == 'taflzero' else 'movetime=60'}"
+
+    return text
+
+
+def plan(variant: str, first: str, second: str = "random") -> MatchPlan:
+    players = (contestant(one, ONE) for one in (first, second))
+    return MatchPlan(load_variant(variant), *players, games=2, openings=Openings(0, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("variant", "first", "second"), [("brandubh", "otep", "taflzero"), ("copenhagen", "htp", "otep")]
+)
+def test_programs_of_two_protocols_play_a_game_by_heart_from_either_side(
+    partner: Callable[..., str], tmp_path: Path, variant: str, first: str, second: str
+) -> None:
+    size = load_variant(variant).size
+    report = play_match(plan(variant, partner(first, size=size), partner(second, size=size)))
+    assert report.summary.faults == []
+    assert [(one.game.winner, one.game.termination) for one in report.played] == 2 * [("white", "king_escaped")]
+    assert len({one.game.moves for one in report.played}) == 1
+    said = (tmp_path / "otep").read_text().splitlines()
+    assert said.count("finish 3") == 2
+    assert said[-1] == "goodbye"
+    # It asked for captures.
+    assert any(line.startswith("opponent-move") and "x" in line for line in said) == (size == 7)
+    assert {f"side {side}" for side in ("attackers", "defenders")} <= set(said)
+
+
+MODES = {
+    "illegal": ("illegal", "is not legal"),
+    "nonsense": ("illegal", "zzy"),
+    "huge": ("crash", "wrote a line of more than"),
+    "die": ("crash", "ended with code 3"),
+    "stall": ("time", "within"),
+    "refuse": ("crash", "cannot go on"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("protocol", ["otep", "taflzero", "htp"])
+def test_a_partner_that_misbehaves_loses_its_games_and_the_match_goes_on(
+    partner: Callable[..., str], monkeypatch: pytest.MonkeyPatch, protocol: str, mode: str
+) -> None:
+    if (protocol, mode) == ("taflzero", "refuse"):
+        return  # it has no word for that
+    text = partner(protocol, mode)
+    if mode == "stall":
+        monkeypatch.setattr(programs, "_LATE", 0.3)
+        text = text.replace("movetime=60", "movetime=0.3").replace("nodes=9", "movetime=0.3")
+    report = play_match(plan("copenhagen", text))
+    termination, fault = MODES[mode]
+    assert [(one.points, one.game.termination) for one in report.played] == 2 * [(0, termination)]
+    for line in report.summary.faults:
+        assert fault in line
+        assert line.isprintable()
+
+
+REFUSED = {
+    "otep:touch {} -v ashton": "camps.hostile",
+    "otep:touch {}@nodes=5 -v brandubh": "cannot say nodes",
+    "otep:touch {}@option.own=1 -v brandubh": "cannot say an option, such as 'own'",
+    "taflzero:touch {} -v fetlar": "shieldwall",
+    "taflzero:touch {} -v brandubh": "board of brandubh",
+    "taflzero:touch {}@depth=5 -v copenhagen": "cannot say depth",
+    "taflzero:touch {}@depth=5,nodes=7 -v copenhagen": "cannot say depth",
+    "taflzero:touch {}@movetime=5,nodes=7 -v copenhagen": "nodes and movetime at once",
+    "htp:touch {} -v sea-battle-9": "a board of side 9",
+    "htp:touch {} -v copenhagen -p 11/11/11/11/11/5K5/11/11/11/11/1b9_w": "a start of a game's own",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_a_protocol_cannot_say_is_refused_before_a_process_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    mark = tmp_path / "mark"
+    player, *rest = text.format(mark).replace("touch ", "touch_").split()
+    code = run(["match", "random", player.replace("_", " "), *(word.replace("_", " ") for word in rest)])
+    assert code == 2
+    assert REFUSED[text] in capsys.readouterr().err
+    assert not mark.exists()
+
+
+def test_a_rule_that_only_the_history_decides_is_judged_by_the_match(
+    partner: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["match", partner("otep"), "random", "-v", "copenhagen", "-n", "2", "--opening", "0", "--json"]) == 0
+    assert "is not told repetition" in capsys.readouterr().err
+
+
+# -- our engine, spoken to in other protocols ----------------------------------------------------
+
+
+class Talk:
+    """A front, and what it said."""
+
+    def __init__(self, front: type[Front], variant: str) -> None:
+        self.said: list[str] = []
+        options = EngineOptions(variant=variant, player="random", hash=1)
+        self.front = front(self.said.append, options, ONE)
+
+    def __call__(self, *lines: str) -> list[str]:
+        before = len(self.said)
+        for line in lines:
+            self.front.handle(line)
+            self.front.finish()
+        return self.said[before:]
+
+
+def test_our_engine_plays_in_opentafl() -> None:
+    talk, board = Talk(OtepFront, "ashton"), Board("brandubh")
+    assert talk.said == ["hello"]
+    assert (
+        talk("hello", f"rules {write_rules(board.variant)}", "side defenders", "clock 60000 60000 0 0 0", "start") == []
+    )
+    for number in range(6):
+        mine = list(board.legal_moves)[number]
+        board.push(mine)
+        (said,) = talk(f"opponent-move {mine} {write_position(board.position)}", "play defenders")
+        board.push_text(said.removeprefix("move "))
+        if number == 3:
+            # The host did not take the move: it says where the game stands, and asks again.
+            board.pop()
+            record = write_position(board.position)
+            (said,) = talk("error 2", f"opponent-move {mine} {record}", "play defenders")
+            board.push_text(said.removeprefix("move "))
+        if number % 2:
+            assert talk(f"move {write_position(board.position)}") == []
+    record = write_position(board.position)
+    (said,) = talk(f"position {record}", "side attackers", "analyze 3 1")
+    assert board.is_legal(said.split()[2])
+    assert said.startswith("analysis 1 ")
+    assert all(line.startswith("error 0 ") for line in talk("dance", "side b", "clock soon", "position /7/"))
+    assert [line[:9] for line in talk("rules dim:7 tfr:w start:/7/")] == ["error -1 "]
+    assert talk("finish 1") == []
+    assert talk.front.handle("goodbye") is False
+
+
+def test_our_engine_plays_where_taflzero_does() -> None:
+    talk = Talk(TaflZeroFront, "copenhagen")
+    assert talk("uci")[-1] == "uciok"
+    fen = "3aaaaa3/5a5/11/a4d4a/a3ddd3a/aa1ddkdd1aa/a3ddd3a/a4d4a/11/5a5/3aaaaa3 a"
+    info, best = talk(f"position fen {fen} moves d1d3", "go nodes 5")
+    assert info.startswith("info depth ")
+    assert " speed " in info
+    board = Board("copenhagen")
+    board.push_text("d1-d3")
+    assert board.is_legal(best.removeprefix("bestmove "))
+    assert "-" not in best
+    assert talk("position startpos moves a1a2", "go nodes 0")[-1] == "bestmove (none)"
+    assert talk.front.handle("quit") is False
+    assert talk.said[-1] == "bye"
+
+
+def test_our_engine_answers_the_text_protocol() -> None:
+    talk, board = Talk(HtpFront, "copenhagen"), Board("copenhagen")
+    for line, reply in {
+        "# nothing": None,
+        "name": "= tablut\n",
+        "known_command play": "= true\n",
+        "board_size 11": "= \n",
+        "time_settings fischer 60000 10": "= \n",
+        "play attacker e1 e3": "= \n",
+        "final_status": "= ongoing\n",
+    }.items():
+        assert talk(line) == ([] if reply is None else [reply])
+    board.push_text("e1-e3")
+    (said,) = talk("generate_move")
+    equals, play, role, start, target = said.split()
+    assert (equals, play, role) == ("=", "play", "defender")
+    board.push_text(f"{start}-{target}")
+    assert talk("show_board") == ["= \n" + "\n".join(board.position.rows()) + "\n"]
+    refused = talk("play defender e1 e3", "play attacker a1 a2", "board_size 12", "dance", "play", "time_settings x")
+    assert len(refused) == 6
+    assert all(line.startswith("? ") and line.count("\n") == 1 for line in refused)
+    assert talk.front.handle("quit") is False
+
+
+WORDS = (
+    "rules side attackers position clock opponent-move move play analyze 9 -1 1* finish error startpos fen go nodes "
+    "d2-d3 | /7/7/7/7/7/7/7/ dim:7 start:/7/ play attacker d1 generate_move board_size time_settings fischer"
+)
+
+
+@settings(max_examples=examples(30))
+@given(
+    st.sampled_from([OtepFront, TaflZeroFront, HtpFront]),
+    st.lists(
+        st.one_of(
+            st.sampled_from(WORDS.split()),
+            st.text(max_size=9),
+        ),
+        max_size=9,
+    ),
+)
+def test_no_line_is_a_crash_in_any_protocol(front: type[Front], words: list[str]) -> None:
+    talk = Talk(front, "brandubh-5-4v0")
+    for first in range(len(words)):
+        assert all(line.replace("\n", "").isprintable() for line in talk(" ".join(words[first:])))
+
+
+@pytest.mark.slow
+def test_our_engines_play_from_a_position_through_two_bridges() -> None:
+    start = Position.parse("3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w", 7)
+    engine = f"{shlex.quote(sys.executable)} -m tablut engine -v brandubh --player random --protocol"
+    players = f"otep:{engine} otep@movetime=60", f"taflzero:{engine} taflzero@nodes=1,option.variant=brandubh"
+    report = play_match(plan("brandubh", *players)._replace(start=start, openings=Openings(3, 1, 1), games=4))
+    assert report.summary.faults == []
+    assert all(len(one.game.moves) > 3 for one in report.played)
+
+
+@pytest.mark.parametrize("protocol", ["otep", "taflzero", "htp"])
+def test_the_command_speaks_each_protocol(protocol: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tablut",
+        "engine",
+        "--protocol",
+        protocol,
+        "-v",
+        "copenhagen",
+        "--player",
+        "random",
+    ]
+    lines = {"otep": "play attackers\n", "taflzero": "position startpos\ngo nodes 1\n", "htp": "generate_move\n"}
+    done = subprocess.run(command, input=lines[protocol], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    move = (
+        done.stdout.strip().splitlines()[-1].partition("move ")[2]
+        if protocol != "htp"
+        else done.stdout[len("= play attacker ") :]
+    )
+    Board("copenhagen").push_text(move.strip().replace(" ", "-"))
