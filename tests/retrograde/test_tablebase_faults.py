@@ -32,7 +32,7 @@ from tablut.indexing.values import value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
-from tests.support.effort import MORE, examples, slow_but
+from tests.support.effort import examples, slow_but
 from tests.support.endings import GAME, MEN, POSITIONS, TIERS, contents
 from tests.support.observing import Heard
 from tests.support.waiting import PATIENCE, eventually
@@ -103,7 +103,7 @@ def damage(root: Path, others: list[Path], draw: Callable) -> str:
     return kind
 
 
-@settings(max_examples=examples(12, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_damaged_store_is_right_or_named(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, others: list[Path], truth: list[int], data: st.DataObject

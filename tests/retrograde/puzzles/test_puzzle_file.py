@@ -158,6 +158,23 @@ def test_judging_what_is_not() -> None:
 # -- files from outside --------------------------------------------------------------------
 
 
+HOSTILE = sorted((Path(__file__).parents[2] / "data" / "hostile" / "puzzles").iterdir())
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.stem)
+def test_a_hostile_file_is_refused_in_one_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name says what is expected: ``refuted-…`` is read, and what it claims is not so."""
+    code = run(["puzzle", "solve", str(path), "--memory", "4", "--nodes", "100000"])
+    out, err = capsys.readouterr()
+    if path.stem.startswith("refuted-"):
+        assert (code, err) == (1, "")
+        assert "refuted" in out
+    else:
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert path.name in err
+        assert err.removesuffix("\n").isprintable()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 @pytest.mark.parametrize("command", ["solve", "check"])
 def test_what_is_no_ordinary_file_or_too_large_is_not_read(
