@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import signal
 
 import pytest
@@ -20,6 +21,13 @@ settings.register_profile("fuzz", max_examples=100 * MORE, print_blob=True, **_S
 def pytest_configure(config):
     """Draw the fixed examples of each property, or, asked for `fuzz`, new ones and many (`tests.support.effort`)."""
     settings.load_profile("fuzz" if _fuzzing(config) else "fixed")
+    gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_collection_finish():
+    """Let the collector pass over what lives as long as the session: half a million objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_itemcollected(item):

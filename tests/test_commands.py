@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -25,7 +25,17 @@ from tablut.cli import runtime
 from tablut.cli.runtime import Reply
 from tablut.cli.shell import command_specs, run
 from tablut.variants import Variant, load_variant
-from tests.support.commands import EXAMPLES, SAYS_ITSELF, SLOW, SMALL, WON_IN_ONE, command_tree, example_of, number_of
+from tests.support.commands import (
+    EXAMPLES,
+    SAYS_ITSELF,
+    SLOW,
+    SMALL,
+    WON_IN_ONE,
+    command_tree,
+    example_of,
+    integers,
+    number_of,
+)  # fmt: skip
 from tests.support.effort import slow_but
 from tests.support.pages import PAGES, blocks_of, read
 from tests.support.waiting import PATIENCE
@@ -87,17 +97,6 @@ def answer_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
 def words(text: str) -> set[str]:
     """Return the words of a text but for the frames of boards and the marks at the ends of words."""
     return {word for raw in text.split() if (word := raw.strip("│╭╮╰╯─.:,;"))}
-
-
-def integers(value: Any) -> Iterator[int]:
-    if isinstance(value, dict):
-        for part in value.values():
-            yield from integers(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from integers(part)
-    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit()):
-        yield int(value)
 
 
 @pytest.mark.parametrize(
@@ -253,9 +252,7 @@ def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.Capt
 
 def interrupted(arguments: list[str]) -> tuple[int, str, str]:
     """Start a command, interrupt it, and return its exit code and what it said."""
-    # Whoever runs the tests in the background may have told them, and so their children, to ignore interrupts.
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{listening}; from tablut.cli import main; print('ready', flush=True); main()"
+    program = "from tablut.cli import main; print('ready', flush=True); main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -270,27 +267,27 @@ def interrupted(arguments: list[str]) -> tuple[int, str, str]:
         process.kill()
 
 
+@pytest.mark.slow  # by default two of them: tests/tablut/test_cli.py, tests/tablut/test_competition.py
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        ["perft", "-d", "12"],
-        pytest.param(["symmetry", "verify", "--most", "3000000"], marks=pytest.mark.slow),
-        ["referee", "--port-white", "0", "--port-black", "0", "--json"],
-        pytest.param(["bestmove", "--movetime", "3600"], marks=pytest.mark.slow),
-        pytest.param(["play", "--side", "none", "--movetime", "3600"], marks=pytest.mark.slow),
-        pytest.param(["solve", "-v", "ashton-5-4v4"], marks=pytest.mark.slow),
-        pytest.param(["puzzle", "solve", "collection"], marks=pytest.mark.slow),
-        pytest.param(["puzzle", "make"], marks=pytest.mark.slow),
-        pytest.param(["census", "--plies", "7"], marks=pytest.mark.slow),
-        pytest.param(["report", "--out", "{folder}"], marks=pytest.mark.slow),
-        pytest.param(["bench"], marks=pytest.mark.slow),
-        pytest.param(["tablebase", "build", "--men", "6", "--store", "{folder}"], marks=pytest.mark.slow),
+        "perft -d 12",
+        "symmetry verify --most 3000000",
+        "referee --port-white 0 --port-black 0 --json",
+        "bestmove --movetime 3600",
+        "play --side none --movetime 3600",
+        "solve -v ashton-5-4v4",
+        "puzzle solve collection",
+        "puzzle make",
+        "census --plies 7",
+        "report --out {folder}",
+        "bench",
+        "tablebase build --men 6 --store {folder}",
     ],
-    ids=lambda arguments: arguments[0] if isinstance(arguments, list) else None,
 )
-def test_an_interrupt_ends_any_command(arguments: list[str], tmp_path: Path) -> None:
-    filled = [str(tmp_path / "new") if part == "{folder}" else part for part in arguments]
-    code, out, err = interrupted(filled)
+def test_an_interrupt_ends_any_command(command: str, tmp_path: Path) -> None:
+    arguments = [str(tmp_path / "new") if part == "{folder}" else part for part in command.split()]
+    code, out, err = interrupted(arguments)
     assert code == 130, err
     assert err.count("\n") == 1
     assert err.startswith("tablut: interrupted")

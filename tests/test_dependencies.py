@@ -1,12 +1,15 @@
 """A plain install has what the packages import, and nothing else; what an extra is for says so when it is missing."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -35,18 +38,10 @@ def imported_by_packages() -> dict[str, set[str]]:
     files = {path for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     # Studies are run from a checkout, with the extra `test`.
     for path in files - set((ROOT / "reports" / "studies").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
-                names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
-            for name in names:
-                top = name.split(".")[0]
-                if top not in sys.stdlib_module_names and top not in PACKAGES:
-                    found.setdefault(PARTS.get(top, top), set()).add(path.relative_to(ROOT).as_posix())
+        text = path.read_text(encoding="utf-8")
+        names = [name for name, _ in imports(ast.parse(text))] + re.findall(r'\bimport_module\("([\w.]+)"', text)
+        for top in {name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - set(PACKAGES):
+            found.setdefault(PARTS.get(top, top), set()).add(path.relative_to(ROOT).as_posix())
     return found
 
 

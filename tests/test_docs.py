@@ -7,13 +7,9 @@ tried without being listed anywhere. A page's blocks run in order in one empty f
 import doctest
 import os
 import re
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -24,31 +20,13 @@ from tablut.replay import replay
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant
 from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_of, read
+from tests.support.waiting import at_most
 
 SECONDS = 900
 """A command that takes longer than that is a defect of the page: it waits for something."""
 
 CHECKER = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-@contextmanager
-def at_most(seconds: int) -> Iterator[None]:
-    """End what runs with `TimeoutError` after a while, where the system can."""
-
-    def late(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"no end within {seconds} s")
-
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def try_command(command: Command, where: str, capsys: pytest.CaptureFixture[str]) -> None:

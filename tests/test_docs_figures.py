@@ -25,15 +25,14 @@ from reports.stored import DATA, STUDIES
 from retrograde.proofs.certificate import MOST_POSITIONS
 from tablut.cli import runtime, shell
 from tablut.cli import streams as interrupts
-from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import MachineError
-from tablut.indexing.tiers import tier_index
 from tablut.play.search.limits import EVALUATION_LIMIT, REPETITION, TABLEBASE
 from tablut.results import scientific
 from tablut.variants import load_variant, variant_names
 from tablut.variants.library import older_variants
 from tablut.variants.model import MOST_PLIES, Rules
+from tests.support.commands import integers
 from tests.support.pages import PAGES, ROOT, read, sections, without_blocks
 
 STORED = [
@@ -50,17 +49,6 @@ LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, N
 # What measures a number that only a long run gives again.
 COMMAND = re.compile(r"^(?:tablut|pytest|python -m) |`[^`\n]*\b(?:tablut|pytest|python -m) [^`\n]*`", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.·-])\d{1,3}(?:[, ]\d{3})+(?!\d)|(?<![\w.·/-])\d{5,}(?![\w.])")
-
-
-def integers(value: Any) -> Iterator[int]:
-    """Yield the integers of a JSON value, those in strings and keys too."""
-    if isinstance(value, dict):
-        yield from integers([*value, *value.values()])
-    elif isinstance(value, list):
-        for part in value:
-            yield from integers(part)
-    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 60):
-        yield int(value)
 
 
 @cache
@@ -166,26 +154,6 @@ def test_what_a_position_takes_in_a_tablebase() -> None:
     assert len(found) > 7
     for size, each in found:
         assert f"{number(size) / classes_of_men(*known.get(number(size), ('ashton', 5)))[0]:.4f}" == each, size
-
-
-@pytest.mark.slow
-def test_the_numbers_of_entries() -> None:
-    for name, men, entries in (("ashton", 5, 177_617_150), ("mcgill", 5, 365_170_994), ("ashton", 6, 4_903_551_084)):
-        variant = load_variant(name)
-        sizes = [tier_index(variant, a, d).size for a in range(1, men) for d in range(men - a)]
-        assert 2 * sum(sizes) == entries
-
-
-@pytest.mark.slow
-def test_the_build_of_five_men(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["tablebase", "build", "--men", "5", "--store", str(tmp_path / "ashton-5"), "--json"]) == 0
-    tiers = {f"{tier['attackers']}v{tier['defenders']}": tier for tier in json.loads(capsys.readouterr().out)["tiers"]}
-    assert len(tiers) == 10
-    assert sum(tier["classes"] for tier in tiers.values()) == classes_of_men("ashton", 5)[1]
-    assert sum(tier["positions"] for tier in tiers.values()) == classes_of_men("ashton", 5)[0]
-    assert max(tier["max_dtm"] for tier in tiers.values()) == tiers["3v1"]["max_dtm"] == 45
-    # Other versions of Zarr and Zstandard pack a little differently.
-    assert sum(tier["bytes"] for tier in tiers.values()) == pytest.approx(1_737_174, rel=0.02)
 
 
 def test_the_table_of_patterns() -> None:

@@ -91,14 +91,9 @@ def test_the_architecture_names_every_room() -> None:
 
 # Files that a page speaks of and that are not in the repository.
 FOREIGN = {
-    "census.json",
-    "ply-006.json",
-    "count-007.json",
-    "zarr.json",
-    "3v1/zarr.json",
-    "provenance/3v1.json",
+    "census.json", "ply-006.json", "count-007.json", "zarr.json", "3v1/zarr.json", "provenance/3v1.json",
     "my-rules.toml",
-}
+}  # fmt: skip
 ENTRY_POINTS = set(re.findall(r'entry-points\."([\w.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
 
 
@@ -134,10 +129,3 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), f"{page.name}: {target}"
         assert not anchor or anchor in anchors(read(file)), f"{page.name}: no heading {target}"
-
-
-def test_each_word_of_the_glossary_stands_once() -> None:
-    rows = re.findall(r"^\| ([^|]+) \|", read(ROOT / "docs" / "glossary.md"), re.MULTILINE)
-    words = [word.strip() for row in rows if row != "word" for word in row.split(",")]
-    assert len(words) > 60
-    assert sorted({word for word in words if words.count(word) > 1}) == []

@@ -7,18 +7,13 @@ is given to a command that reads files of its kind, and under ``-m slow`` to eve
 from __future__ import annotations
 
 import io
-import signal
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tablut.cli.shell import run
 from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.waiting import at_most
 
 HOSTILE = Path(__file__).parent / "data" / "hostile"
 SECONDS = 20
@@ -54,26 +49,6 @@ CASES = [
 ]
 
 
-@contextmanager
-def time_limit(seconds: int) -> Iterator[None]:
-    """Fail what takes longer, even within a regular expression."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def over(*_: object) -> None:
-        raise TimeoutError(f"took more than {seconds} s")
-
-    # Processor time: a busy machine is not the file's fault.
-    before = signal.signal(signal.SIGVTALRM, over)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
     """Compile beforehand what the commands run where a text turns out to be good: that takes longer than the limit."""
@@ -85,18 +60,15 @@ def _compiled() -> None:
 
 @pytest.mark.parametrize(("command", "path"), CASES)
 def test_a_hostile_file_is_refused_in_one_line(
-    command: list[str],
-    path: Path,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: list[str], path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = path.read_bytes()
     text = content.decode("utf-8", errors="replace") if TEXT in command else ""
     arguments = [{FILE: str(path), TEXT: text}.get(word, word) for word in command]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
-    with time_limit(SECONDS):
+    # Processor time: a busy machine is not the file's fault.
+    with at_most(SECONDS, processor=True):
         code = run(arguments)
     said = capsys.readouterr()
     assert code == 2, said

@@ -27,7 +27,9 @@ from tablut.play.search.weights import (
     weights_family,
     written_patterns,
 )
+from tablut.position import Position
 from tablut.variants import load_variant
+from tests.support.placements import letters
 from tests.support.strategies import placement
 
 
@@ -79,15 +81,11 @@ def test_symmetric_contents_are_one_pattern(name):
     variant, random = load_variant(name), Random(6)
     engine, layout, size = engine_for(variant), layout_of(variant), variant.size
     for position in [placement(variant, random) for _ in range(40)]:
-        cells = "".join(position.piece((cell % size, cell // size)) or "." for cell in range(size**2))
-        found = set()
-        for element in variant.symmetries:
-            image = [""] * size**2
-            for cell, letter in enumerate(cells):
-                image[element.table[cell]] = letter
-            numbers = patterns_of(layout, engine.board("".join(image), position.side)[None])[0]
+        seen, found = Position(letters(size, position), position.side), set()
+        for image in map(seen.transformed, variant.symmetries):
+            numbers = patterns_of(layout, engine.board(image.cells, image.side)[None])[0]
             found.add((*sorted(numbers[: 2 * size].tolist()), *sorted(numbers[2 * size :].tolist())))
-        assert len(found) == 1, cells
+        assert len(found) == 1, seen
 
 
 @pytest.mark.slow
@@ -95,7 +93,7 @@ def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
     engine, layout = engine_for(variant), layout_of(variant)
     made = [placement(variant, random) for _ in range(250)]
-    cells = ["".join(position.piece((cell % 7, cell // 7)) or "." for cell in range(49)) for position in made]
+    cells = [letters(7, position) for position in made]
     boards = np.array([engine.board(text, position.side) for text, position in zip(cells, made, strict=True)])
     # White likes a king on the middle rank, whatever the terms say of it.
     middle = np.array([21 <= text.index("K") < 28 for text in cells])

@@ -196,7 +196,7 @@ def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
         assert any(found <= held for found in family) == bool(reach.locked(NaivePosition(pieces, "w")))
 
 
-@pytest.mark.parametrize("name", slow_but(["ashton", "brandubh"], FULL))
+@pytest.mark.parametrize("name", slow_but(["brandubh"], FULL))
 def test_no_position_of_a_game_contains_a_set(name: str) -> None:
     """Undecided positions contain none, and final ones none of soldiers alone."""
     variant = load_variant(name)
@@ -261,7 +261,7 @@ def test_small_boards_placement_by_placement(name: str, pieces: int) -> None:
     assert_equals_brute_force(load_variant(name), pieces)
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1, later=True), st.integers(2, 4))
 def test_any_rules_on_any_terrain(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)

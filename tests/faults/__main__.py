@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,26 +83,28 @@ def _run(root: Path, options: argparse.Namespace) -> tuple[Journal, list[str]]:
         # First: its kernels must not have been loaded.
         memory.prepare(root / "memory")
         prepared("memory")
-        memory.memory_trials(numbers["memory"], seed, journal)
+        journal.spread(partial(memory.under_guard, seed), numbers["memory"], "memory")
     for part in ("damages", "others"):
         if numbers[part]:
             found, missing = files.made(root / part, part, quick=options.quick)
             skipped += missing
             prepared(part)
-            damage.damage_stores(part, found, numbers[part], seed, journal)
+            journal.spread(partial(damage.damage_trial, part, found, seed), numbers[part], part)
     if numbers["certificates"]:
         each = (2, 4) if options.quick else (16, 4)
         proofs = certificates.real_proofs(root / "certificates", seed, *each)
         prepared("certificates")
-        certificates.make_certificates(proofs, numbers["certificates"], seed, journal)
+        work = partial(certificates.certificate_trial, proofs, certificates.pairs_of(proofs), seed)
+        journal.spread(work, numbers["certificates"], "certificates")
     if numbers["inputs"]:
         fuzz.prepare(root / "inputs")
         prepared("inputs")
-        fuzz.fuzz(root / "inputs", numbers["inputs"], seed, journal)
+        groups = range(-(-len(numbers["inputs"]) // fuzz.GROUP))
+        journal.spread(partial(fuzz.fuzz_trials, root / "inputs", numbers["inputs"], seed), groups, "inputs")
     if numbers["kills"]:
         victims = kills.jobs_to_kill(root / "kills", quick=options.quick)
         prepared("kills")
-        kills.kills(victims, numbers["kills"], seed, journal)
+        journal.spread(partial(kills.kill_trial, victims, seed), numbers["kills"], "kills")
     return journal, skipped
 
 

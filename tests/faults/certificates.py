@@ -26,7 +26,7 @@ from tests.faults.verdict import Trial, Verdict, crash, one_line, tail
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.faults.running import Journal, Run
+    from tests.faults.running import Run
 
 
 _LIMIT: Final = 20.0
@@ -100,19 +100,11 @@ def real_proofs(root: Path, seed: int, rule_sets: int, each: int) -> list[Proof]
     return proofs
 
 
-def make_certificates(proofs: Sequence[Proof], numbers: Sequence[int], seed: int, journal: Journal) -> None:
-    """Make a trial of each number: three of four change a real proof, the fourth is forged."""
-
-    pairs = _pairs(proofs)
-
-    def work(number: int) -> list[Trial]:
-        return [certificate_trial(proofs, pairs, f"{seed}.{number}")]
-
-    journal.spread(work, numbers, "certificates")
-
-
-def certificate_trial(proofs: Sequence[Proof], pairs: Sequence[tuple[Proof, Proof]], seed: str) -> Trial:
-    """Make a certificate and have it checked."""
+def certificate_trial(
+    proofs: Sequence[Proof], pairs: Sequence[tuple[Proof, Proof]], run_seed: int, number: int
+) -> list[Trial]:
+    """Have a certificate checked: three of four times a real proof that was changed, else a forged one."""
+    seed = f"{run_seed}.{number}"
     rng, began = random.Random(f"certificates {seed}"), time.monotonic()
     proof = rng.choice(list(proofs))
     if pairs and rng.random() < 0.06:
@@ -133,7 +125,7 @@ def certificate_trial(proofs: Sequence[Proof], pairs: Sequence[tuple[Proof, Proo
     verdict, detail = _judged(ended, text, proof)
     what = f"{Path(proof.variant).name}, {proof.header['position']}: {what}"
     seconds = round(time.monotonic() - began, 3)
-    return Trial("certificates", "certificate", kind, seed, what[:600], verdict, detail, seconds)
+    return [Trial("certificates", "certificate", kind, seed, what[:600], verdict, detail, seconds)]
 
 
 def _judged(ended: Run, text: str, proof: Proof) -> tuple[Verdict, str]:
@@ -306,7 +298,7 @@ _CHANGES: Final[dict[str, Callable[[random.Random, Lines, Sequence[Proof]], Any]
 }
 
 
-def _pairs(proofs: Sequence[Proof]) -> list[tuple[Proof, Proof]]:
+def pairs_of(proofs: Sequence[Proof]) -> list[tuple[Proof, Proof]]:
     """Return proofs under a move limit, each with one of the same game without it that takes more plies."""
     found = []
     for proof in proofs:

@@ -25,7 +25,6 @@ from tests.faults.verdict import Trial, Verdict, worst
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.faults.running import Journal
     from tests.faults.stores import Question, Specimen
 
 _STRINGS = (
@@ -339,19 +338,9 @@ def damage(rng: random.Random, folder: Path, donors: Sequence[Path]) -> tuple[st
 _DEPTH = "a/b/c/d/e/f"
 
 
-def damage_stores(
-    part: str, specimens: Sequence[Specimen], numbers: Sequence[int], seed: int, journal: Journal
-) -> None:
-    """Make a trial of each number, the specimens in turn."""
-
-    def work(number: int) -> list[Trial]:
-        return [damage_trial(part, specimens[number % len(specimens)], f"{seed}.{number}")]
-
-    journal.spread(work, numbers, part)
-
-
-def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
-    """Damage a copy of a store and ask; the verdict is the worst of the answers'."""
+def damage_trial(part: str, specimens: Sequence[Specimen], run: int, number: int) -> list[Trial]:
+    """Damage a copy of a store, each in turn, and ask; the verdict is the worst of the answers'."""
+    specimen, seed = specimens[number % len(specimens)], f"{run}.{number}"
     rng = random.Random(f"{part} {seed}")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="faults-") as top:
@@ -372,7 +361,7 @@ def damage_trial(part: str, specimen: Specimen, seed: str) -> Trial:
         verdict, command, detail = next(entry for entry in found if entry[0] is final)
         what = "; ".join(text for _, text in said) + f"; tablut {command}"
         kind = said[0][0] if len(said) == 1 else "two damages"
-        return Trial(part, specimen.name, kind, seed, what, verdict, detail, round(time.monotonic() - began, 3))
+        return [Trial(part, specimen.name, kind, seed, what, verdict, detail, round(time.monotonic() - began, 3))]
 
 
 def _drawn(rng: random.Random, specimen: Specimen) -> list[Question]:

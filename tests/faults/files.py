@@ -54,20 +54,7 @@ def puzzle_specimen(root: Path) -> Specimen:
     """Make a puzzle file with true claims, and others beside it."""
     place = root / "puzzles"
     place.mkdir(parents=True)
-    made = [
-        "puzzle",
-        "make",
-        "-v",
-        _VARIANT,
-        "--from",
-        "placements",
-        "--men",
-        "5",
-        "--nodes",
-        "2000",
-        "--min-plies",
-        "1",
-    ]
+    made = f"puzzle make -v {_VARIANT} --from placements --men 5 --nodes 2000 --min-plies 1".split()
     for number in (1, 2):
         here([*made, "-n", "5", "--seed", str(number), "--out", str(place / f"puzzles-{number}.txt")], root)
     specimen = PuzzleFiles("puzzle files", place)

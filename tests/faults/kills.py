@@ -24,7 +24,6 @@ from tests.faults.verdict import Trial, Verdict, crash, difference, normal, one_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.faults.running import Journal
 
 _LIMIT: Final = 120.0
 _SOON: Final = 15.0
@@ -139,32 +138,22 @@ def _files(folder: Path) -> dict[str, int]:
     }
 
 
-def kills(jobs: Sequence[Job], numbers: Sequence[int], seed: int, journal: Journal) -> None:
-    """Make a trial of each number, the commands in turn."""
-    usual = [job for job in jobs if not job.rare]
-    rare = [job for job in jobs if job.rare]
-
-    def work(number: int) -> list[Trial]:
-        job = rare[number // 12 % len(rare)] if rare and number % 12 == 11 else usual[number % len(usual)]
-        return [kill_trial(job, f"{seed}.{number}")]
-
-    journal.spread(work, numbers, "kills")
-
-
-def kill_trial(job: Job, seed: str) -> Trial:
-    """Kill a command, read what is there, run it again and compare."""
+def kill_trial(jobs: Sequence[Job], run_seed: int, number: int) -> list[Trial]:
+    """Kill a command, each in turn, read what is there, run it again and compare."""
+    usual, rare = ([job for job in jobs if job.rare is kind] for kind in (False, True))
+    seed = f"{run_seed}.{number}"
+    job = rare[number // 12 % len(rare)] if rare and number % 12 == 11 else usual[number % len(usual)]
     rng, began = random.Random(f"kills {seed}"), time.monotonic()
-    number, moment = rng.choice(_SIGNALS), rng.random() * job.seconds * 1.05
+    sent, moment = rng.choice(_SIGNALS), rng.random() * job.seconds * 1.05
     if job.start is not Forked:
         # While Python itself starts, an interrupt is not the program's to catch.
         moment = max(moment, 0.15 * job.seconds)
-    what = f"tablut {' '.join(job.args)}; {signal.Signals(number).name} after {moment:.3f} of {job.seconds:.3f} s"
+    what = f"tablut {' '.join(job.args)}; {signal.Signals(sent).name} after {moment:.3f} of {job.seconds:.3f} s"
     with tempfile.TemporaryDirectory(prefix="faults-") as top:
         folder = _folder(Path(top).resolve() / "place")
-        verdict, detail = _killed(job, folder, number, moment)
-    return Trial(
-        "kills", job.name, signal.Signals(number).name, seed, what, verdict, detail, round(time.monotonic() - began, 3)
-    )
+        verdict, detail = _killed(job, folder, sent, moment)
+    seconds = round(time.monotonic() - began, 3)
+    return [Trial("kills", job.name, signal.Signals(sent).name, seed, what, verdict, detail, seconds)]
 
 
 def _killed(job: Job, folder: Path, number: int, moment: float) -> tuple[Verdict, str]:

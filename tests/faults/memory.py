@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tablut.rules.naive import NaivePosition
     from tablut.variants import Variant
-    from tests.faults.running import Journal, Run
+    from tests.faults.running import Run
     from tests.twins.solver import PlainSolution
 
 
@@ -261,19 +261,11 @@ def _game(folder: Path, text: str, rng: random.Random) -> Game:
     return Game(load_variant(str(folder / FILE)), rng)
 
 
-def memory_trials(numbers: Sequence[int], seed: int, journal: Journal) -> None:
-    """Make the trials of rule sets: first those that each did harm once, then random ones."""
-
-    def work(number: int) -> list[Trial]:
-        rng = random.Random(f"memory {seed}.{number}")
-        text = CLASSICS[number] if number < len(CLASSICS) else crowded_rule_set(rng, "own")
-        return under_guard(text, f"{seed}.{number}", rng, every=number < len(CLASSICS))
-
-    journal.spread(work, numbers, "memory")
-
-
-def under_guard(text: str, seed: str, rng: random.Random, *, every: bool = False) -> list[Trial]:
-    """Ask everything about a rule set; return a trial for each command."""
+def under_guard(run_seed: int, number: int) -> list[Trial]:
+    """Ask everything about a rule set, first about those that each did harm once; return a trial for each command."""
+    seed, every = f"{run_seed}.{number}", number < len(CLASSICS)
+    rng = random.Random(f"memory {seed}")
+    text = CLASSICS[number] if every else crowded_rule_set(rng, "own")
     before = rng.random() < 0.2
     found: list[Trial] = []
     with tempfile.TemporaryDirectory(prefix="faults-") as top:

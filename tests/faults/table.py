@@ -78,10 +78,7 @@ def _counted(counts: Counter[Verdict]) -> dict[str, int]:
 def markdown(result: dict[str, Any]) -> str:
     """Return the table of a result as docs have it."""
     provenance = result["provenance"]
-    lines = [
-        "| what | trials | " + " | ".join(_COLUMNS) + " |",
-        "|---|--:|" + "--:|" * len(_COLUMNS),
-    ]
+    lines = ["| what | trials | " + " | ".join(_COLUMNS) + " |", "|---|--:|" + "--:|" * len(_COLUMNS)]
     for row in [*result["rows"], {"part": "**all**", "subject": "", **result["all"]}]:
         name = f"{row['part']}: {row['subject']}" if row["subject"] else row["part"]
         lines.append(f"| {name} | {row['trials']:,} | " + " | ".join(f"{row[key]:,}" for key in _COLUMNS) + " |")

@@ -36,30 +36,16 @@ class Verdict(StrEnum):
     """No end within the time limit."""
 
 
-FAILURES: Final = (
-    Verdict.WRONG,
-    Verdict.FALSE_PROOF,
-    Verdict.LEFTOVER,
-    Verdict.TRACEBACK,
-    Verdict.HANG,
-)
+FAILURES: Final = (Verdict.WRONG, Verdict.FALSE_PROOF, Verdict.LEFTOVER, Verdict.TRACEBACK, Verdict.HANG)
 """The verdicts that must not occur; the worst come last."""
 
 _ORDER: Final = [Verdict.RIGHT, Verdict.NAMED, Verdict.UNNAMED, *FAILURES]
 
 # What differs between two runs that give the same answer, and what a census says of its disk.
-_PASSING: Final = frozenset(
-    {
-        "provenance",
-        "seconds",
-        "cpu_seconds",
-        "children_per_cpu_second",
-        "nodes_per_second",
-        "compile_seconds",
-        "stored_bytes",
-        "next_ply",
-    }
-)
+_PASSING: Final = frozenset({
+    "provenance", "seconds", "cpu_seconds", "children_per_cpu_second", "nodes_per_second", "compile_seconds",
+    "stored_bytes", "next_ply",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)

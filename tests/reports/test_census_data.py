@@ -47,8 +47,7 @@ def test_stored_censuses_are_consistent(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "plies"),
-    slow_but([("ashton", 4)], [("ashton-5-4v0", None), ("brandubh-5-4v0", None), ("brandubh", 5)]),
+    ("name", "plies"), slow_but([("ashton", 4)], [("ashton-5-4v0", None), ("brandubh-5-4v0", None), ("brandubh", 5)])
 )
 def test_stored_censuses_are_counted_again(name: str, plies: int | None) -> None:
     stored, again = results()[name]["plies"], census(load_variant(name), plies=plies).plies

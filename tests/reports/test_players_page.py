@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections import Counter
-from random import Random
 
 import pytest
 from scipy.stats import binom
@@ -14,14 +12,8 @@ import reports.players
 from reports.measures import GAMES, PLAYERS
 from reports.players import CLOCK, LEVEL, PAIRINGS, REASONS, cells, noticed, results
 from reports.stored import DATA
-from retrograde.proofs.solver import prover_for
 from tablut.cli.shell import run
-from tablut.engine import engine_for
 from tablut.play.arena.statistics import same_chances
-from tablut.play.players.simple import path_tables
-from tablut.position import Position
-from tablut.variants import load_variant
-from tests.twins.kernels import find_path
 
 TABLES = {"I": 10, "II": 10, "III": 10, "IV": 10, "V": 10}
 
@@ -56,15 +48,6 @@ def test_how_often_the_test_notices_a_difference(monkeypatch: pytest.MonkeyPatch
 def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
     every = cells(results())
     assert {(cell.pairing.name, cell.side) for cell in every if cell.p < LEVEL} == set(REASONS)
-
-
-def test_the_reason_states_what_is_stored() -> None:
-    (reason,) = REASONS.values()
-    (cell,) = [cell for cell in cells(results()) if not cell.compatible]
-    games = cell.wins + cell.losses + cell.draws
-    assert f"ours win {100 * cell.wins / games:.0f} % and draw {100 * cell.draws / games:.0f} %" in reason
-    alone = reports.measures.results()["heuristic", "mcgill"]
-    assert f"{alone['black']} of {alone['games']} games against itself" in reason
 
 
 def test_our_player_is_shown_as_it_is_stored() -> None:
@@ -113,31 +96,3 @@ def test_every_game_is_measured_by_every_player() -> None:
     assert {(player.name, game) for player in PLAYERS for game in GAMES} <= set(found)
     for row in found.values():
         assert row["white"] + row["black"] + row["draws"] == row["games"] >= 100
-
-
-def placement(random: Random) -> str:
-    """Return a king, up to three defenders and up to eight attackers anywhere under mcgill, black to move."""
-    rows = [["1"] * 9 for _ in range(9)]
-    special = {(0, 0), (0, 8), (8, 0), (8, 8), (4, 4)}
-    free = random.sample([(rank, file) for rank in range(9) for file in range(9) if (rank, file) not in special], 9)
-    for (rank, file), man in zip(free, "K" + "w" * random.randrange(4) + "b" * 8, strict=False):
-        rows[rank][file] = man
-    return "/".join(re.sub("1+", lambda run: str(len(run[0])), "".join(row)) for row in rows) + " b"
-
-
-def test_victory_paths_are_proved_and_none_is_longer_than_five_plies() -> None:
-    """Section VI-A, by the proof search: with the king's move before it, a path wins in three plies or in five."""
-    variant = load_variant("mcgill")
-    engine, tables, prover = engine_for(variant), path_tables(variant), prover_for(variant, 200_000)
-    random, lengths = Random(5), Counter()
-    while sum(lengths.values()) < 30:
-        text = placement(random)
-        position = Position.parse(text, 9)
-        board = engine.board(position.cells, "b")
-        if not find_path(engine.tables, tables, board)[1] or not len(engine.legal_moves(board)):
-            continue
-        proved = prover.prove(position, None)
-        assert proved is not None, text
-        assert proved.wdl == "loss", text
-        lengths[1 + proved.dtm] += 1
-    assert set(lengths) == {3, 5}

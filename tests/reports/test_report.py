@@ -92,11 +92,6 @@ def test_an_output_folder_that_cannot_be_is_one_line(
     assert blocker.read_text() == "not a folder"
 
 
-def test_checking_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", "--check", "--out", str(tmp_path / "nowhere")]) == 2
-    assert "does not exist" in capsys.readouterr().err
-
-
 def _one(rows):
     """Draw."""
     # how

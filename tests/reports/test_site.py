@@ -23,7 +23,7 @@ from reports.sources import walked
 from retrograde.puzzles.game import PuzzleTree, puzzle_tree
 from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.shell import run
-from tablut.errors import InputError, OutputError
+from tablut.errors import InputError
 from tablut.results import grouped
 from tests.support.markup import Page
 
@@ -262,16 +262,3 @@ def test_a_folder_of_others_is_refused_and_left_alone(
     assert str(folder) in printed.err
     assert "--site" in printed.err
     assert sorted(folder.rglob("*")) == before
-
-
-def test_other_bad_folders_are_one_line(small: None, tmp_path: Path, capsys: Captured) -> None:
-    (tmp_path / "file").write_text("no folder")
-    for arguments in (
-        ["--site", str(tmp_path / "file")],
-        ["--site", str(tmp_path / "none"), "--check"],
-        ["--site", str(tmp_path / "a"), "--out", str(tmp_path / "b")],
-    ):
-        assert run(["report", *arguments]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    with pytest.raises(OutputError):
-        building.check_folder(tmp_path / "file")

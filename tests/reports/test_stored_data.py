@@ -24,15 +24,10 @@ from tablut.errors import InputError
 
 SOURCE = reports.stored.DATA
 FILES = [
-    "census/ashton.json",
-    "solutions/ashton-5-4v0.json",
-    "endings/ashton.json",
-    "verified/ashton.json",
-    "players/table-3.json",
-    "players/table-6-heuristic.json",
-    "measures/heuristic-mcgill.json",
+    "census/ashton.json", "solutions/ashton-5-4v0.json", "endings/ashton.json", "verified/ashton.json",
+    "players/table-3.json", "players/table-6-heuristic.json", "measures/heuristic-mcgill.json",
     "puzzles/collection.json",
-]
+]  # fmt: skip
 PAGES: dict[str, Any] = {
     "census": reports.census,
     "solutions": reports.solutions,

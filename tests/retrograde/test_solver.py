@@ -76,19 +76,17 @@ def test_small_boards(name: str, materials: list[tuple[int, int]]) -> None:
     assert_plain(load_variant(name), materials)
 
 
-@pytest.mark.parametrize(
-    "name", ["brandubh", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ashton", "mcgill", "leiden"))]
-)
+@pytest.mark.parametrize("name", slow_but([], ["brandubh", "ashton", "mcgill", "leiden"]))
 def test_full_boards_of_two_men(name: str) -> None:
     assert_plain(load_variant(name), [(1, 0)])
 
 
 def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
     variant = with_rules("brandubh-5-4v0", no_moves="either_after_ply")
-    assert_plain(variant, [(1, 0), (2, 0)])
+    assert_plain(variant, [(1, 0)])
 
 
-@settings(max_examples=examples(3, 2 * MORE), deadline=None)
+@settings(max_examples=examples(1, 4 * MORE), deadline=None)
 @given(small_variants(most_attackers=2, most_defenders=1, later=True))
 def test_rules_that_nobody_plays(variant: Variant) -> None:
     materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)
@@ -99,14 +97,14 @@ def test_rules_that_nobody_plays(variant: Variant) -> None:
 def test_symmetry_changes_no_value(name: str) -> None:
     # Ties on the axes are where a reduction goes wrong: here there are none, with the trivial group.
     variant = load_variant(name)
-    materials = [(1, 0), (2, 0), (1, 1)]
+    materials = [(1, 0), (1, 1)]
     whole = values(variant, solved(variant, materials))
     assert whole == values(variant, solved(variant, materials, group=dihedral(5)[:1]))
     mirror = [symmetry for symmetry in dihedral(5) if symmetry.name in ("identity", "transpose")]
     assert whole == values(variant, solved(variant, materials, group=mirror))
 
 
-@pytest.mark.parametrize("name", ["ashton-5-4v2", "brandubh-5-4v4"])
+@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v4"], ["ashton-5-4v2"]))
 @pytest.mark.parametrize("way", ["threads", "asking", "telling", "positions"])
 def test_every_way_comes_to_the_same(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variant = load_variant(name)

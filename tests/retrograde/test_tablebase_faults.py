@@ -324,7 +324,7 @@ def number_of_calls(tmp_path: Path) -> int:
 
 
 @pytest.mark.parametrize("error", slow_but([OSError], [MemoryError]))
-@pytest.mark.parametrize("step", slow_but([11], [1]))
+@pytest.mark.parametrize("step", slow_but([23], [1]))
 def test_a_write_that_fails_loses_nothing(tmp_path: Path, sound: Path, error: type[BaseException], step: int) -> None:
     for at in range(0, number_of_calls(tmp_path), step):
         assert_fails_cleanly(tmp_path / "s", sound, at, error)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,17 @@ def refusal(capsys: Captured, *arguments: str, code: int = 2) -> str:
     assert captured.err.startswith("tablut: ")
     assert captured.err.count("\n") == 1
     return captured.err
+
+
+def integers(value: Any) -> Iterator[int]:
+    """Yield the integers of a JSON value, those in strings and keys too."""
+    if isinstance(value, dict):
+        yield from integers([*value, *value.values()])
+    elif isinstance(value, list):
+        for part in value:
+            yield from integers(part)
+    elif isinstance(value, int) or (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 60):
+        yield int(value)
 
 
 # -- every command -------------------------------------------------------------------------

@@ -9,15 +9,20 @@ from hypothesis import settings
 from tablut.variants import variant_names
 from tests.support.games import OLDER_NAMES
 
-__all__ = ["ALL_CASES", "MORE", "OLDER_CASES", "examples", "slow_but"]
+__all__ = ["ALL_CASES", "MORE", "OLDER_CASES", "examples", "fuzzing", "slow_but"]
 
 MORE = 20
 """How many times as many examples `pytest -m fuzz` tries, of some twice that."""
 
 
+def fuzzing() -> bool:
+    """Return whether this is `pytest -m fuzz`; by default kernels are compiled for few kinds of rule sets."""
+    return settings.get_current_profile_name() == "fuzz"
+
+
 def examples(few: int, more: int = MORE) -> int:
     """Return the examples of a property that takes a second or more; others keep hypothesis's own number."""
-    return few * more if settings.get_current_profile_name() == "fuzz" else few
+    return few * more if fuzzing() else few
 
 
 def slow_but(kept: Sequence[Any], cases: Iterable[Any]) -> list[Any]:

@@ -1,5 +1,6 @@
 """A scheduler that dies after some tasks, as a process that is killed between two of them."""
 
+from pathlib import Path
 from typing import Any
 
 from tablut.running.scheduling import LocalScheduler
@@ -19,11 +20,11 @@ class Fuse(LocalScheduler):
 
     def run(self, function: Any, tasks: Any, done: Any) -> list[dict[str, Any]]:
         def burning(task: Any) -> dict[str, Any]:
-            if not task.target.exists():
+            if not Path(task.target).exists():
                 if self.left == 0:
                     raise KilledError
                 self.left -= 1
-                self.made.append(task.target.name)
+                self.made.append(Path(task.target).name)
             answer: dict[str, Any] = function(task)
             return answer
 

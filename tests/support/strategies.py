@@ -18,6 +18,7 @@ from tablut.notation import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Rules, Variant, load_variant
 from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Shieldwall
+from tests.support.effort import fuzzing
 from tests.support.games import OLDER
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ _LATER = st.fixed_dictionaries(
 def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = False, forts: bool = True) -> Rules:
     """Generate combinations of rule fields, with `later` also those of the tafl family; some camp cells are inert.
 
-    Compiled rules hold no forts on boards over 11×11.
+    Compiled rules hold no forts on boards over 11×11. By default all of these boards have the rule on encirclement, as
+    the one that ships: every kernel is compiled for one kind of them.
     """
     castle = CastleRules.model_validate(
         {
@@ -77,7 +79,9 @@ def rule_sets(draw: st.DrawFn, camp_cells: Sequence[str] = (), *, later: bool = 
         ),
         no_moves=draw(st.sampled_from(["side_to_move_loses", "either_after_ply"])),
         repetition=draw(st.sampled_from(["draw", "mover_loses", "none"])),
-        **(draw(_LATER) if later else {}) | ({"fort": "none"} if later and (camp_cells or not forts) else {}),
+        **(draw(_LATER) if later else {})
+        | ({"fort": "none"} if later and (camp_cells or not forts) else {})
+        | ({} if forts or fuzzing() else {"encirclement": "no_way_to_edge"}),
     )
 
 

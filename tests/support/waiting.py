@@ -1,12 +1,13 @@
 """Waiting for what must come: so long that only what never comes fails, however busy the machine is."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["PATIENCE", "Clock", "eventually", "stopping"]
+__all__ = ["PATIENCE", "Clock", "at_most", "eventually", "stopping"]
 
 PATIENCE = 300
 """Seconds after which something is held never to come. Nothing that works takes a tenth of them."""
@@ -18,6 +19,26 @@ def eventually(happened: Callable[[], object]) -> None:
     while not happened():
         assert time.monotonic() < until, "it never happened"
         time.sleep(0.01)
+
+
+@contextmanager
+def at_most(seconds: int, *, processor: bool = False) -> Iterator[None]:
+    """End what runs with `TimeoutError` after a while, or after as much processor time, where the system can."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"no end within {seconds} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    timer, number = (signal.ITIMER_VIRTUAL, signal.SIGVTALRM) if processor else (signal.ITIMER_REAL, signal.SIGALRM)
+    before = signal.signal(number, late)
+    signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
 
 
 @contextmanager

@@ -185,11 +185,11 @@ def test_a_record_of_another_game_is_not_taken(kept: tuple[Path, Any], tmp_path:
 
 
 def test_the_sequential_test_ends_at_the_same_pair_on_any_number_of_threads() -> None:
-    alone = play_match(plan(60), sprt=Sprt(0, 300))
-    together = play_match(plan(60), sprt=Sprt(0, 300), threads=4)
+    alone = play_match(plan(40), sprt=Sprt(0, 500))
+    together = play_match(plan(40), sprt=Sprt(0, 500), threads=4)
     assert alone.summary.sprt is not None
     assert alone.summary.sprt.state == "accepted"
-    assert alone.tally.games < 60
+    assert alone.tally.games < 40
     assert moves(alone) == moves(together)
 
 

@@ -11,6 +11,7 @@ from tablut.engine.records import flat
 from tablut.position import Move
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
+from tests.support.effort import slow_but
 from tests.support.games import OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement
@@ -82,7 +83,7 @@ class Naive:
         return found
 
 
-@pytest.mark.parametrize("name", [*OLDER_NAMES, "alea-evangelii"])
+@pytest.mark.parametrize("name", slow_but(OLDER_NAMES, ["alea-evangelii"]))
 def test_answers_are_those_of_the_naive_rules(name: str) -> None:
     variant, random = load_variant(name), Random(name)
     engine, size = engine_for(variant), variant.size

@@ -32,7 +32,7 @@ from tablut.position import Move, Position
 from tablut.records import read_record
 from tablut.replay import replay
 from tests.support.waiting import PATIENCE, eventually
-from tests.support.wire import BOLOGNA, START, Raw, against, client, in_thread, receive, served, state
+from tests.support.wire import BOLOGNA, START, Raw, Server, against, client, in_thread, receive, served, state
 
 
 def test_the_client_reads_states_in_any_pieces() -> None:
@@ -202,38 +202,13 @@ def connected(port: int) -> socket.socket:
             time.sleep(0.02)
 
 
-@pytest.fixture
-def server():
-    """Return a function that starts a server which does what a script says, and gives its port."""
-    started: list[tuple[socket.socket, threading.Thread]] = []
-
-    def serve(script: Callable[[socket.socket], object]) -> int:
-        listener = socket.create_server(("127.0.0.1", 0))
-
-        def work() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                receive(connection)
-                script(connection)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        started.append((listener, thread))
-        port: int = listener.getsockname()[1]
-        return port
-
-    yield serve
-    for listener, thread in started:
-        thread.join(PATIENCE)
-        listener.close()
-
-
-def play(port: int, *more: str) -> int:
+def play(script: Callable[[socket.socket], object], *more: str) -> int:
     common = ["--server", "127.0.0.1", "--role", "White", "--timeout", f"{PATIENCE}", "--player", "random"]
-    return run(["play", *common, "--port", str(port), *more])
+    with Server(script) as server:
+        return run(["play", *common, "--port", str(server.port), *more])
 
 
-def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> None:
+def test_a_game_on_a_server(capsys: Captured, tmp_path: Path) -> None:
     def script(connection: socket.socket) -> None:
         connection.sendall(state(START))
         move, _ = bologna.read_move(receive(connection))
@@ -241,7 +216,7 @@ def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> No
         cells[move.target], cells[move.start] = cells[move.start], "."
         connection.sendall(state(str(Position("".join(cells), "b")), "WHITEWIN"))
 
-    assert play(server(script), "--json", "--save", str(tmp_path / "game.txt")) == 0
+    assert play(script, "--json", "--save", str(tmp_path / "game.txt")) == 0
     captured = capsys.readouterr()
     body = json.loads(captured.out)
     assert captured.err == ""
@@ -251,27 +226,25 @@ def test_a_game_on_a_server(server: Any, capsys: Captured, tmp_path: Path) -> No
     assert (record.result, dict(record.tags)) == ("white", {"White": "tablut", "Black": "the opponent"})
 
 
-def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(server: Any, capsys: Captured) -> None:
-    assert play(server(lambda connection: (connection.sendall(state(START)), receive(connection)))) == 3
+def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(capsys: Captured) -> None:
+    assert play(lambda connection: (connection.sendall(state(START)), receive(connection))) == 3
     captured = capsys.readouterr()
     assert "result  unknown: the connection ended without one" in captured.out
     assert captured.err == ""
-    assert play(server(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection)))) == 74
+    assert play(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection))) == 74
     captured = capsys.readouterr()
     assert "result  unknown" in captured.out
     assert captured.err.endswith("the connection ended within a message\n")
     assert captured.err.count("\n") == 1
-    assert play(server(lambda connection: None)) == 74
+    assert play(lambda connection: None) == 74
     assert "before the game began" in capsys.readouterr().err
 
 
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
     ports = free_ports()
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{listening}; from tablut.cli import main; main()"
     options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--logs", str(tmp_path), "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tablut", "referee", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         players = []

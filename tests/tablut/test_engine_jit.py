@@ -12,20 +12,11 @@ import numpy as np
 import pytest
 from numba.core import types
 
-from counting.census.codes import position_codes
-from counting.reachable.beam import make_room
-from retrograde.proofs.table import new_proof_workspace
-from retrograde.solver.kernels.workspace import new_workspace
 from tablut import Board
-from tablut.engine import build_tables, engine_for
+from tablut.engine import engine_for
 from tablut.engine.jit import I64, PRIVATE, advance, by_type, called, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.packing import transpose_rows
 from tablut.engine.records import RecordType, directory, field_kinds, flat, record_at
 from tablut.errors import InputError
-from tablut.indexing.tier_tables import tier_tables
-from tablut.play.search.evaluation import evaluation_tables_for
-from tablut.play.search.state import new_state
-from tablut.play.search.transposition import empty_table
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -67,22 +58,6 @@ def doubled_and_length(number, text):
 @pytest.mark.skipif(not PRIVATE, reason="numba's public decorator types every branch")
 def test_a_branch_that_a_type_rules_out_is_not_typed():
     assert doubled_and_length(21, "four") == (42, 4)
-
-
-@kernel
-def transposed(rows, size, columns):
-    transpose_rows(pointer(rows), size, pointer(columns))
-
-
-@pytest.mark.parametrize("size", [3, 5, 8, 9, 11, 16])
-def test_rows_become_columns_and_nothing_beyond_them(size):
-    bits = np.random.default_rng(size).integers(0, 2, (2, size, size), dtype=np.uint32)
-    weights = np.uint32(1) << np.arange(size, dtype=np.uint32)
-    columns = np.full(size + 1, 7, dtype=np.uint32)
-    rows = bits[0] @ weights | (bits[1] @ weights) << np.uint32(16)
-    transposed(rows, size, columns)
-    assert columns[:size].tolist() == (bits[0].T @ weights | (bits[1].T @ weights) << np.uint32(16)).tolist()
-    assert columns[size] == 7
 
 
 def test_the_seed_is_what_it_was():
@@ -221,34 +196,3 @@ def test_a_field_of_another_type_is_refused() -> None:
 
     with pytest.raises(TypeError, match="text"):
         field_kinds(Odd)
-
-
-def records():
-    variant = load_variant("brandubh-5-4v4")
-    yield build_tables(variant)
-    yield tier_tables(variant, [(2, 1), (1, 1)])
-    yield new_workspace(variant, 2)
-    yield evaluation_tables_for(variant)
-    yield new_state(variant.size, empty_table(1), evaluation_tables_for(variant))
-    yield position_codes(25, 4, 4)[1]
-    yield new_proof_workspace(build_tables(variant), 1, 1 << 16)
-    yield make_room(5, 4, 20)
-
-
-@pytest.mark.parametrize("record", list(records()), ids=lambda record: type(record).__name__)
-def test_records_are_what_they_declare(record) -> None:
-    assert len(directory(record)) == leaves(record)
-
-
-def leaves(record) -> int:
-    """How many numbers and arrays a record holds, with those of records within it; each must be what is declared."""
-    found = 0
-    for (name, kind), value in zip(field_kinds(type(record)).items(), record, strict=True):
-        if isinstance(value, tuple):
-            assert isinstance(value, kind), name
-            found += leaves(value)
-            continue
-        if kind is int:
-            assert isinstance(value, (int, np.integer)), name
-        found += 1
-    return found

@@ -12,7 +12,7 @@ from tablut.engine import engine_for
 from tablut.position import Move
 from tablut.rules import OUTCOMES, NaiveGame
 from tablut.variants import load_variant
-from tests.support.effort import MORE, examples
+from tests.support.effort import MORE, examples, slow_but
 from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
@@ -98,7 +98,7 @@ def test_random_terrain(variant, seed):
         assert_twins_agree(variant, placement(variant, random))
 
 
-@pytest.mark.parametrize("size", range(12, 20))
+@pytest.mark.parametrize("size", slow_but([12, 19], range(12, 20)))
 @given(data=st.data(), seed=SEEDS)
 @settings(relaxed, max_examples=examples(2))
 def test_wide_boards(size, data, seed):
@@ -117,7 +117,7 @@ def test_crowded_small_boards(variant, seed):
         assert_twins_agree(variant, placement(variant, random, soldiers=random.randrange(variant.size**2)))
 
 
-@pytest.mark.parametrize("size", [3, 5, 7, 9, 11, 12, 16, 19])
+@pytest.mark.parametrize("size", slow_but([3, 9, 11, 12, 19], [5, 7, 16]))
 @given(data=st.data(), seed=SEEDS)
 @settings(relaxed, max_examples=examples(2))
 def test_packing_is_the_documented_integer(size, data, seed):

@@ -31,7 +31,7 @@ def slides(size: int) -> list[Move]:
     ]
 
 
-@pytest.mark.parametrize("size", slow_but([9, 11], [7, 19]))
+@pytest.mark.parametrize("size", slow_but([9], [5, 7, 11, 19]))
 def test_all_moves_round_trip_in_every_notation(size: int) -> None:
     moves = slides(size)
     assert len(moves) == size * size * 2 * (size - 1)
@@ -40,28 +40,22 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
         text = berkeley.write_move(move)
         assert berkeley.read_move(text, size) == berkeley.read_move(text.upper(), size) == move
         short.add(text)
+        # The one reader takes each of them for what it is.
+        plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
+        for said in plain | {str(move).upper(), text, text.upper()}:
+            assert read_move(said, size) == (MoveText(move), None), said
         for side in ("w", "b"):
             text = mcgill.write_move(move, side)
             assert mcgill.read_move(text, size) == (move, side)
+            assert read_move(text, size) == (MoveText(move), side)
             numbers.add(text)
             text = bologna.write_move(move, side)
             assert bologna.read_move(text, size) == (move, side)
+            assert read_move(text, size) == (MoveText(move), side)
             client.add(text)
         assert opentafl.read_move(str(move), size).move == move
     assert len(short) == len(moves)
     assert len(numbers) == len(client) == 2 * len(moves)
-
-
-@pytest.mark.parametrize("size", slow_but([5, 11], [9, 19]))
-def test_the_one_reader_takes_every_notation_for_what_it_is(size: int) -> None:
-    for move in slides(size):
-        plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
-        plain |= {str(move).upper(), berkeley.write_move(move), berkeley.write_move(move).upper()}
-        for text in plain:
-            assert read_move(text, size) == (MoveText(move), None), text
-        for side in ("w", "b"):
-            for text in (mcgill.write_move(move, side), bologna.write_move(move, side)):
-                assert read_move(text, size) == (MoveText(move), side), text
 
 
 def test_captures_of_both_notations() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablut.board import Board
@@ -18,6 +18,7 @@ from tablut.records.opentafl import read_game, read_rules, write_game, write_rul
 from tablut.replay import replay
 from tablut.variants import Variant, load_variant, shipped_variants
 from tablut.variants.model import Repetition
+from tests.support.effort import examples
 from tests.support.strategies import squares
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
@@ -227,6 +228,7 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
 SAMPLES = [path.read_text(encoding="utf-8") for path in sorted(RECORDS.iterdir())]
 
 
+@settings(max_examples=examples(12))
 @given(st.data(), st.sampled_from(SAMPLES))
 def test_a_damaged_record_is_read_or_refused_in_one_line(data: st.DataObject, text: str) -> None:
     start = data.draw(st.integers(0, len(text)))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from counting.spaces import spaces
 from tablut.cli.shell import run
-from tablut.engine.jit import kernel
-from tablut.indexing import PlacementIndex, tier_tables, values
+from tablut.indexing import PlacementIndex, values
 from tablut.indexing.values import ALIAS, CAPTURES, CODES, COUNTER, DECIDED, SAFE, value_of_code, verdict_of
 from tablut.status import position_status
 from tablut.variants import Variant, load_variant, variant_names
@@ -124,25 +123,3 @@ def test_a_ply_earlier_is_what_the_mover_has() -> None:
         if value:
             assert verdict_of(values.a_ply_earlier(value)) == ("loss" if wdl == "win" else "win", plies + 1)
     assert values.a_ply_earlier(0) == 0
-
-
-@kernel
-def compiled(items, found):
-    for number in range(len(items)):
-        item = np.int64(items[number])
-        found[number, 0] = tier_tables.is_decided(item)
-        found[number, 1] = tier_tables.is_loss(item)
-        found[number, 2] = tier_tables.plies_of(item)
-        found[number, 3] = tier_tables.code_of(item)
-        found[number, 4] = tier_tables.won_in(item >> 2)
-        found[number, 5] = tier_tables.lost_in(item >> 2)
-
-
-def test_kernels_have_the_same_functions() -> None:
-    items = np.arange(1 << 16)
-    found = np.zeros((len(items), 6), dtype=np.int64)
-    compiled(items, found)
-    for number, function in enumerate((values.is_decided, values.is_loss, values.plies_of, values.code_of)):
-        assert found[:, number].tolist() == [function(item) for item in items.tolist()]
-    assert found[:, 4].tolist() == [values.won_in(item >> 2) for item in items.tolist()]
-    assert found[:, 5].tolist() == [values.lost_in(item >> 2) for item in items.tolist()]

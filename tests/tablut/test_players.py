@@ -16,15 +16,13 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
-from tablut.engine.jit import kernel, pointer
-from tablut.engine.tables import split_mix
 from tablut.errors import InputError
 from tablut.play.arena.plan import contestant
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
 from tablut.play.players import minimax as at
 from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
 from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
-from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer, next_random, random_below
+from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
 from tablut.play.players.simple import FIRST, MoveScores, new_scheme, path_tables, score_moves
 from tablut.play.search import SearchLimits
 from tablut.play.search.limits import MATE, PROVEN
@@ -32,7 +30,7 @@ from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
 from tablut.variants import Variant, load_variant
 from tests.support.commands import answer
-from tests.support.effort import OLDER_CASES
+from tests.support.effort import OLDER_CASES, slow_but
 from tests.support.games import OLDER, OLDER_NAMES
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play
@@ -473,24 +471,6 @@ def test_pruning_changes_no_value(name: str, kind: str) -> None:
                 assert value == naive.value(result.position, depth - 1, position.side, [position])
 
 
-@kernel
-def draw(state, counts, outputs, below):
-    s = pointer(state)
-    for index in range(len(outputs)):
-        outputs[index] = next_random(s)
-        below[index] = random_below(s, counts[index])
-
-
-def test_random_numbers_are_those_of_the_zobrist_keys() -> None:
-    stream, random = split_mix(12345), Random(1)
-    counts = np.array([random.randrange(1, 1000) for _ in range(200)])
-    outputs, below = np.zeros(200, dtype=np.uint64), np.zeros(200, dtype=np.int64)
-    draw(np.array([12345], dtype=np.uint64), counts, outputs, below)
-    for index in range(200):
-        assert int(outputs[index]) == next(stream)
-        assert below[index] == (next(stream) >> 32) * int(counts[index]) >> 32
-
-
 @pytest.mark.parametrize("name", ["mcgill", "brandubh-5-4v0", "ashton-5-4v4", "berkeley", "brandubh"])
 @pytest.mark.parametrize(
     "settings",
@@ -548,7 +528,7 @@ def winning(board: Board) -> set[Move]:
     return found
 
 
-@pytest.mark.parametrize("name", ["alphabeta", "payoff", "minimax3", "mcts", "heuristic"])
+@pytest.mark.parametrize("name", slow_but(["payoff", "minimax3"], ["alphabeta", "mcts", "heuristic"]))
 def test_a_fort_or_a_ring_one_ply_away_is_taken_and_not_walked_into(name: str) -> None:
     few = [SearchLimits(playouts=20_000) if name == "mcts" else SearchLimits(depth=2)]
     few += [SearchLimits(nodes=20_000)] * (name == "alphabeta")

@@ -222,13 +222,7 @@ def test_a_claimed_folder_is_swept_and_begun_once(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "notes.txt",
-        ".hidden",
-    ],
-)
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden"])
 def test_somebodys_own_folder_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(StoreError, match="holds no tally"), claim(tmp_path, KIND, HEAD):

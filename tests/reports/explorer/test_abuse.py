@@ -178,26 +178,26 @@ def test_work_ends_when_its_visitor_leaves(started: Running, path: str) -> None:
     assert client.post("/api/bestmove", json={"nodes": 1}).status_code == 200
 
 
-def test_a_thought_is_told_as_it_goes_on(client: httpx.Client) -> None:
-    with client.stream("POST", "/api/think", json={"variant": "ashton-5-4v0", "movetime": 1}) as response:
+def told(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the events of a stream, to its end."""
+    with client.stream("POST", path, json=asked) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         text = "".join(response.iter_text())
-    events = [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", text)]
-    assert [name for name, _ in events][-1] == "done"
-    assert events[-1][1]["mate"] == 3
-    assert [told["depth"] for name, told in events if name == "info"] == sorted(
-        told["depth"] for name, told in events if name == "info"
-    )
+    return [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", text)]
+
+
+def test_a_thought_is_told_as_it_goes_on(client: httpx.Client) -> None:
+    *infos, (last, found) = told(client, "/api/think", {"variant": "ashton-5-4v0", "movetime": 1})
+    assert (last, found["mate"]) == ("done", 3)
+    depths = [info["depth"] for name, info in infos if name == "info"]
+    assert depths == sorted(depths)
 
 
 def test_an_analysis_tells_how_far_it_is_and_ends_with_the_whole(client: httpx.Client) -> None:
     record = '[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-b4'
-    with client.stream("POST", "/api/analyse", json={"record": record, "movetime": 0.05}) as response:
-        text = "".join(response.iter_text())
-    events = [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n", text)]
-    assert [told["ply"] for name, told in events if name == "looked"] == [1, 2, 3]
-    assert events[-1][0] == "done"
-    assert [ply["move"] for ply in events[-1][1]["plies"]] == ["c3-b3", "c1-b1", "b3-b4"]
+    *events, (last, found) = told(client, "/api/analyse", {"record": record, "movetime": 0.05})
+    assert [looked["ply"] for name, looked in events if name == "looked"] == [1, 2, 3]
+    assert (last, [ply["move"] for ply in found["plies"]]) == ("done", ["c3-b3", "c1-b1", "b3-b4"])
 
 
 def test_what_the_server_remembers_is_bounded(started: Running) -> None:

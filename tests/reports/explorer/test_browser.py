@@ -97,6 +97,13 @@ def opened(page: Any, path: str) -> Any:
     return page
 
 
+def take_rules(page: Any, text: str) -> None:
+    """Play by rules of one's own."""
+    page.select_option("#variant", " own")
+    page.fill("#own-text", text)
+    page.click("#own-take")
+
+
 # -- the board -----------------------------------------------------------------------------------
 
 
@@ -200,12 +207,9 @@ def test_a_position_is_edited(page: Any) -> None:
 
 def test_rules_of_ones_own_stay_in_the_address(page: Any) -> None:
     opened(page, "/board")
-    page.select_option("#variant", " own")
-    page.fill("#own-text", "first = 'white'")
-    page.click("#own-take")
+    take_rules(page, "first = 'white'")
     until(page, "document.getElementById('own-wrong').textContent.includes('is missing')")
-    page.fill("#own-text", SMALL_RULES.replace("ashton-5-4v0", "mine"))
-    page.click("#own-take")
+    take_rules(page, SMALL_RULES.replace("ashton-5-4v0", "mine"))
     until(page, "document.querySelectorAll('#board button').length === 25")
     assert "#rules=" in page.evaluate("location.href")
     move(page, "c3-b3")
@@ -498,9 +502,7 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
 
 def test_a_game_under_rules_of_ones_own_from_a_position(page: Any) -> None:
     opened(page, "/board?variant=ashton-5-4v0")
-    page.select_option("#variant", " own")
-    page.fill("#own-text", SMALL_RULES.replace("format = 1", 'format = 1\nname = "mine"'))
-    page.click("#own-take")
+    take_rules(page, SMALL_RULES.replace("format = 1", 'format = 1\nname = "mine"'))
     until(page, "location.hash.startsWith('#rules=')")
     move(page, "c3-b3")
     until(page, "document.getElementById('turn').textContent.includes('Black')")
@@ -547,9 +549,7 @@ def test_a_search_that_waits_says_its_place_in_another_tab_too(page: Any) -> Non
 
 def test_rules_are_drawn_ones_own_too_and_a_puzzle_names_those_that_decide_it(page: Any) -> None:
     opened(page, "/board?variant=ashton-5-4v0")
-    page.select_option("#variant", " own")
-    page.fill("#own-text", SMALL_RULES.replace('pass = "nobody"', 'pass = "everyone"').replace("ashton-5-4v0", "mine"))
-    page.click("#own-take")
+    take_rules(page, SMALL_RULES.replace('pass = "nobody"', 'pass = "everyone"').replace("ashton-5-4v0", "mine"))
     until(page, "location.hash.startsWith('#rules=')")
     page.click("#rules-open")
     told = page.locator("[data-point='castle.pass']")

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
@@ -16,11 +15,9 @@ from reports.explorer.server import address_of, listen
 from tablut.cli.shell import run
 from tests.support.waiting import PATIENCE
 
-PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tablut.cli import main; main()"
-
 
 def begun(*options: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-u", "-c", PROGRAM, "serve", "--port", "0", "--no-browser", *options]
+    arguments = [sys.executable, "-u", "-m", "tablut", "serve", "--port", "0", "--no-browser", *options]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -63,20 +60,9 @@ def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[
     assert "--port" in line
 
 
-def test_an_address_of_another_machine_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
-    for host in ("192.0.2.1", "no such host"):
-        assert run(["serve", "--host", host, "--port", "0"]) == 2
-        assert "no such address" in capsys.readouterr().err
-
-
 def test_beyond_the_loopback_it_warns(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--host", "0.0.0.0", "--port", "0", "--no-browser", "--seconds", "0.2"]) == 0
     assert "warning" in capsys.readouterr().err
-
-
-def test_a_store_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["serve", "--port", "0", "--tablebase", str(tmp_path), "--seconds", "0.2"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_addresses_are_those_that_a_browser_takes() -> None:

@@ -109,7 +109,7 @@ def test_the_solver_and_the_listing_agree_under_any_rules() -> None:
     decided = []
 
     @given(small_variants(most_attackers=2, most_defenders=1, later=True), st.randoms(use_true_random=False))
-    @settings(max_examples=examples(15), deadline=None)
+    @settings(max_examples=examples(10), deadline=None)
     def check(variant, random: Random) -> None:
         position = placement(variant, random, soldiers=random.randrange(1, 4))
         game = NaiveGame(variant)
@@ -162,7 +162,7 @@ def sample(solved, number: int, seed: int):
         yield row, Position(cells, side)
 
 
-@pytest.mark.parametrize(("number", "nodes"), [(300, 100_000), pytest.param(None, 400_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("number", "nodes"), [(100, 100_000), pytest.param(None, 400_000, marks=pytest.mark.slow)])
 def test_solved_boards(solved, number: int | None, nodes: int) -> None:
     """Reachable positions, some or all: value, distance, first moves, length of the line."""
     engine, values = solved
@@ -302,7 +302,7 @@ def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
     engine, values = solved
     solver = Solver(engine.variant, ProofLimits(nodes=300_000, memory_bytes=1 << 21, positions=0))
     seen = 0
-    for row, position in sample(solved, 40, 11):
+    for row, position in sample(solved, 20, 11):
         if values.values[row] <= 0:
             continue
         solution = solver.solve(position, all_wins=True)
@@ -313,7 +313,7 @@ def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
         assert later <= {*solution.other_winning_moves, *solution.open_moves}
         assert not {*solution.open_moves} & {*solution.winning_moves, *solution.other_winning_moves}
         seen += bool(later)
-    assert seen > 3
+    assert seen > 1
 
 
 class FewMen:
