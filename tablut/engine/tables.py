@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.lines import line_tables
+from tablut.engine.splitmix import split_mix
 from tablut.errors import UncompiledError
 from tablut.position import NARROW
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -357,31 +358,15 @@ def _words(cells: int) -> int:
 # -- zobrist keys: one random 64-bit number for each piece on each cell, and one for black to move ---
 
 
-# The numbers are the outputs of SplitMix64 [1]_ from a stored seed, so that keys
+# The numbers are the outputs of SplitMix64 from a stored seed, so that keys
 # written to a file keep their meaning: attackers on the cells 0, 1, ..., then
 # defenders, then the king, then the side. A key is a hash, never an identity.
-#
-# References
-# ----------
-# .. [1] G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number
-#    generators, OOPSLA 2014, https://doi.org/10.1145/2660193.2660195; constants of
-#    S. Vigna's public-domain ``splitmix64.c``.
 
 
 SEED: Final = 0x7461626C75743031
 """The ASCII of ``tablut01``; changing it changes every key that was ever stored."""
 
 _MASK: Final = (1 << 64) - 1
-
-
-def split_mix(seed: int) -> Iterator[int]:
-    """Yield the outputs of SplitMix64, 64-bit integers without end."""
-    while True:
-        seed = (seed + 0x9E3779B97F4A7C15) & _MASK
-        mixed = seed
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        yield mixed ^ (mixed >> 31)
 
 
 def zobrist_keys(cells: int, seed: int = SEED) -> tuple[NDArray[np.uint64], np.uint64]:

@@ -20,8 +20,8 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
+from tablut.engine.splitmix import random_below
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
-from tablut.play.players.montecarlo import random_below
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from tablut.engine.jit import I64, U64, called, inlined, kernel
 from tablut.engine.kernels import generate, key_change, make, position_key, unmake
 from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
+from tablut.engine.splitmix import random_below
 from tablut.errors import InputError
 from tablut.play.players.budget import NODES, UNLIMITED, is_spent, new_budget, spending
 from tablut.play.players.registry import Setting, read_settings
@@ -32,22 +33,6 @@ if TYPE_CHECKING:
     from tablut.play.players.registry import PlayerOptions
     from tablut.position import Move
     from tablut.variants import Variant
-
-
-@inlined
-def next_random(state: NDArray[np.uint64]) -> np.uint64:
-    """Return the next output, and move the state, a pointer to one uint64, on."""
-    state[0] += U64(0x9E3779B97F4A7C15)
-    mixed = U64(state[0])
-    mixed = (mixed ^ (mixed >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> U64(27))) * U64(0x94D049BB133111EB)
-    return U64(mixed ^ (mixed >> U64(31)))
-
-
-@inlined
-def random_below(state: NDArray[np.uint64], count: int) -> int:
-    """Return an integer from 0 to below a count, of which there are fewer than 2**31."""
-    return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))
 
 
 # ------------------------------------------------------------------------------------------
