@@ -44,6 +44,7 @@ export class BoardView {
     this.squares = el("div", { class: "squares", role: "group", "aria-label": label });
     // A board that is too large for its screen is scrolled in its holder.
     holder.replaceChildren(el("div", { class: "whole" }, this.picture, this.squares));
+    holder.addEventListener("scroll", () => this.keepLeft(), { passive: true });
     this.squares.addEventListener("keydown", (event) => this.onKey(event));
     this.squares.addEventListener("pointerdown", (event) => this.onDown(event));
     // Keys and screen readers press a button without a pointer. A finger has pressed one only where it did not scroll.
@@ -78,7 +79,8 @@ export class BoardView {
     this.below = svg("g", { class: "below" });
     this.men = svg("g", { class: "men" });
     this.above = svg("g", { class: "above" });
-    this.picture.replaceChildren(this.ground, this.below, this.men, this.above);
+    this.left = svg("g", { class: "left" });
+    this.picture.replaceChildren(this.ground, this.below, this.men, this.above, this.left);
     this.buttons = [];
     this.squares.replaceChildren();
     for (let row = 0; row < size; row += 1) {
@@ -92,6 +94,13 @@ export class BoardView {
     this.drawGround();
     this.draw();
     this.holder.scrollLeft = (this.holder.scrollWidth - this.holder.clientWidth) / 2;
+  }
+
+  // The letters on the left stay in sight when a board that is too large is scrolled.
+  keepLeft() {
+    const { scrollLeft } = this.holder;
+    this.left.setAttribute("transform", `translate(${(scrollLeft * (this.size + 2 * this.margin)) / (this.picture.clientWidth || 1)} 0)`);
+    this.left.classList.toggle("afloat", scrollLeft > 0);
   }
 
   turn(quarters) {
@@ -119,6 +128,7 @@ export class BoardView {
 
   drawGround() {
     const parts = [];
+    const left = [];
     for (let square = 0; square < this.size ** 2; square += 1) {
       const [x, y] = this.centre(square);
       const kind = KINDS[this.terrain[square]] || "camp";
@@ -137,9 +147,10 @@ export class BoardView {
       const alongY = this.squareAt(0, line);
       const name = (square, file) => (file ? FILES[square % this.size] : Math.floor(square / this.size) + 1);
       parts.push(this.letter(line + 0.5, this.size + 0.28, name(alongX, !odd)));
-      parts.push(this.letter(-0.28, line + 0.5, name(alongY, odd)));
+      left.push(this.letter(-0.28, line + 0.5, name(alongY, odd)));
     }
     this.ground.replaceChildren(...parts);
+    this.left.replaceChildren(...left);
   }
 
   letter(x, y, text) {
