@@ -232,15 +232,11 @@ class PaperEquations:
     @cached_property
     def equations(self) -> dict[str, Equation]:
         """All equations by id, in the order of the paper."""
+        anywhere = self._kings(0, self.camp + self.free, self._attackers)
         undecided = self._kings(self.camp, self.free, self._attackers)
         listed: list[tuple[str, str, str, tuple[Product | Subspace | str, ...]]] = [
             ("eq1", r"UB_{naive}", "naive, cell by cell", (self._naive(),)),
-            (
-                "eq3",
-                r"UB_{no\_end}",
-                "undecided, camps ignored",
-                self._kings(0, self.camp + self.free, self._attackers),
-            ),
+            ("eq3", r"UB_{no\_end}", "undecided, camps ignored", anywhere),
             ("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", undecided[:1]),
             ("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", undecided[1:]),
             ("eq6", r"UB'_{no\_end}", "undecided", ("eq4", "eq5")),
@@ -343,22 +339,16 @@ class PaperEquations:
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
         against = cells["against_terrain"]
+        open_edge = sum(len(regions.neighbours(cell)) < 4 for cell in regions.free_cells)
+        beside_castle = sum(regions.castle in regions.neighbours(king) for king in regions.king_cells)
         facts = [
             ("cells", regions.size**2, 81),
             ("camp cells", self.camp, 16),
             ("cells open to soldiers of both sides", self.free, 64),
-            (
-                "edge cells that are neither camp nor castle",
-                sum(len(regions.neighbours(cell)) < 4 for cell in regions.free_cells),
-                20,
-            ),
+            ("edge cells that are neither camp nor castle", open_edge, 20),
             ("escape cells that a king can reach", len(regions.approaches), 16),
             ("cells of an undecided king", len(regions.king_cells), 45),
-            (
-                "… of these beside the castle",
-                sum(regions.castle in regions.neighbours(king) for king in regions.king_cells),
-                4,
-            ),
+            ("… of these beside the castle", beside_castle, 4),
             ("… next to a camp or hostile corner", len(against), 12),
             ("… … with two capturing sides", sum(count == 2 for count in against.values()), 8),
             ("… … with one", sum(count == 1 for count in against.values()), 4),

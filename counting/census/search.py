@@ -378,6 +378,12 @@ class Making(ABC, Generic[Range]):
         observer.begin(f"ply {self.ply} {step}", total)
         return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))
 
+    def sources(self, tasks: Sequence[RowTask], answers: Sequence[dict[str, Any]]) -> tuple[RowSource, ...]:
+        """Return the files that tasks wrote for others to read, whose time counts for the ply."""
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        made = zip(tasks, answers, strict=True)
+        return tuple(RowSource(task.target, answer["entry"]["digest"]) for task, answer in made)
+
 
 class _StoredPly(Making[list[tuple[int, int]]]):
     """The next ply, to be stored; a pass has the ranges of leaves that are merged at once."""
@@ -427,10 +433,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
                 f"ply {self.ply}: {step}expanded {counters} where the one before expanded {self.counters}"
             )
         self.counters = counters
-        self.cpu += sum(answer["cpu"] for answer in answers)
-        return tuple(
-            RowSource(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, answers, strict=True)
-        )
+        return self.sources(tasks, answers)
 
     def _expand_tasks(self, leaves: tuple[int, int]) -> list[ExpandTask]:
         search = self.search

@@ -47,7 +47,6 @@ from counting.census.rows import (
     damaged,
     leaf_counts,
     open_rows,
-    plan_name,
     read_rows,
     spans,
     write_rows,
@@ -289,51 +288,52 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 # -- a ply that is counted -----------------------------------------------------------------
 
 
+SORTED: Final = ("parents", "captures", "known")
+"""What is sorted: undecided rows by the bin of their children, their children by capture, or rows, by their own bin."""
+
+
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """Order the rows of some leaves of a part by bin; where ``captures`` is named, by that of their children."""
+    """Order what the rows of some leaves of a part give by bin; ``what`` is one of `SORTED`."""
 
     source: RowSource
     first: int
     last: int
     bins: tuple[int, int]
-    captures: Path | None
+    what: str
 
     @property
     def rows(self) -> int:
         """How many rows are read."""
         return int(open_rows(*self.source).counts[self.first : self.last].sum())
 
-    @property
-    def _captures_owner(self) -> Owner:
-        """What the children by capture belong to: a plan of their own, so that no file stands for the other."""
-        return self.owner._replace(plan=plan_name("captures", self.owner.plan))
-
     def answer(self) -> dict[str, Any] | None:
-        """Return the answer if all that is to be written is there."""
+        """Return the answer, and how many rows were read for it."""
         answer = super().answer()
-        captures = None if self.captures is None else answer_of(self.captures, self._captures_owner)
-        if answer is None or (captures is None) != (self.captures is None):
-            return None
-        return {**answer, "read": self.rows, "captures": None if captures is None else captures["entry"]}
+        return None if answer is None else {**answer, "read": self.rows}
 
     def make(self, began: float) -> None:
-        """Write rows by bin, children by capture first."""
+        """Write rows by bin; of parents also their moves, by bin and in all."""
         tools, marks = self.tools, family_marks(self.variant, self.owner.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
-        moves, load = np.zeros(BINS, dtype=np.int64), 0
-        if self.captures is not None:
+        if self.what != "known":
             rows = undecided(rows)
-            children = captures_of(tools, rows)
-            some = _in_bins(children, bins_of_rows(tools, marks, children), self.bins)
-            _write_sorted(self.captures, self._captures_owner, *some, (moves, 0), thread_clock() - began)
-        bins = bins_of_rows(tools, marks, rows, of_children=self.captures is not None)
-        rows, bins = _in_bins(rows, bins, self.bins)
-        if self.captures is not None:
+        if self.what == "captures":
+            rows = captures_of(tools, rows)
+        bins = bins_of_rows(tools, marks, rows, of_children=self.what == "parents")
+        which = (bins >= self.bins[0]) & (bins < self.bins[1])
+        rows, bins = rows[which], bins[which]
+        moves, load = np.zeros(BINS, dtype=np.int64), 0
+        if self.what == "parents":
             each = np.empty(len(rows), dtype=np.int64)
             load = int(count_children(tools.tables, rows, each))
             np.add.at(moves, bins, each)
-        _write_sorted(self.target, self.owner, rows, bins, (moves, load), thread_clock() - began)
+        counts = np.bincount(bins, minlength=BINS).astype(np.int64)
+        ordered, sums = _scratch.rows.rows(len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
+        scatter(rows, bins, np.cumsum(counts) - counts, ordered)
+        bin_sums(ordered, counts, sums)
+        stats, cpu = {"children": load, "counters": [0] * EXPANSION_COUNTERS}, thread_clock() - began
+        write_rows(self.target, ordered, (counts, sums, moves), self.owner, stats, cpu=cpu, kind="sorted")
 
 
 @dataclass(frozen=True)
@@ -384,33 +384,6 @@ def bins_of_rows(
     bins = np.empty(len(rows), dtype=np.uint16)
     family_bins(tools.tables, marks, tools.order, int(of_children), rows, bins)
     return bins
-
-
-def _in_bins(
-    rows: NDArray[np.uint64], bins: NDArray[np.uint16], some: tuple[int, int]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return the rows of some bins, and their bins."""
-    if some == (0, BINS):
-        return np.ascontiguousarray(rows), bins
-    which = (bins >= some[0]) & (bins < some[1])
-    return rows[which], bins[which]
-
-
-def _write_sorted(
-    target: Path,
-    owner: Owner,
-    rows: NDArray[np.uint64],
-    bins: NDArray[np.uint16],
-    load: tuple[NDArray[np.int64], int],
-    cpu: float,
-) -> None:
-    """Write rows in the order of their bins; ``load`` is their moves by bin, and in all."""
-    counts = np.bincount(bins, minlength=BINS).astype(np.int64)
-    ordered, sums = _scratch.rows.rows(len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
-    scatter(rows, bins, np.cumsum(counts) - counts, ordered)
-    bin_sums(ordered, counts, sums)
-    stats = {"children": load[1], "counters": [0] * EXPANSION_COUNTERS}
-    write_rows(target, ordered, (counts, sums, load[0]), owner, stats, cpu=cpu, kind="sorted")
 
 
 def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
