@@ -22,7 +22,7 @@ from counting.census import census
 from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
 from counting.census.report import CensusReport
 from counting.census.rows import FORMAT_VERSION, HEAD, Owner, open_rows, read_rows, rows_digest, write_rows
-from counting.census.search import CensusLimits, CensusSearch, TooLargeError, leaf_ranges
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError
 from counting.census.store import CensusStore, PlyRecord
 from counting.census.tasks import answer_of, write_part
 from counting.census.toolbox import toolbox
@@ -179,15 +179,6 @@ def test_published_digests_are_what_is_counted(name: str, plies: int, tmp_path: 
         passes,
         published_digests(variant.digest)[: plies + 1],
     )
-
-
-def test_ranges_are_all_leaves() -> None:
-    for passes in (1, 2, 3, 7, 100, LEAVES):
-        for merges in (1, 2, 5):
-            flat = [leaves for some in leaf_ranges(passes, merges) for leaves in some]
-            assert [first for first, _ in flat] == [0, *[last for _, last in flat[:-1]]]
-            assert flat[-1][1] == LEAVES
-            assert all(first < last for first, last in flat)
 
 
 def test_the_disk_decides_how_many_passes(before: Path, tmp_path: Path, capsys: Captured) -> None:
