@@ -37,7 +37,6 @@ from counting.census.store import (
     tally_owner,
 )
 from counting.census.tasks import (
-    SORTED,
     SortTask,
     TallyTask,
     bin_loads,
@@ -206,7 +205,8 @@ class _CountedPly(Making[tuple[int, int]]):
         pending = [bins for bins in pending if bins[0] < bins[1]]
         if not pending:
             return []
-        parents, captures, known = (self._sort(what, step, some) for what in SORTED)
+        parents, captures = self._sort("parents", step, some)
+        (known,) = self._sort("known", step, some)
         loads = bin_loads(parents, captures)
         tasks = self._tally_tasks(pending, loads, parents, captures, known)
         total = int(sum(loads[slice(*task.bins)].sum() for task in tasks))
@@ -215,17 +215,24 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.drop_work()
         return tallies
 
-    def _sort(self, what: str, step: str, bins: tuple[int, int]) -> tuple[RowSource, ...]:
-        """Sort the parents of the bins, their children by capture, or what is compared with all children."""
-        search, sources = self.search, self.known if what == "known" else self.parents
+    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> list[tuple[RowSource, ...]]:
+        """Sort parents of the bins and their children by capture, or what is compared with all children."""
+        search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
-        plan = plan_name("sort", what, self.before.digest, [source.digest for source in sources], share, bins)
+        plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
         cuts = [(source, leaves) for source in sources for leaves in cut(open_rows(*source).counts, share)]
         tasks = []
         for number, (source, leaves) in enumerate(cuts):
-            target = self.store.work_file(self.ply, what, number)
-            tasks.append(SortTask(search.variant, self.owner(number, plan), target, source, *leaves, bins, what))
-        return self.sources(tasks, self.run(f"{step}sort {what}", tasks, sum(task.rows for task in tasks), "read"))
+            target = self.store.work_file(self.ply, name, number)
+            owner = self.owner(number, plan)
+            tasks.append(SortTask(search.variant, owner, target, source, *leaves, bins, name == "known"))
+        answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        made = [
+            [RowSource(path, entry["digest"]) for (path, _), entry in zip(task.files, answer["entries"], strict=True)]
+            for task, answer in zip(tasks, answers, strict=True)
+        ]
+        return [tuple(some) for some in zip(*made, strict=True)] or [()]
 
     def _tally_tasks(
         self,

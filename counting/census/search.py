@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
+from counting.census.buckets import FIXING, LEAVES, by_leaf
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
     Owner,
@@ -177,8 +177,7 @@ class CensusSearch:
     def _start(self) -> PlyRecord:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
-        counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-        leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
+        _, counts, sums = by_leaf(rows)
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(self.store.game, self.full, 0, 0, "start")
@@ -378,12 +377,6 @@ class Making(ABC, Generic[Range]):
         observer.begin(f"ply {self.ply} {step}", total)
         return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))
 
-    def sources(self, tasks: Sequence[RowTask], answers: Sequence[dict[str, Any]]) -> tuple[RowSource, ...]:
-        """Return the files that tasks wrote for others to read, whose time counts for the ply."""
-        self.cpu += sum(answer["cpu"] for answer in answers)
-        made = zip(tasks, answers, strict=True)
-        return tuple(RowSource(task.target, answer["entry"]["digest"]) for task, answer in made)
-
 
 class _StoredPly(Making[list[tuple[int, int]]]):
     """The next ply, to be stored; a pass has the ranges of leaves that are merged at once."""
@@ -433,7 +426,10 @@ class _StoredPly(Making[list[tuple[int, int]]]):
                 f"ply {self.ply}: {step}expanded {counters} where the one before expanded {self.counters}"
             )
         self.counters = counters
-        return self.sources(tasks, answers)
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        return tuple(
+            RowSource(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, answers, strict=True)
+        )
 
     def _expand_tasks(self, leaves: tuple[int, int]) -> list[ExpandTask]:
         search = self.search

@@ -412,26 +412,29 @@ class CensusStore(StoredCensus):
     # -- places ------------------------------------------------------------------------
 
     def part(self, ply: int, number: int) -> Path:
-        """Return where a part of a ply's positions goes; its folder is made."""
-        return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
+        """Return where a part of a ply's positions goes."""
+        return self._place(f"ply-{ply:03}", f"part-{number:05}.rows")
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file goes from which a ply is made; its folder is made."""
-        return self._folder(self._folder(self.root, "work"), f"ply-{ply:03}") / f"{name}-{number:05}.rows"
+        """Return where a file goes from which a ply is made."""
+        return self._place("work", f"ply-{ply:03}", f"{name}-{number:05}.rows")
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
-        """Return where the tally of some bins goes; its folder is made."""
-        return self._folder(folder.parent, folder.name) / tally_name(bins)
+        """Return where the tally of some bins goes."""
+        return self._place(folder.name, tally_name(bins))
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
         """Return where the tallies of a ply are that was counted and not stored."""
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
-    def _folder(self, parent: Path, name: str) -> Path:
-        folder = child(parent, name, "census folder")
-        with writing(f"census folder {str(folder)!r}"):
-            folder.mkdir(exist_ok=True)
-        return folder
+    def _place(self, *names: str) -> Path:
+        """Return where a file goes; its folders are made, and are no links."""
+        folder = self.root
+        for name in names[:-1]:
+            folder = child(folder, name, "census folder")
+            with writing(f"census folder {str(folder)!r}"):
+                folder.mkdir(exist_ok=True)
+        return folder / names[-1]
 
     # -- what is there -----------------------------------------------------------------
 
