@@ -52,8 +52,7 @@ def ordered(children):
     leaves, result = np.zeros(len(rows), dtype=np.uint16), np.zeros_like(rows)
 
     def order():
-        counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-        buckets.leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+        _, counts, _ = buckets.by_leaf(rows, leaves)
         buckets.scatter(rows, leaves, np.cumsum(counts) - counts, result)
         return counts
 
@@ -68,7 +67,7 @@ def sift(rows, counts, slots, dead):
     unique, sums, kept = np.empty_like(counts), np.empty(LEAVES, dtype=np.uint64), np.empty_like(counts)
     slots.fill(0)
     dead.fill(0)
-    leaves = buckets.LeafTables(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
+    leaves = buckets.LeafTables(rows, starts, bits, np.cumsum(sizes) - sizes, slots)
     buckets.mark_unique(leaves, unique, sums)
     return buckets.compact(rows, starts, unique, dead, kept, sums), kept
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from counting.exclusions.record import counted_spaces, published_exclusions
 from counting.findings import ComparedGame, Finding, compare, find
-from counting.paper import PUBLISHED, Geometry, PaperEquations
+from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded
 from counting.spaces import FINAL, Space, classes, spaces
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
@@ -339,8 +339,8 @@ def _terms(paper: PaperEquations) -> list[Term]:
                 description=equation.description,
                 exact=exact,
                 approx=scientific(exact),
-                published=published.text if published else None,
-                agrees=published.agrees(exact) if published else None,
+                published=published,
+                agrees=is_rounded(exact, published) if published else None,
             )
         )
     return terms

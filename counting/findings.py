@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
-from counting.paper import Subspace, Sum
+from counting.paper import Product, Subspace, is_rounded
 from counting.spaces import FINAL
 from tablut.notation import square_name
 from tablut.results import Result, scientific
@@ -47,13 +47,13 @@ def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionReco
     """Return the findings about the paper; their statements are kept in ``data/findings.toml``."""
     if not paper.is_the_papers:
         return []
-    numbers = {id_: scientific(paper[id_].body.value()) for id_ in ("eq13", "eq14")}
+    numbers = {id_: scientific(paper[id_].value()) for id_ in ("eq13", "eq14")}
     evidence = _evidence(paper, values)
     if record is not None:
         numbers |= {"sets": str(sum(size.sets for size in record.sets)), "pieces": str(record.pieces)}
         left = record.of("no_end").placements
         evidence["locked-sets"] = {
-            "eq6": str(paper["eq6"].body.value()),
+            "eq6": str(paper["eq6"].value()),
             "with_a_locked_set": str(values["no_end"] - values["excluded_no_end"] - left),
             "left": str(left),
         }
@@ -73,7 +73,7 @@ def _data(file: str, table: str) -> list[dict[str, Any]]:
 def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evidence]:
     """Return the evidence of each finding but that about locked sets."""
     exact, camps = (
-        {id_: equation.body.value() for id_, equation in paper.equations.items()},
+        {id_: equation.value() for id_, equation in paper.equations.items()},
         paper.variant.regions.camps,
     )
     evidence: dict[str, Evidence] = {
@@ -89,10 +89,11 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
     """Return the evidence about numbers that the paper prints, quotes or remarks on."""
     variant, camps = paper.variant, paper.variant.regions.camps
     # The value of (12) that it prints is that with one attacker more.
-    printed, limit_of_12 = paper["eq12"].published, _subspace_of_12(paper)
+    printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
+    assert isinstance(limit_of_12, Subspace)
     with_15 = replace(limit_of_12, attackers=range(limit_of_12.attackers.stop + 1)).value()
-    fits = [name for name, changed in _single_changes(limit_of_12).items() if printed.agrees(changed.value())]
+    fits = [name for name, changed in _single_changes(limit_of_12).items() if is_rounded(changed.value(), printed)]
     fillings = [camp_fillings(variant, camp) for camp in camps]
     southern = camps[-1].cells
     middle = next(cell for cell in southern if len(southern & {*variant.regions.neighbours(cell)}) == 3)
@@ -100,7 +101,7 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
     assert chess.error is not None
     return {
         "eq12-upper-limit": {
-            "published": printed.text,
+            "published": printed,
             "printed_formula": exact["eq12"],
             "with_limit_15": with_15,
             "changes_of_one_number_that_give_the_published_value": fits,
@@ -133,9 +134,11 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
     final, size = sum(values[name] for name in FINAL), paper.variant.size
     # The patterns that the paper leaves out: two soldiers across, past the camp that the king stands beside.
     past_terrain = paper.patterns["past_terrain"]
-    missing = paper.captured_sum(past_terrain).value()
+    missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
-    (_, castle), (_, camp), (_, soldiers_only), (_, kings) = paper["eq1"].body.factors  # type: ignore[union-attr]
+    (naive,) = paper["eq1"].parts
+    assert isinstance(naive, Product)
+    (_, castle), (_, camp), (_, soldiers_only), (_, kings) = naive.factors
     return {
         "camp-front-two-soldiers": {
             "king_cells": [square_name(king, size) for king, _ in past_terrain],
@@ -174,14 +177,6 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
             "exactly_one_king": 2**camp * 3**soldiers_only * (castle * 3**kings + kings * 3 ** (kings - 1)),
         },
     }
-
-
-def _subspace_of_12(paper: PaperEquations) -> Subspace:
-    body = paper["eq12"].body
-    assert isinstance(body, Sum)
-    (part,) = body.parts
-    assert isinstance(part, Subspace)
-    return part
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:

@@ -110,17 +110,10 @@ def _binomial(n: int, k: int) -> int:
     return comb(n, k) if 0 <= k <= n else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A value as the paper prints it."""
-
-    text: str
-
-    def agrees(self, exact: int) -> bool:
-        """Return whether the exact value, rounded to the digits printed, is the printed value."""
-        printed = Decimal(self.text)
-        digits = len(printed.as_tuple().digits)
-        return Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(exact) == printed
+def is_rounded(exact: int, printed: str) -> bool:
+    """Return whether an exact value, rounded to the digits of one that is printed, is that value."""
+    value = Decimal(printed)
+    return Context(prec=len(value.as_tuple().digits), rounding=ROUND_HALF_UP).create_decimal(exact) == value
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,35 +139,14 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum of subspaces or of other equations, the shape of equations (3) to (14)."""
-
-    parts: tuple[Subspace | Equation, ...]
-
-    def value(self) -> int:
-        """Return the sum."""
-        return sum(part.value() for part in self.parts)
-
-    def check(self) -> int:
-        """Return the sum by sympy."""
-        return sum(part.check() for part in self.parts)
-
-    def symbolic(self) -> Any:
-        """Return the sum as an unevaluated sympy expression, other equations by their symbols."""
-        import sympy
-
-        return sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, for one variant."""
+    """A numbered equation of the paper, for one variant: a sum of subspaces or of other equations, or one product."""
 
     id: str
     symbol: str
     description: str
-    body: Product | Sum
-    published: Published | None = None
+    parts: tuple[Product | Subspace | Equation, ...]
+    published: str | None = None
 
     @property
     def number(self) -> int:
@@ -183,11 +155,11 @@ class Equation:
 
     def value(self) -> int:
         """Return the exact value."""
-        return self.body.value()
+        return sum(part.value() for part in self.parts)
 
     def check(self) -> int:
         """Return the value by sympy."""
-        return self.body.check()
+        return sum(part.check() for part in self.parts)
 
     def symbolic(self) -> Any:
         """Return the symbol that stands for it in other equations."""
@@ -206,7 +178,8 @@ class Equation:
         """Return the equation as LaTeX, with its exact value."""
         import sympy
 
-        return f"{self.symbol} = {sympy.latex(self.body.symbolic())} = {self.body.value()}"
+        body = sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
+        return f"{self.symbol} = {sympy.latex(body)} = {self.value()}"
 
 
 # -- the equations of the paper ----------------------------------------------------------
@@ -259,26 +232,27 @@ class PaperEquations:
     @cached_property
     def equations(self) -> dict[str, Equation]:
         """All equations by id, in the order of the paper."""
-        listed: list[tuple[str, str, str, Product | Sum | tuple[str, ...]]] = [
-            ("eq1", r"UB_{naive}", "naive, cell by cell", self._naive()),
-            ("eq3", r"UB_{no\_end}", "undecided, camps ignored", self._camps_ignored()),
-            ("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", self._undecided(castle=True)),
-            ("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", self._undecided(castle=False)),
+        anywhere = self._kings(0, self.camp + self.free, self._attackers)
+        undecided = self._kings(self.camp, self.free, self._attackers)
+        listed: list[tuple[str, str, str, tuple[Product | Subspace | str, ...]]] = [
+            ("eq1", r"UB_{naive}", "naive, cell by cell", (self._naive(),)),
+            ("eq3", r"UB_{no\_end}", "undecided, camps ignored", anywhere),
+            ("eq4", r"UB_{no\_end}^{castle}", "undecided, king on castle", undecided[:1]),
+            ("eq5", r"UB_{no\_end}^{no\_castle}", "undecided, king elsewhere", undecided[1:]),
             ("eq6", r"UB'_{no\_end}", "undecided", ("eq4", "eq5")),
-            ("eq7", r"UB_{\alpha}", "all attackers captured", self._no_attackers()),
+            ("eq7", r"UB_{\alpha}", "all attackers captured", self._kings(0, self.free, range(1))),
             ("eq8", r"UB_{\beta}", "king escaped", self._escaped()),
-            ("eq9", r"UB_{\gamma}", "king taken on the castle", self._captured("castle")),
-            ("eq10", r"UB_{\delta}", "king taken beside it", self._captured("beside_castle")),
-            ("eq11", r"UB_{\epsilon}", "king taken at a camp", self._captured("against_terrain")),
-            ("eq12", r"UB_{\zeta}", "king taken elsewhere", self._captured("elsewhere")),
+            ("eq9", r"UB_{\gamma}", "king taken on the castle", self.captured(self.patterns["castle"])),
+            ("eq10", r"UB_{\delta}", "king taken beside it", self.captured(self.patterns["beside_castle"])),
+            ("eq11", r"UB_{\epsilon}", "king taken at a camp", self.captured(self.patterns["against_terrain"])),
+            ("eq12", r"UB_{\zeta}", "king taken elsewhere", self.captured(self.patterns["elsewhere"])),
             ("eq13", r"UB_{end}", "all final placements", ("eq7", "eq8", "eq9", "eq10", "eq11", "eq12")),
             ("eq14", r"UB", "all placements", ("eq6", "eq13")),
         ]
         found: dict[str, Equation] = {}
         for id_, symbol, description, body in listed:
-            whole = Sum(tuple(found[part] for part in body)) if isinstance(body, tuple) else body
-            published = Published(PUBLISHED[id_]) if self.is_the_papers else None
-            found[id_] = Equation(id_, symbol, description, whole, published)
+            parts = tuple(found[part] if isinstance(part, str) else part for part in body)
+            found[id_] = Equation(id_, symbol, description, parts, PUBLISHED[id_] if self.is_the_papers else None)
         return found
 
     def _naive(self) -> Product:
@@ -286,26 +260,14 @@ class PaperEquations:
         soldiers_only = len(regions.free_cells - regions.king_cells)
         return Product(((2, self.castle_kings), (2, self.camp), (3, soldiers_only), (4, self.other_kings)))
 
-    def _camps_ignored(self) -> Sum:
-        everywhere = self.camp + self.free
-        return self._king_on_and_off_castle(0, everywhere, self._attackers)
-
-    def _no_attackers(self) -> Sum:
-        return self._king_on_and_off_castle(0, self.free, range(1))
-
-    def _king_on_and_off_castle(self, camp: int, free: int, attackers: range) -> Sum:
-        return Sum(
-            (
-                Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
-                Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
-            )
+    def _kings(self, camp: int, free: int, attackers: range) -> tuple[Subspace, Subspace]:
+        """Kings on the castle, and kings elsewhere."""
+        return (
+            Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
+            Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
         )
 
-    def _undecided(self, *, castle: bool) -> Sum:
-        both = self._king_on_and_off_castle(self.camp, self.free, self._attackers)
-        return Sum(both.parts[:1] if castle else both.parts[1:])
-
-    def _escaped(self) -> Sum:
+    def _escaped(self) -> tuple[Subspace, ...]:
         """Escaped kings, at least one way by which it came being empty (inclusion and exclusion over the ways)."""
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
@@ -314,12 +276,10 @@ class PaperEquations:
             for chosen in range(1, 2 ** len(ways)):
                 union = frozenset().union(*(way for i, way in enumerate(ways) if chosen >> i & 1))
                 shapes[free - len(union)] += -1 if chosen.bit_count() % 2 == 0 else 1
-        return Sum(
-            tuple(
-                Subspace("king on an escape cell", count, self.camp, free, self._attackers, self._defenders)
-                for free, count in sorted(shapes.items(), reverse=True)
-                if count
-            )
+        return tuple(
+            Subspace("king on an escape cell", count, self.camp, free, self._attackers, self._defenders)
+            for free, count in sorted(shapes.items(), reverse=True)
+            if count
         )
 
     @cached_property
@@ -349,11 +309,8 @@ class PaperEquations:
                 classes[name].append((king, pattern))
         return classes
 
-    def _captured(self, name: str) -> Sum:
-        return self.captured_sum(self.patterns[name])
-
-    def captured_sum(self, patterns: list[tuple[int, KingPattern]]) -> Sum:
-        """Return the placements of captured kings, summed over patterns as the paper does."""
+    def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
+        """Return the placements of captured kings, pattern by pattern as the paper adds them up."""
         regions = self.variant.regions
         shapes = Counter(
             (
@@ -363,20 +320,18 @@ class PaperEquations:
             )
             for king, pattern in patterns
         )
-        return Sum(
-            tuple(
-                Subspace(
-                    f"king taken by {involved}",
-                    count,
-                    self.camp - in_camp,
-                    self.free - in_free,
-                    range(self.variant.attackers - involved + 1),
-                    self._defenders,
-                    involved,
-                )
-                for (in_camp, in_free, involved), count in sorted(shapes.items())
-                if involved <= self.variant.attackers
+        return tuple(
+            Subspace(
+                f"king taken by {involved}",
+                count,
+                self.camp - in_camp,
+                self.free - in_free,
+                range(self.variant.attackers - involved + 1),
+                self._defenders,
+                involved,
             )
+            for (in_camp, in_free, involved), count in sorted(shapes.items())
+            if involved <= self.variant.attackers
         )
 
     def geometry(self) -> list[Geometry]:
@@ -384,14 +339,16 @@ class PaperEquations:
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
         against = cells["against_terrain"]
+        open_edge = sum(len(regions.neighbours(cell)) < 4 for cell in regions.free_cells)
+        beside_castle = sum(regions.castle in regions.neighbours(king) for king in regions.king_cells)
         facts = [
             ("cells", regions.size**2, 81),
             ("camp cells", self.camp, 16),
             ("cells open to soldiers of both sides", self.free, 64),
-            ("edge cells that are neither camp nor castle", len(self._open_edge()), 20),
+            ("edge cells that are neither camp nor castle", open_edge, 20),
             ("escape cells that a king can reach", len(regions.approaches), 16),
             ("cells of an undecided king", len(regions.king_cells), 45),
-            ("… of these beside the castle", len(self._beside_castle()), 4),
+            ("… of these beside the castle", beside_castle, 4),
             ("… next to a camp or hostile corner", len(against), 12),
             ("… … with two capturing sides", sum(count == 2 for count in against.values()), 8),
             ("… … with one", sum(count == 1 for count in against.values()), 4),
@@ -409,11 +366,3 @@ class PaperEquations:
             )
             for text, derived, stated in facts
         ]
-
-    def _beside_castle(self) -> set[int]:
-        regions = self.variant.regions
-        return {cell for cell in regions.king_cells if regions.castle in regions.neighbours(cell)}
-
-    def _open_edge(self) -> set[int]:
-        regions = self.variant.regions
-        return {cell for cell in regions.free_cells if len(regions.neighbours(cell)) < 4}

@@ -197,9 +197,11 @@ def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
     return total.within(space.attackers, space.defenders)
 
 
-def classes(space: Space) -> int:
-    """Return the number of placements of a space up to the variant's symmetries, by Burnside's lemma."""
-    return count_orbits(space.variant.symmetries, lambda symmetry: fixed_material(space, symmetry).total())
+def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
+    """Return the number of placements of a space up to a group, the variant's symmetries, by Burnside's lemma."""
+    return count_orbits(
+        space.variant.symmetries if group is None else group, lambda one: fixed_material(space, one).total()
+    )
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:

@@ -114,13 +114,19 @@ def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int
         target[word] = source[word]
 
 
+def by_leaf(
+    rows: NDArray[np.uint64], into: NDArray[np.uint16] | None = None
+) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the leaf of each row, written to ``into`` if it is given; number and hash sum of each leaf's rows."""
+    leaves = np.empty(len(rows), dtype=np.uint16) if into is None else into
+    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
+    _leaf_sums(rows, leaves, counts, sums)
+    return leaves, counts, sums
+
+
 @kernel
-def leaf_sums(
-    rows: NDArray[np.uint64],
-    leaf_bits: int,
-    leaves: NDArray[np.uint16],
-    counts: NDArray[np.int64],
-    sums: NDArray[np.uint64],
+def _leaf_sums(
+    rows: NDArray[np.uint64], leaves: NDArray[np.uint16], counts: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> None:
     """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
     width = rows.shape[1]
@@ -128,7 +134,7 @@ def leaf_sums(
     for index in range(len(rows)):
         row = advance(base, index * width)
         value = row_hash(row, width)
-        leaf = I64(value >> U64(64 - leaf_bits))
+        leaf = I64(value >> U64(64 - LEAF_BITS))
         leaf_of[index] = np.uint16(leaf)
         number_of[leaf] += 1
         sum_of[leaf] += row_sum(value, row, width)
@@ -170,9 +176,9 @@ def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @inlined
-def _slot_of(value: np.uint64, leaf_bits: int, bits: int) -> int:
+def _slot_of(value: np.uint64, bits: int) -> int:
     """Return the place of a hash in its leaf's table: the bits that follow those of the leaf."""
-    return I64((value << U64(leaf_bits)) >> U64(64 - bits))
+    return I64((value << U64(LEAF_BITS)) >> U64(64 - bits))
 
 
 class LeafTables(NamedTuple):
@@ -184,8 +190,6 @@ class LeafTables(NamedTuple):
         In the order of leaves.
     starts : ndarray of int64, shape (L + 1,)
         Where each leaf begins, and where the last one ends.
-    leaf_bits : int
-        Bits of the hash that name a leaf.
     bits, tables : ndarray of int64, shape (L,)
         Logarithm of the size of each leaf's table, and where it begins; see `table_bits`.
     slots : ndarray of uint32
@@ -194,7 +198,6 @@ class LeafTables(NamedTuple):
 
     rows: NDArray[np.uint64]
     starts: NDArray[np.int64]
-    leaf_bits: int
     bits: NDArray[np.int64]
     tables: NDArray[np.int64]
     slots: NDArray[np.uint32]
@@ -211,7 +214,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
 
     O(n) where the hashes are spread; a leaf that the cache does not hold is split first.
     """
-    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     largest = 0
@@ -236,7 +239,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
             for part in range(1 << parts):
                 cursor[part] = 0
             for index in range(size):
-                cursor[_slot_of(row_hash(advance(here, index * width), width), leaf_bits, parts)] += 1
+                cursor[_slot_of(row_hash(advance(here, index * width), width), parts)] += 1
             begin = 0
             for part in range(1 << parts):
                 count = cursor[part]
@@ -244,7 +247,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
                 begin += count
             for index in range(size):
                 row = advance(here, index * width)
-                part = _slot_of(row_hash(row, width), leaf_bits, parts)
+                part = _slot_of(row_hash(row, width), parts)
                 _copy_row(advance(spread, cursor[part] * width), row, width)
                 cursor[part] += 1
             source = spread
@@ -253,7 +256,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
             row = advance(source, index * width)
             value = row_hash(row, width)
             checksum += row_sum(value, row, width)
-            slot = _slot_of(value, leaf_bits, bits[leaf])
+            slot = _slot_of(value, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask
@@ -279,7 +282,7 @@ def mark_known(
     sums: NDArray[np.uint64],
 ) -> int:
     """Mark the rows that an earlier ply has. O(k) where the hashes are spread."""
-    rows, starts, leaf_bits, bits = leaves.rows, leaves.starts, leaves.leaf_bits, leaves.bits
+    rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
     index, hits = 0, 0
@@ -293,7 +296,7 @@ def mark_known(
             index += 1
             value = row_hash(row, width)
             checksum += row_sum(value, row, width)
-            slot = _slot_of(value, leaf_bits, bits[leaf])
+            slot = _slot_of(value, bits[leaf])
             entry = I64(table[slot])
             while entry != 0 and not _same_row(advance(here, (entry - 1) * width), row, width):
                 slot = (slot + 1) & mask

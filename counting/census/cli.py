@@ -10,7 +10,7 @@ from rich.text import Text
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
-from tablut.errors import InputError, MachineError, TablutError
+from tablut.errors import InputError, MachineError
 from tablut.results import bfile
 from tablut.variants import load_variant
 
@@ -96,7 +96,14 @@ def census_command(
     wish = CountWish.part(part, passes, again=again)
     rules = load_variant(variant)
     partial: list[CensusReport] = []
-    failure: TablutError | KeyboardInterrupt | None = None
+
+    def reply(report: CensusReport, *, ended: bool) -> Reply:
+        detailed = against_bounds or (report.complete and ended)
+        show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
+        if as_bfile:
+            show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
+        return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
+
     with progress("census") as observer:
         try:
             report = census(
@@ -114,20 +121,13 @@ def census_command(
                 graph=graph,
                 partial=partial.append,
             )
-        except (TablutError, KeyboardInterrupt) as error:
-            if not partial or not isinstance(error, (KeyboardInterrupt, MachineError, TooLargeError)):
+        except (MachineError, TooLargeError, KeyboardInterrupt) as error:
+            if not partial:
                 raise
             # What is done is shown first, then why it is not more.
-            failure, report = error, partial[0]
-    detailed = against_bounds or (report.complete and failure is None)
-    show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
-    if as_bfile:
-        show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
-    reply = Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
-    if failure is not None:
-        go_on = "the same command" if store is not None else "--store DIR keeps what is done"
-        raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
-    return reply
+            go_on = "the same command" if store is not None else "--store DIR keeps what is done"
+            raise Interrupted(reply(partial[0], ended=False), go_on, error) from None
+    return reply(report, ended=True)
 
 
 def _bfile(report: CensusReport) -> str:

@@ -206,7 +206,7 @@ class _CountedPly(Making[tuple[int, int]]):
         if not pending:
             return []
         parents, captures = self._sort("parents", step, some)
-        known, _ = self._sort("known", step, some)
+        (known,) = self._sort("known", step, some)
         loads = bin_loads(parents, captures)
         tasks = self._tally_tasks(pending, loads, parents, captures, known)
         total = int(sum(loads[slice(*task.bins)].sum() for task in tasks))
@@ -215,35 +215,24 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.drop_work()
         return tallies
 
-    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[tuple[RowSource, ...], tuple[RowSource, ...]]:
-        """Sort the parents, or what is compared with their children; return these, and the children by capture."""
-        tasks = self._sort_tasks(name, bins)
-        answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
-        self.cpu += sum(answer["cpu"] for answer in answers)
-        made = list(zip(tasks, answers, strict=True))
-        return (
-            tuple(RowSource(task.target, answer["entry"]["digest"]) for task, answer in made),
-            tuple(
-                RowSource(task.captures, answer["captures"]["digest"])
-                for task, answer in made
-                if task.captures is not None
-            ),
-        )
-
-    def _sort_tasks(self, name: str, bins: tuple[int, int]) -> list[SortTask]:
-        search, is_parents = self.search, name == "parents"
-        sources = self.parents if is_parents else self.known
+    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> list[tuple[RowSource, ...]]:
+        """Sort parents of the bins and their children by capture, or what is compared with all children."""
+        search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
         plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
-        tasks: list[SortTask] = []
-        for source in sources:
-            for leaves in cut(open_rows(*source).counts, share):
-                number = len(tasks)
-                target = self.store.work_file(self.ply, name, number)
-                captures = self.store.work_file(self.ply, "captures", number) if is_parents else None
-                owner = self.owner(number, plan)
-                tasks.append(SortTask(search.variant, owner, target, source, *leaves, bins, captures))
-        return tasks
+        cuts = [(source, leaves) for source in sources for leaves in cut(open_rows(*source).counts, share)]
+        tasks = []
+        for number, (source, leaves) in enumerate(cuts):
+            target = self.store.work_file(self.ply, name, number)
+            owner = self.owner(number, plan)
+            tasks.append(SortTask(search.variant, owner, target, source, *leaves, bins, name == "known"))
+        answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        made = [
+            [RowSource(path, entry["digest"]) for (path, _), entry in zip(task.files, answer["entries"], strict=True)]
+            for task, answer in zip(tasks, answers, strict=True)
+        ]
+        return [tuple(some) for some in zip(*made, strict=True)] or [()]
 
     def _tally_tasks(
         self,

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from counting.census.buckets import BINS, LEAF_BITS, LEAVES, leaf_sums
+from counting.census.buckets import BINS, LEAF_BITS, LEAVES, by_leaf
 from counting.census.codes import decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
@@ -344,9 +344,7 @@ def read_rows(
 
 def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
     """Find that rows lie in the order of their leaves, and have the hash sums of these."""
-    leaves, due = np.empty(len(rows), dtype=np.uint16), np.arange(first, last, dtype=np.uint16)
-    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    (leaves, _, sums), due = by_leaf(rows), np.arange(first, last, dtype=np.uint16)
     there = np.repeat(due, file.counts[first:last])
     wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
     if len(wrong):

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
+from counting.census.buckets import FIXING, LEAVES, by_leaf
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
     Owner,
@@ -177,8 +177,7 @@ class CensusSearch:
     def _start(self) -> PlyRecord:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
-        counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-        leaf_sums(rows, LEAF_BITS, np.empty(1, dtype=np.uint16), counts, sums)
+        _, counts, sums = by_leaf(rows)
         # Classes are taken under the symmetries that keep the start.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(self.store.game, self.full, 0, 0, "start")

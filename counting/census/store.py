@@ -336,11 +336,8 @@ class StoredCensus:
         """Return the parts of a ply, opened and found to be those that its record names; no row is read."""
         files = []
         for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
-            file = open_rows(*source)
-            owner = (self.game, self.full, record.ply, number, record.plan)
-            if (file.header.kind, file.header.owner, file.length) != ("part", owner, entry.bytes):
-                raise damaged(source.path, "it belongs elsewhere")
-            files.append(file)
+            owner = Owner(self.game, self.full, record.ply, number, record.plan)
+            files.append(_belonging(source.path, "part", owner, entry))
         self._compare(record, f"ply-{record.ply:03}.json", part_sums(files) | {"rows": rows_digest(files)}, "parts")
         return files
 
@@ -348,11 +345,8 @@ class StoredCensus:
         """Return the tallies of a counted ply, opened and found to be those that its record names."""
         folder, files = self._inside(f"count-{record.ply:03}"), []
         for entry in record.tallies:
-            file = open_rows(folder / tally_name(entry.bins), entry.digest)
             owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
-            if (file.header.kind, file.header.owner, file.length) != ("tally", owner, entry.bytes):
-                raise damaged(file.path, "it belongs elsewhere")
-            files.append(file)
+            files.append(_belonging(folder / tally_name(entry.bins), "tally", owner, entry))
         self._compare(record, f"count-{record.ply:03}.json", count_sums(files), "tallies")
         return files
 
@@ -364,6 +358,14 @@ class StoredCensus:
     def _inside(self, name: str) -> Path:
         """Return a file or folder of the store, which must not be a link."""
         return child(self.root, name, "census file")
+
+
+def _belonging(path: Path, kind: str, owner: Owner, entry: PartEntry | None = None) -> RowFile:
+    """Return a row file, opened and found to be that of its place, and the one that a record names."""
+    file = open_rows(path, None if entry is None else entry.digest)
+    if (file.header.kind, file.header.owner) != (kind, owner) or (entry is not None and file.length != entry.bytes):
+        raise damaged(path, "it belongs elsewhere")
+    return file
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
@@ -410,26 +412,29 @@ class CensusStore(StoredCensus):
     # -- places ------------------------------------------------------------------------
 
     def part(self, ply: int, number: int) -> Path:
-        """Return where a part of a ply's positions goes; its folder is made."""
-        return self._folder(self.root, f"ply-{ply:03}") / f"part-{number:05}.rows"
+        """Return where a part of a ply's positions goes."""
+        return self._place(f"ply-{ply:03}", f"part-{number:05}.rows")
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file goes from which a ply is made; its folder is made."""
-        return self._folder(self._folder(self.root, "work"), f"ply-{ply:03}") / f"{name}-{number:05}.rows"
+        """Return where a file goes from which a ply is made."""
+        return self._place("work", f"ply-{ply:03}", f"{name}-{number:05}.rows")
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
-        """Return where the tally of some bins goes; its folder is made."""
-        return self._folder(folder.parent, folder.name) / tally_name(bins)
+        """Return where the tally of some bins goes."""
+        return self._place(folder.name, tally_name(bins))
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
         """Return where the tallies of a ply are that was counted and not stored."""
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
-    def _folder(self, parent: Path, name: str) -> Path:
-        folder = child(parent, name, "census folder")
-        with writing(f"census folder {str(folder)!r}"):
-            folder.mkdir(exist_ok=True)
-        return folder
+    def _place(self, *names: str) -> Path:
+        """Return where a file goes; its folders are made, and are no links."""
+        folder = self.root
+        for name in names[:-1]:
+            folder = child(folder, name, "census folder")
+            with writing(f"census folder {str(folder)!r}"):
+                folder.mkdir(exist_ok=True)
+        return folder / names[-1]
 
     # -- what is there -----------------------------------------------------------------
 
@@ -437,10 +442,9 @@ class CensusStore(StoredCensus):
         """Return the tallies of a ply in a folder, found to belong to it and not to overlap."""
         files: list[RowFile] = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
-            file = open_rows(path)
-            bins = bins_of(file)
-            owner = tally_owner(self.game, self.full, ply, before, bins)
-            if (file.header.kind, file.header.owner, path.name) != ("tally", owner, tally_name(bins)):
+            bins = bins_of(open_rows(path))
+            file = _belonging(path, "tally", tally_owner(self.game, self.full, ply, before, bins))
+            if path.name != tally_name(bins):
                 raise damaged(path, "it belongs elsewhere")
             if files and bins[0] < bins_of(files[-1])[1]:
                 raise damaged(path, f"it has the same bins as {files[-1].path.name}")

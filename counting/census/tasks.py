@@ -21,15 +21,14 @@ import numpy as np
 
 from counting.census.buckets import (
     BINS,
-    LEAF_BITS,
     LEAVES,
     LeafTables,
     bin_sums,
+    by_leaf,
     compact,
     copy_leaves,
     family_bins,
     family_marks,
-    leaf_sums,
     mark_known,
     mark_unique,
     scatter,
@@ -136,9 +135,7 @@ def _ordered(
     rows: NDArray[np.uint64], into: Buffer, leaves: tuple[int, int] = (0, LEAVES)
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the rows of some leaves in the order of leaves, with number and hash sum of each leaf."""
-    counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
-    leaf_of = _scratch.leaves.bytes(2 * len(rows)).view(np.uint16)
-    leaf_sums(rows, LEAF_BITS, leaf_of, counts, sums)
+    leaf_of, counts, sums = by_leaf(rows, _scratch.leaves.bytes(2 * len(rows)).view(np.uint16))
     if leaves != (0, LEAVES):
         kept = (leaf_of >= leaves[0]) & (leaf_of < leaves[1])
         rows, leaf_of = rows[kept], leaf_of[kept]
@@ -158,7 +155,7 @@ class _Sieve:
         bits = table_bits(counts)
         sizes = np.left_shift(1, bits)
         slots = _scratch.slots.zeros(int(sizes.sum()), np.uint32)
-        self._leaves = LeafTables(rows, starts, LEAF_BITS, bits, np.cumsum(sizes) - sizes, slots)
+        self._leaves = LeafTables(rows, starts, bits, np.cumsum(sizes) - sizes, slots)
         self._unique, self.sums = np.empty_like(counts), np.empty(len(counts), dtype=np.uint64)
         mark_unique(self._leaves, self._unique, self.sums)
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
@@ -291,13 +288,16 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """Order the rows of some leaves of a part by bin; where ``captures`` is named, by that of their children."""
+    """Order rows of some leaves of a part by bin: those of ``known``, or parents by the bin of their children.
+
+    Parents are read once: their children by capture go to a second file, by their own bin.
+    """
 
     source: RowSource
     first: int
     last: int
     bins: tuple[int, int]
-    captures: Path | None
+    known: bool
 
     @property
     def rows(self) -> int:
@@ -305,35 +305,45 @@ class SortTask(RowTask):
         return int(open_rows(*self.source).counts[self.first : self.last].sum())
 
     @property
-    def _captures_owner(self) -> Owner:
-        """What the children by capture belong to: a plan of their own, so that no file stands for the other."""
-        return self.owner._replace(plan=plan_name("captures", self.owner.plan))
+    def files(self) -> list[tuple[Path, Owner]]:
+        """What is written, and what it belongs to: to plans of their own, so that no file stands for the other."""
+        plan = plan_name("captures", self.owner.plan)
+        captures = self.target.with_name(f"captures-{self.owner.number:05}.rows"), self.owner._replace(plan=plan)
+        return [(self.target, self.owner)] + [captures] * (not self.known)
 
     def answer(self) -> dict[str, Any] | None:
-        """Return the answer if all that is to be written is there."""
-        answer = super().answer()
-        captures = None if self.captures is None else answer_of(self.captures, self._captures_owner)
-        if answer is None or (captures is None) != (self.captures is None):
+        """Return the answer, and how all that was written is known again, if it is there."""
+        answers = [answer for answer in (answer_of(*file) for file in self.files) if answer is not None]
+        if len(answers) < len(self.files):
             return None
-        return {**answer, "read": self.rows, "captures": None if captures is None else captures["entry"]}
+        return {**answers[0], "read": self.rows, "entries": [answer["entry"] for answer in answers]}
 
     def make(self, began: float) -> None:
         """Write rows by bin, children by capture first."""
         tools, marks = self.tools, family_marks(self.variant, self.owner.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
-        moves, load = np.zeros(BINS, dtype=np.int64), 0
-        if self.captures is not None:
+        if not self.known:
             rows = undecided(rows)
             children = captures_of(tools, rows)
-            some = _in_bins(children, bins_of_rows(tools, marks, children), self.bins)
-            _write_sorted(self.captures, self._captures_owner, *some, (moves, 0), thread_clock() - began)
-        bins = bins_of_rows(tools, marks, rows, of_children=self.captures is not None)
-        rows, bins = _in_bins(rows, bins, self.bins)
-        if self.captures is not None:
+            self._write(-1, children, bins_of_rows(tools, marks, children), began)
+        self._write(0, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), began)
+
+    def _write(self, number: int, rows: NDArray[np.uint64], bins: NDArray[np.uint16], began: float) -> None:
+        """Write those rows that are in the bins; with parents their moves, by bin and in all."""
+        which = (bins >= self.bins[0]) & (bins < self.bins[1])
+        if not which.all():
+            rows, bins = rows[which], bins[which]
+        moves, load = np.zeros(BINS, dtype=np.int64), 0
+        if not self.known and number == 0:
             each = np.empty(len(rows), dtype=np.int64)
-            load = int(count_children(tools.tables, rows, each))
+            load = int(count_children(self.tools.tables, np.ascontiguousarray(rows), each))
             np.add.at(moves, bins, each)
-        _write_sorted(self.target, self.owner, rows, bins, (moves, load), thread_clock() - began)
+        counts = np.bincount(bins, minlength=BINS).astype(np.int64)
+        ordered, sums = _scratch.rows.rows(len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
+        scatter(np.ascontiguousarray(rows), bins, np.cumsum(counts) - counts, ordered)
+        bin_sums(ordered, counts, sums)
+        (target, owner), stats = self.files[number], {"children": load, "counters": [0] * EXPANSION_COUNTERS}
+        write_rows(target, ordered, (counts, sums, moves), owner, stats, cpu=thread_clock() - began, kind="sorted")
 
 
 @dataclass(frozen=True)
@@ -384,33 +394,6 @@ def bins_of_rows(
     bins = np.empty(len(rows), dtype=np.uint16)
     family_bins(tools.tables, marks, tools.order, int(of_children), rows, bins)
     return bins
-
-
-def _in_bins(
-    rows: NDArray[np.uint64], bins: NDArray[np.uint16], some: tuple[int, int]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return the rows of some bins, and their bins."""
-    if some == (0, BINS):
-        return np.ascontiguousarray(rows), bins
-    which = (bins >= some[0]) & (bins < some[1])
-    return rows[which], bins[which]
-
-
-def _write_sorted(
-    target: Path,
-    owner: Owner,
-    rows: NDArray[np.uint64],
-    bins: NDArray[np.uint16],
-    load: tuple[NDArray[np.int64], int],
-    cpu: float,
-) -> None:
-    """Write rows in the order of their bins; ``load`` is their moves by bin, and in all."""
-    counts = np.bincount(bins, minlength=BINS).astype(np.int64)
-    ordered, sums = _scratch.rows.rows(len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
-    scatter(rows, bins, np.cumsum(counts) - counts, ordered)
-    bin_sums(ordered, counts, sums)
-    stats = {"children": load[1], "counters": [0] * EXPANSION_COUNTERS}
-    write_rows(target, ordered, (counts, sums, load[0]), owner, stats, cpu=cpu, kind="sorted")
 
 
 def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from counting.census.buckets import LEAF_BITS, LEAVES, leaf_sums
+from counting.census.buckets import LEAVES, by_leaf
 from counting.census.expansion import BLACK_WON, DECIDED
 from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
 from counting.census.store import StoredCensus, ended, excess, stored_folders
@@ -559,13 +559,6 @@ def canonical_children(
                 black = np.isin(found.outcomes, (KING_CAPTURED, NO_MOVES_WHITE, ENCIRCLEMENT)).astype(np.uint64)
                 words[:, -1] |= black << np.uint64(BLACK_WON)
                 if last - first < LEAVES:
-                    leaves = np.empty(len(words), dtype=np.uint16)
-                    leaf_sums(
-                        words,
-                        LEAF_BITS,
-                        leaves,
-                        np.zeros(LEAVES, dtype=np.int64),
-                        np.zeros(LEAVES, dtype=np.uint64),
-                    )
+                    leaves, _, _ = by_leaf(words)
                     words = words[(leaves >= first) & (leaves < last)]
                 yield words

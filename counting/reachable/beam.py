@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.reachable.lemmas import LemmaTables, PeelTables, board_lemma, is_start
+from counting.reachable.lemmas import LemmaTables, board_lemma, is_start
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
 from tablut.engine.kernels import key_change, position_key, unmake
 from tablut.engine.layout import (
@@ -33,7 +33,7 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, build_origins, unmoves
+from tablut.engine.unmoves import MOST_UNMOVES, build_origins, unmoves
 from tablut.notation import diagram_cells
 
 if TYPE_CHECKING:
@@ -164,11 +164,8 @@ _SCALE: Final = 4
 class BeamTables(NamedTuple):
     """All that a search reads of a variant."""
 
-    rules: Tables
-    origins: OriginTables
     lemmas: LemmaTables
     homes: HomeTables
-    peeling: PeelTables
 
 
 class Room(NamedTuple):
@@ -276,7 +273,7 @@ class HomesOf(NamedTuple):
 @inlined
 def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
     """Return what concerns a side, 0 white or 1 black."""
-    h, cells, first = beam.homes, beam.rules.cells, side * beam.homes.most
+    h, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
     own, victims = advance(room.costs, side * cells), advance(room.costs, (side ^ 1) * cells)
     return HomesOf(own, victims, advance(h.homes, first), advance(h.ways, first * cells), I64(h.counts[side]))
 
@@ -330,7 +327,7 @@ class PricedPosition(NamedTuple):
 @inlined
 def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
     """Write what soldiers of a position cost, by cell, and return what they cost together."""
-    t, h = beam.rules, beam.homes
+    t, h = beam.lemmas.rules, beam.homes
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
@@ -363,7 +360,7 @@ def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
     saved = I64(0)
     for home in range(homes.places):
         if homes.homes[home] == target:
-            way = advance(homes.ways, home * beam.rules.cells)
+            way = advance(homes.ways, home * beam.lemmas.rules.cells)
             gain = I64(homes.own[start]) - I64(way[start]) if homes.own[start] != 0 else I64(0)
             for stray in range(priced.strays):
                 cell = I64(room.strays[stray])
@@ -385,14 +382,15 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
         and priced.black_away == 1
         and homes.own[start] == 0
         and homes.own[target] != 0
-        and priced.white_away != 1 - side_of(beam.rules, beam.origins.start)
+        and priced.white_away != 1 - side_of(beam.lemmas.rules, beam.lemmas.origins.start)
     )
 
 
 @inlined
 def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
-    start, target, captures = start_of(beam.rules, record), target_of(beam.rules, record), undo_captured(record)
+    t = beam.lemmas.rules
+    start, target, captures = start_of(t, record), target_of(t, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
         score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
@@ -403,7 +401,7 @@ def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
         if homes.own[target] == 0:
             score -= _gain_of_home(beam, room, priced, homes, start, target)
     while captures:
-        score += I64(homes.victims[captured_cell(beam.rules, target, captures)]) - MISSING
+        score += I64(homes.victims[captured_cell(t, target, captures)]) - MISSING
         captures &= captures - 1
     return royal + (score >> CALM) if royal != 0 else score
 
@@ -413,15 +411,15 @@ def _add_candidates(
     beam: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
-    p = _priced(beam, room, place)
+    t, p = beam.lemmas.rules, _priced(beam, room, place)
     s = _homes_of(beam, room, p.side)
-    board = advance(room.boards, place * board_items(beam.rules.size))
-    found = unmoves(beam.rules, beam.origins, board, advance(room.moves, count))
+    board = advance(room.boards, place * board_items(t.size))
+    found = unmoves(t, beam.lemmas.origins, board, advance(room.moves, count))
     kept = count
     for number in range(count, count + found):
         record = I64(room.moves[number])
-        target = target_of(beam.rules, record)
-        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(beam.rules, record), target):
+        target = target_of(t, record)
+        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(t, record), target):
             continue
         score = _score_before(beam, room, p, s, record)
         luck ^= luck << U64(13)
@@ -463,11 +461,11 @@ def _add_child(
     It is written to a place of the room and added to the tree. One that a lemma excludes is
     new, and not kept; where there is no place (``there`` is -1), neither is any.
     """
-    t = beam.rules
+    t = beam.lemmas.rules
     stride = board_items(t.size)
     source, record = I64(room.origins[number]), I64(room.moves[number])
     board = advance(room.boards, source * stride)
-    side, target = side_of(t, board) ^ 1, target_of(beam.rules, record)
+    side, target = side_of(t, board) ^ 1, target_of(t, record)
     key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
     if _known_before(room.known, room.mask, key):
         return False, False
@@ -477,7 +475,7 @@ def _add_child(
     for place in range(stride):
         child[place] = board[place]
     unmake(t, child, record)
-    if board_lemma(t, beam.origins, beam.lemmas, beam.peeling, child, left) != 0:
+    if board_lemma(beam.lemmas, child, left) != 0:
         return True, False
     room.keys[there], room.nodes[there] = key, np.int32(total)
     room.parents[total], room.records[total] = room.nodes[source], np.int32(record)
@@ -497,11 +495,11 @@ def _search(
     beam: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
 ) -> int:
     """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
-    t = beam.rules
+    t = beam.lemmas.rules
     stride = board_items(t.size)
     for place in range(room.mask + 1):
         room.known[place] = U64(0)
-    if is_start(t, beam.origins, room.boards):
+    if is_start(beam.lemmas, room.boards):
         return 0
     room.keys[0] = position_key(t, room.boards)
     _known_before(room.known, room.mask, room.keys[0])
@@ -526,7 +524,7 @@ def _search(
             if added:
                 total += 1
                 kept += 1
-                if is_start(t, beam.origins, advance(room.boards, place * stride)):
+                if is_start(beam.lemmas, advance(room.boards, place * stride)):
                     _write_game(room, total - 1, ply, game)
                     return ply
         if kept == 0:
@@ -547,7 +545,7 @@ def find_games(
 ) -> None:
     """Search for a game to each board. O(width * plies) positions each, at most."""
     x, room = flat(tables), flat(arrays)
-    stride = board_items(x.rules.size)
+    stride = board_items(x.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)
     for index in range(len(boards)):
         for place in range(stride):

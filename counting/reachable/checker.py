@@ -261,7 +261,6 @@ class CheckedSamples(NamedTuple):
     """What a check found."""
 
     checked: int
-    unknown: int
     failures: list[str]
 
 
@@ -512,7 +511,7 @@ def _check(
         )
     if not failures:
         failures += _check_header(header, counts)
-    return CheckedSamples(header.count, counts["unknown"], failures)
+    return CheckedSamples(header.count, failures)
 
 
 def _check_header(header: Header, counts: dict[str, int]) -> list[str]:

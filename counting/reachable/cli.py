@@ -18,7 +18,7 @@ from tablut.cli.options import (
 )
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
-from tablut.errors import InputError, MachineError, TablutError
+from tablut.errors import InputError, MachineError
 from tablut.results import Result, scientific
 from tablut.variants import load_variant
 
@@ -84,10 +84,13 @@ def estimate_command(
         raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
     rules = load_variant(variant)
     partial: list[ReachableEstimate] = []
-    failure: TablutError | KeyboardInterrupt | None = None
+
+    def reply(result: ReachableEstimate) -> Reply:
+        return Reply(result, lambda console: _show(console, result), seed=seed)
+
     with progress("estimate") as observer:
         try:
-            result = estimate(
+            found = estimate(
                 rules,
                 samples,
                 seed,
@@ -105,12 +108,9 @@ def estimate_command(
             if not partial:
                 raise
             # What is certain so far is shown first, then why it is not more.
-            failure, result = error, partial[0]
-    reply = Reply(result, lambda console: _show(console, result), seed=seed)
-    if failure is not None:
-        go_on = "the same command" if store is not None else "--store DIR keeps what is done"
-        raise Interrupted(reply, go_on, failure if isinstance(failure, TablutError) else None)
-    return reply
+            go_on = "the same command" if store is not None else "--store DIR keeps what is done"
+            raise Interrupted(reply(partial[0]), go_on, error) from None
+    return reply(found)
 
 
 def _percent(interval: list[float]) -> str:

@@ -69,10 +69,10 @@ class DrawTables(NamedTuple):
 
     Attributes
     ----------
-    cells, kings, tiers, bits, king_bits : int
-        Cells of the board, cells of the king, materials, bits of a position number and of a king's cell.
-    size : ndarray of uint64, shape (2,)
-        How many positions there are.
+    cells, kings, tiers, king_bits : int
+        Cells of the board, cells of the king, materials, bits of a king's cell.
+    size, mask : ndarray of uint64, shape (2,)
+        How many positions there are, and the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
         The first rank of each material.
     before : ndarray of uint64, shape (tiers * (kings + 1), 2)
@@ -100,9 +100,9 @@ class DrawTables(NamedTuple):
     cells: int
     kings: int
     tiers: int
-    bits: int
     king_bits: int
     size: NDArray[np.uint64]
+    mask: NDArray[np.uint64]
     offset: NDArray[np.uint64]
     before: NDArray[np.uint64]
     material: NDArray[np.int64]
@@ -143,9 +143,9 @@ def build_drawing(variant: Variant) -> DrawTables:
         cells=cells,
         kings=len(kings),
         tiers=len(tiers),
-        bits=bits,
         king_bits=(cells - 1).bit_length(),
         size=halves([positions]),
+        mask=halves([(1 << bits) - 1]),
         offset=halves([*offsets, index.size]),
         before=halves(before),
         material=np.array([[tier.attackers, tier.defenders] for tier in tiers], dtype=np.int64).ravel(),
@@ -212,25 +212,15 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 
 @inlined
-def _cut(low: np.uint64, high: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
-    """Return the lowest bits of 128."""
-    if bits < 64:
-        return low & ((U64(1) << U64(bits)) - U64(1)), U64(0)
-    if bits == 64:
-        return low, U64(0)
-    return low, high & ((U64(1) << U64(bits - 64)) - U64(1))
-
-
-@inlined
 def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the number of a sample; see `counting.reachable.drawing.draw_number`."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
-        low, high = _cut(first, second, draw.bits)
+        low, high = first & draw.mask[0], second & draw.mask[1]
         if less(low, high, draw.size[0], draw.size[1]):
             return low, high
-        low, high = _cut(third, fourth, draw.bits)
+        low, high = third & draw.mask[0], fourth & draw.mask[1]
         if less(low, high, draw.size[0], draw.size[1]):
             return low, high
         block += U64(1)

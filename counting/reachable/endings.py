@@ -205,14 +205,14 @@ def _last_plies(
 
 def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:
     """Return every ply from a counted position that makes a final placement and ends the game so."""
-    lemmas = lemmas_for(variant)
+    tables = lemmas_for(variant).tables
     boards = np.ascontiguousarray(boards)
     stride = boards.shape[1]
     none = np.empty((0, stride), np.uint32), np.empty(0, np.int64), np.empty(0, np.int32)
-    total = int(_last_plies(lemmas.tables, lemmas.origins, boards, outcomes, *none))
+    total = int(_last_plies(tables.rules, tables.origins, boards, outcomes, *none))
     found = LastPlies(np.empty((total, stride), np.uint32), np.empty(total, np.int64), np.empty(total, np.int32))
     if total:
-        _last_plies(lemmas.tables, lemmas.origins, boards, outcomes, *found)
+        _last_plies(tables.rules, tables.origins, boards, outcomes, *found)
     return found
 
 

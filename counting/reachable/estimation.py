@@ -35,8 +35,7 @@ from counting.reachable.drawing import GENERATOR, drawer_for
 from counting.reachable.endings import EXCLUSIONS, ending_index, settle_endings
 from counting.reachable.games import count_lemmas, settle_samples, surviving
 from counting.reachable.lemmas import LAST_MOVE
-from counting.spaces import FINAL, fixed_material, spaces
-from symmetry import count_orbits
+from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.results import ExactInt, Result
@@ -59,14 +58,9 @@ if TYPE_CHECKING:
 def space_sizes(variant: Variant, space: SampledSpace) -> SpaceSizes:
     """Return the sizes of a space."""
     group, known = engine_for(variant).group, spaces(variant)
-    names = ("no_end",) if space == "undecided" else FINAL
-    classes = sum(
-        count_orbits(group, lambda symmetry, name=name: fixed_material(known[name], symmetry).total())  # type: ignore[misc]
-        for name in names
-    )
     if space == "undecided":
-        return SpaceSizes(drawer_for(variant).size, 2 * classes, len(group))
-    return SpaceSizes(ending_index(variant).size, classes, len(group))
+        return SpaceSizes(drawer_for(variant).size, 2 * classes(known["no_end"], group), len(group))
+    return SpaceSizes(ending_index(variant).size, sum(classes(known[name], group) for name in FINAL), len(group))
 
 
 # -- the report --------------------------------------------------------------------------

@@ -19,15 +19,7 @@ from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes,
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
-from counting.reachable.lemmas import (
-    LAST_MOVE,
-    LOCKED,
-    LemmaTables,
-    PeelTables,
-    lemmas_for,
-    peeling_for,
-    placement_lemma,
-)
+from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
@@ -44,8 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from counting.reachable.drawing import DrawTables, Placed
-    from tablut.engine.tables import Tables
-    from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
 
@@ -139,8 +129,7 @@ class GameFinder:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        lemmas = lemmas_for(variant)
-        self.tables = BeamTables(lemmas.tables, lemmas.origins, lemmas.more, build_homes(variant), peeling_for(variant))
+        self.tables = BeamTables(lemmas_for(variant).tables, build_homes(variant))
 
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
@@ -243,10 +232,7 @@ _OUTSIDE: Final = len(LEMMAS) + 1
 @kernel
 def _tally_lemmas(
     drawing: DrawTables,
-    tables: Tables,
-    origins: OriginTables,
-    more: LemmaTables,
-    peeling: PeelTables,
+    lemmas: LemmaTables,
     family: FamilyTables,
     seed: np.uint64,
     first: int,
@@ -257,8 +243,8 @@ def _tally_lemmas(
 
     After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
     """
-    x, t, r, m, p, f = flat(drawing), flat(tables), flat(origins), flat(more), flat(peeling), flat(family)
-    stride = board_items(t.size)
+    x, m, f = flat(drawing), flat(lemmas), flat(family)
+    stride = board_items(m.rules.size)
     boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
     batch = pointer(room)
     board, left = pointer(boards), advance(pointer(boards), stride)
@@ -271,7 +257,7 @@ def _tally_lemmas(
         place_soldiers(x, batch, many)
         for entry in range(many):
             position = placed(x, batch, entry)
-            found = placement_lemma(t, r, m, p, position, board, left)
+            found = placement_lemma(m, position, board, left)
             counts[found] += 1
             if found == LOCKED and holds_counted_set(f, position):
                 counts[_OUTSIDE] += 1
@@ -284,19 +270,9 @@ def _tally_lemmas(
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
     """Return what the lemmas say of the samples from ``first`` on, with a checksum of all answers."""
-    lemmas, counts = lemmas_for(variant), np.zeros(_OUTSIDE + 1, dtype=np.int64)
-    checksum = _tally_lemmas(
-        drawer_for(variant).tables,
-        lemmas.tables,
-        lemmas.origins,
-        lemmas.more,
-        peeling_for(variant),
-        family_tables(variant),
-        np.uint64(seed),
-        first,
-        count,
-        counts,
-    )
+    counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
+    drawing, family = drawer_for(variant).tables, family_tables(variant)
+    checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
     return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.codes import bit_of, first_of, is_empty, join, meet, set_at, without
+from counting.census.codes import bit_of, first_of, halves, is_empty, join, meet, set_at, without
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
@@ -57,69 +57,66 @@ LAST_MOVE: Final = 5
 
 
 class LemmaTables(NamedTuple):
-    """What the lemmas ask of a variant beside the un-moves; N is the board's size.
+    """What the lemmas ask of a variant; sets of cells are two words each, directions west, south, east, north.
 
     Attributes
     ----------
-    anvil_to_white, anvil_to_black : int
-        0 or 1: whether some terrain is ever an anvil against a soldier of that side.
+    rules, origins
+        The game, and where pieces can have come from; N is the board's size.
     camps : int
         How many camps can be overfull: those with fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
         Their cells, as masks of rows.
     garrisons : ndarray of int64, shape (camps,)
         Their attackers at the start.
+    comes : ndarray of uint64, shape (3 * 4 * 2,)
+        By kind (attacker, defender, king) and direction, the cells to which it can slide from the cell beside.
+    goes : ndarray of uint64, shape (2 * 4 * 2,)
+        By kind of soldier and direction, the cells from which it can slide to the cell beside.
+    anvils : ndarray of uint64, shape (2 * 2,)
+        Terrain that may be hostile to attackers, and to defenders.
+    exposed : ndarray of uint64, shape (2,)
+        Where a soldier can be captured.
+    inner : ndarray of uint64, shape (2,)
+        The cells of all files but the first and the last.
+    doubtful : ndarray of uint64, shape (2,)
+        Where a round may be wrong about a soldier without the king: near a castle that is not hostile in any case.
+    start : ndarray of uint64, shape (2 * 2,)
+        The attackers of the start, and its defenders.
     """
 
-    anvil_to_white: int
-    anvil_to_black: int
+    rules: Tables
+    origins: OriginTables
     camps: int
     camp_rows: NDArray[np.uint32]
     garrisons: NDArray[np.int64]
-
-
-def _build_lemmas(variant: Variant) -> LemmaTables:
-    """Return the tables of a variant."""
-    rules, regions, size = variant.rules, variant.regions, variant.size
-    corner = rules.corners.hostile and bool(regions.royal_corners)
-    garrisoned = [camp for camp in regions.camps if camp.garrison]
-    to_white = (
-        corner
-        or (rules.camps.hostile and any(camp.cells for camp in regions.camps))
-        or rules.castle.hostile_to_white != "never"
-    )
-    overfull = [camp for camp in garrisoned if camp.garrison < len(camp.cells)]
-    rows = np.zeros((len(overfull), size), dtype=np.uint32)
-    for number, camp in enumerate(overfull):
-        for cell in camp.cells:
-            rows[number, cell // size] |= np.uint32(1 << cell % size)
-    return LemmaTables(
-        anvil_to_white=int(to_white),
-        anvil_to_black=int(bool(anvils_against_attackers(variant))),
-        camps=len(overfull),
-        camp_rows=rows.ravel(),
-        garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
-    )
+    comes: NDArray[np.uint64]
+    goes: NDArray[np.uint64]
+    anvils: NDArray[np.uint64]
+    exposed: NDArray[np.uint64]
+    inner: NDArray[np.uint64]
+    doubtful: NDArray[np.uint64]
+    start: NDArray[np.uint64]
 
 
 @inlined
-def without_last_capture(t: Tables, r: OriginTables, m: LemmaTables, attackers: int, defenders: int) -> bool:
+def without_last_capture(m: LemmaTables, attackers: int, defenders: int) -> bool:
     """Return whether soldiers are missing that neither side can have captured last."""
+    r, armed = m.origins, defenders + m.rules.king_armed
     if attackers == r.attackers and defenders == r.defenders:
         return False
-    armed = defenders + t.king_armed
-    if attackers < r.attackers and (armed >= 2 or (armed == 1 and m.anvil_to_black != 0)):
+    if attackers < r.attackers and (armed >= 2 or (armed == 1 and not is_empty(set_at(m.anvils, 0)))):
         return False
-    return not (defenders < r.defenders and (attackers >= 2 or m.anvil_to_white != 0))
+    return not (defenders < r.defenders and (attackers >= 2 or not is_empty(set_at(m.anvils, 1))))
 
 
 @inlined
-def _overfull_camp(t: Tables, m: LemmaTables, board: NDArray[np.uint32]) -> bool:
+def _overfull_camp(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
     """Return whether a camp holds more attackers than started in it."""
     for camp in range(m.camps):
         held = I64(0)
-        for rank in range(t.size):
-            held += popcount(own_pieces(line_of(board, rank), 1) & I64(m.camp_rows[camp * t.size + rank]))
+        for rank in range(m.rules.size):
+            held += popcount(own_pieces(line_of(board, rank), 1) & I64(m.camp_rows[camp * m.rules.size + rank]))
         if held > m.garrisons[camp]:
             return True
     return False
@@ -138,9 +135,9 @@ def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, kin
 
 
 @inlined
-def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> int:
+def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
     """Take pieces away that could have arrived last among those left; return the king's cell, or -1 if it went."""
-    size = t.size
+    t, size = m.rules, m.rules.size
     changed = True
     while changed:
         changed = False
@@ -153,7 +150,7 @@ def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> in
                 kind = (white >> file) & 1
                 if cell == king:
                     kind = I64(2)
-                row, column = line_origins(t, r, left, cell, kind)
+                row, column = line_origins(t, m.origins, left, cell, kind)
                 if (row | column) == 0 or _captures_one(t, left, cell, kind, king):
                     continue
                 toggle(t, left, cell, 16 if kind != 0 else 0)
@@ -164,14 +161,15 @@ def _peel(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> in
 
 
 @inlined
-def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
+def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
     """Return whether every piece of a set stands where a piece of its kind starts."""
-    home = king_of(t, r.start)
+    t, start_board = m.rules, m.origins.start
+    home = king_of(t, start_board)
     home_rank, home_file = coordinates(t, home)
     if king >= 0 and king != home:
         return False
     for rank in range(t.size):
-        start = line_of(r.start, rank)
+        start = line_of(start_board, rank)
         if king < 0 and rank == home_rank:
             # A defender on the king's cell is not at home.
             start &= ~(1 << (16 + home_file))
@@ -181,89 +179,67 @@ def _stands_as_at_start(t: Tables, r: OriginTables, left: NDArray[np.uint32], ki
 
 
 @inlined
-def is_left_locked(t: Tables, r: OriginTables, left: NDArray[np.uint32], king: int) -> bool:
+def _is_left_locked(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
     """Return whether the pieces that are left of a placement are locked."""
-    return not _stands_as_at_start(t, r, left, _peel(t, r, left, king))
+    return not _stands_as_at_start(m, left, _peel(m, left, king))
 
 
 @inlined
-def is_locked(t: Tables, r: OriginTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> bool:
-    """Return whether a placement is locked; ``left`` is a scratch board, and holds what is left."""
-    for place in range(board_items(t.size)):
-        left[place] = board[place]
-    return is_left_locked(t, r, left, king_of(t, left))
-
-
-@inlined
-def is_start(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
+def is_start(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
     """Return whether a board is the start, with the side that begins to move."""
+    t, start = m.rules, m.origins.start
     for place in range(t.size):
-        if board[place] != r.start[place]:
+        if board[place] != start[place]:
             return False
-    return king_of(t, board) == king_of(t, r.start) and side_of(t, board) == side_of(t, r.start)
-
-
-@inlined
-def _cheap_lemma(
-    t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
-) -> int:
-    """Return the lemma that excludes a placement other than the start, the last move's left out; or 0."""
-    if without_last_capture(t, r, m, count_of(t, board, 1), count_of(t, board, 0)):
-        return MATERIAL
-    if _overfull_camp(t, m, board):
-        return CAMP
-    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
-        return IMMOBILE
-    return LOCKED if is_locked(t, r, board, left) else 0
+    return king_of(t, board) == king_of(t, start) and side_of(t, board) == side_of(t, start)
 
 
 @called
-def lemma(t: Tables, r: OriginTables, m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` is a scratch board."""
-    if is_start(t, r, board):
+def lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
+    """Return the lemma that excludes a counted position, or 0; ``left`` receives what is left of it by peeling."""
+    t = m.rules
+    if is_start(m, board):
         return I64(0)
-    found = _cheap_lemma(t, r, m, board, left)
-    if found != 0:
-        return I64(found)
-    return I64(0) if has_unmove(t, r, board) else I64(LAST_MOVE)
+    if without_last_capture(m, count_of(t, board, 1), count_of(t, board, 0)):
+        return I64(MATERIAL)
+    if _overfull_camp(m, board):
+        return I64(CAMP)
+    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+        return I64(IMMOBILE)
+    for place in range(board_items(t.size)):
+        left[place] = board[place]
+    if _is_left_locked(m, left, king_of(t, left)):
+        return I64(LOCKED)
+    return I64(0) if has_unmove(t, m.origins, board) else I64(LAST_MOVE)
 
 
 @kernel
 def _lemmas_of_boards(
-    tables: Tables,
-    origins: OriginTables,
-    more: LemmaTables,
-    boards: NDArray[np.uint32],
-    left: NDArray[np.uint32],
-    found: NDArray[np.uint8],
+    tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], found: NDArray[np.uint8]
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
 
     ``left`` is as long as ``boards`` and receives what is left of each, or it is room for one.
     """
-    t, r, m = flat(tables), flat(origins), flat(more)
-    stride, kept = board_items(t.size), len(left) - 1
+    m = flat(tables)
+    stride, kept = board_items(m.rules.size), len(left) - 1
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)
-        found[index] = np.uint8(lemma(t, r, m, board, advance(pointer(left), min(index, kept) * stride)))
+        found[index] = np.uint8(lemma(m, board, advance(pointer(left), min(index, kept) * stride)))
 
 
 class Lemmas:
     """The lemmas of one variant, for arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
-        self.variant = variant
-        self.engine = engine_for(variant)
-        self.tables = self.engine.tables
         check_known(variant, "the search for a game backwards")
-        self.origins = build_origins(variant)
-        self.more = _build_lemmas(variant)
+        self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
         """Return which lemma excludes each position, 0 for none; ``left`` receives the locked pieces of locked ones."""
         found = np.empty(len(boards), dtype=np.uint8)
         room = np.empty_like(boards[:1]) if left is None else left
-        _lemmas_of_boards(self.tables, self.origins, self.more, np.ascontiguousarray(boards), room, found)
+        _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), room, found)
         return found
 
 
@@ -276,61 +252,31 @@ def lemmas_for(variant: Variant) -> Lemmas:
 # -- all pieces at once ------------------------------------------------------------------
 
 
-_WORD: Final = (1 << 64) - 1
-
-
-class PeelTables(NamedTuple):
-    """A variant as sets of cells, two words each; directions are west, south, east, north.
-
-    Attributes
-    ----------
-    overfull : int
-        0 or 1: whether some camp can hold more attackers than started in it.
-    comes : ndarray of uint64, shape (3 * 4 * 2,)
-        By kind (attacker, defender, king) and direction, the cells to which it can slide from the cell beside.
-    goes : ndarray of uint64, shape (2 * 4 * 2,)
-        By kind of soldier and direction, the cells from which it can slide to the cell beside.
-    anvils : ndarray of uint64, shape (2 * 2,)
-        Terrain that may be hostile to attackers, and to defenders.
-    exposed : ndarray of uint64, shape (2,)
-        Where a soldier can be captured.
-    inner : ndarray of uint64, shape (2,)
-        The cells of all files but the first and the last.
-    doubtful : ndarray of uint64, shape (2,)
-        Where a round may be wrong about a soldier without the king: near a castle that is not hostile in any case.
-    start : ndarray of uint64, shape (2 * 2,)
-        The attackers of the start, and its defenders.
-    """
-
-    overfull: int
-    comes: NDArray[np.uint64]
-    goes: NDArray[np.uint64]
-    anvils: NDArray[np.uint64]
-    exposed: NDArray[np.uint64]
-    inner: NDArray[np.uint64]
-    doubtful: NDArray[np.uint64]
-    start: NDArray[np.uint64]
-
-
-@lru_cache(maxsize=16)
-def peeling_for(variant: Variant) -> PeelTables:
-    """Return the tables of a variant; the same object for equal variants."""
-    lemmas = lemmas_for(variant)
-    tables, origins = lemmas.tables, lemmas.origins
-    size, cells, rules = variant.size, variant.size**2, variant.rules
+def _build_lemmas(variant: Variant) -> LemmaTables:
+    """Return the tables of a variant."""
+    tables, origins = engine_for(variant).tables, build_origins(variant)
+    rules, regions, size, cells = variant.rules, variant.regions, variant.size, variant.size**2
+    overfull = [camp for camp in regions.camps if 0 < camp.garrison < len(camp.cells)]
+    rows = np.zeros((len(overfull), size), dtype=np.uint32)
+    for number, camp in enumerate(overfull):
+        for cell in camp.cells:
+            rows[number, cell // size] |= np.uint32(1 << cell % size)
     lines = [origins.attacker_origins, origins.defender_origins, origins.king_origins]
     comes = [_steps(size, origins.origins, at, reverse=False) for at in lines]
     goes = [_steps(size, origins.origins, at, reverse=True) for at in lines[:2]]
-    camps = {cell for camp in variant.regions.camps for cell in camp.cells}
-    to_white = camps if rules.camps.hostile else set()
+    to_white = {cell for camp in regions.camps for cell in camp.cells if rules.camps.hostile}
     if rules.corners.hostile:
-        to_white = to_white | set(variant.regions.royal_corners)
+        to_white |= regions.royal_corners
     if rules.castle.hostile_to_white != "never":
-        to_white = to_white | variant.regions.castles
+        to_white |= regions.castles
     exposed = {cell for cell in range(cells) if int(tables.exposed[cell // size]) >> cell % size & 1}
     inner = {cell for cell in range(cells) if 0 < cell % size < size - 1}
-    return PeelTables(
-        overfull=int(lemmas.more.camps > 0),
+    return LemmaTables(
+        rules=tables,
+        origins=origins,
+        camps=len(overfull),
+        camp_rows=rows.ravel(),
+        garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
         comes=_sets([cells for ways in comes for cells in ways]),
         goes=_sets([cells for ways in goes for cells in ways]),
         anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
@@ -358,8 +304,7 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
     """Return sets of cells as words."""
-    masks = [sum(1 << cell for cell in cells) for cells in sets]
-    return np.array([[mask & _WORD, mask >> 64] for mask in masks], dtype=np.uint64).ravel()
+    return halves([sum(1 << cell for cell in cells) for cells in sets])
 
 
 def _steps(
@@ -402,24 +347,25 @@ def _down(cells: Bits, count: int) -> Bits:
 
 
 @inlined
-def _captors(size: int, peel: PeelTables, victims: Bits, anvils: Bits) -> Bits:
+def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
     """Return the cells beside a victim with an anvil behind it."""
-    victims = meet(victims, set_at(peel.exposed, 0))
-    inner = meet(victims, set_at(peel.inner, 0))
+    size, victims = m.rules.size, meet(victims, set_at(m.exposed, 0))
+    inner = meet(victims, set_at(m.inner, 0))
     row = join(_down(meet(_down(anvils, 1), inner), 1), _up(meet(_up(anvils, 1), inner), 1))
     column = join(_down(meet(_down(anvils, size), victims), size), _up(meet(_up(anvils, size), victims), size))
     return join(row, column)
 
 
 @inlined
-def _active(size: int, armed: int, peel: PeelTables, black: Bits, white: Bits, king: Bits) -> Bits:
+def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the cells of all pieces that may capture another where they arrive, and perhaps of more."""
     # Beside the king any attacker may have been the last of those that take it.
+    size = m.rules.size
     beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
-    captors = join(beside, _captors(size, peel, white, join(black, set_at(peel.anvils, 1))))
-    if armed != 0:
+    captors = join(beside, _captors(m, white, join(black, set_at(m.anvils, 1))))
+    if m.rules.king_armed != 0:
         white = join(white, king)
-    others = _captors(size, peel, black, join(white, set_at(peel.anvils, 0)))
+    others = _captors(m, black, join(white, set_at(m.anvils, 0)))
     return join(meet(captors, black), meet(others, white))
 
 
@@ -432,18 +378,18 @@ def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken
 
 
 @inlined
-def _of_kinds(peel: PeelTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
+def _of_kinds(m: LemmaTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the pieces that can come to their cells from one side."""
-    soldiers = join(meet(black, set_at(peel.comes, way)), meet(white, set_at(peel.comes, 4 + way)))
-    return join(soldiers, meet(king, set_at(peel.comes, 8 + way)))
+    soldiers = join(meet(black, set_at(m.comes, way)), meet(white, set_at(m.comes, 4 + way)))
+    return join(soldiers, meet(king, set_at(m.comes, 8 + way)))
 
 
 @inlined
-def _can_step(peel: PeelTables, size: int, kind: int, own: Bits, taken: Bits) -> bool:
+def _can_step(m: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
     """Return whether a soldier of a kind can surely move."""
-    west, south = meet(own, set_at(peel.goes, 4 * kind)), meet(own, set_at(peel.goes, 4 * kind + 1))
-    east, north = meet(own, set_at(peel.goes, 4 * kind + 2)), meet(own, set_at(peel.goes, 4 * kind + 3))
-    return not is_empty(_stepping(size, west, south, east, north, taken))
+    west, south = meet(own, set_at(m.goes, 4 * kind)), meet(own, set_at(m.goes, 4 * kind + 1))
+    east, north = meet(own, set_at(m.goes, 4 * kind + 2)), meet(own, set_at(m.goes, 4 * kind + 3))
+    return not is_empty(_stepping(m.rules.size, west, south, east, north, taken))
 
 
 @inlined
@@ -463,34 +409,25 @@ def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None
 
 
 @inlined
-def _quick_lemma(
-    t: Tables,
-    r: OriginTables,
-    m: LemmaTables,
-    peel: PeelTables,
-    position: Placed,
-    left: NDArray[np.uint32],
-) -> int:
+def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0, or -1 where sets do not decide it."""
     black, white, king, side, attackers, defenders = position
-    size, at_king = t.size, bit_of(king)
-    if peel.overfull != 0 or without_last_capture(t, r, m, attackers, defenders):
+    t, size, at_king = m.rules, m.rules.size, bit_of(king)
+    if m.camps != 0 or without_last_capture(m, attackers, defenders):
         return I64(-1)
     taken = join(join(black, white), at_king)
-    if t.either_after_ply != 0 and not (
-        _can_step(peel, size, 0, black, taken) and _can_step(peel, size, 1, white, taken)
-    ):
+    if t.either_after_ply != 0 and not (_can_step(m, 0, black, taken) and _can_step(m, 1, white, taken)):
         return I64(-1)
-    west = _of_kinds(peel, 0, black, white, at_king)
-    south = _of_kinds(peel, 1, black, white, at_king)
-    east = _of_kinds(peel, 2, black, white, at_king)
-    north = _of_kinds(peel, 3, black, white, at_king)
+    west = _of_kinds(m, 0, black, white, at_king)
+    south = _of_kinds(m, 1, black, white, at_king)
+    east = _of_kinds(m, 2, black, white, at_king)
+    north = _of_kinds(m, 3, black, white, at_king)
     # Who is to move was not the last to move.
     movers = black if side == 0 else join(white, at_king)
     moved, first = False, True
     while True:
         free = _stepping(size, west, south, east, north, taken)
-        gone = meet(without(free, _active(size, t.king_armed, peel, black, white, at_king)), taken)
+        gone = meet(without(free, _active(m, black, white, at_king)), taken)
         if first:
             first = False
             moved = not is_empty(meet(gone, movers))
@@ -499,47 +436,38 @@ def _quick_lemma(
         taken, at_king = without(taken, gone), without(at_king, gone)
         black, white = without(black, gone), without(white, gone)
     if not is_empty(taken):
-        if is_empty(join(at_king, meet(taken, set_at(peel.doubtful, 0)))):
-            from_start = join(without(black, set_at(peel.start, 0)), without(white, set_at(peel.start, 1)))
+        if is_empty(join(at_king, meet(taken, set_at(m.doubtful, 0)))):
+            from_start = join(without(black, set_at(m.start, 0)), without(white, set_at(m.start, 1)))
             if not is_empty(from_start):
                 return I64(LOCKED)
         else:
             _put(t, left, black, join(white, at_king))
             # The start stands as at the start, so this is not it.
-            if is_left_locked(t, r, left, I64(-1) if is_empty(at_king) else king):
+            if _is_left_locked(m, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)
 
 
 @inlined
-def placement_lemma(
-    t: Tables,
-    r: OriginTables,
-    m: LemmaTables,
-    peel: PeelTables,
-    position: Placed,
-    board: NDArray[np.uint32],
-    left: NDArray[np.uint32],
-) -> int:
+def placement_lemma(m: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
-    found = _quick_lemma(t, r, m, peel, position, left)
+    found = _quick_lemma(m, position, left)
     if found >= 0:
         return found
+    t = m.rules
     black, white, king, side, attackers, defenders = position
     _put(t, board, black, join(white, bit_of(king)))
     put_king(t, board, king)
     put_side(t, board, side)
     put_count(t, board, 0, defenders)
     put_count(t, board, 1, attackers)
-    return lemma(t, r, m, board, left)
+    return lemma(m, board, left)
 
 
 @inlined
-def board_lemma(
-    t: Tables, r: OriginTables, m: LemmaTables, peel: PeelTables, board: NDArray[np.uint32], left: NDArray[np.uint32]
-) -> int:
+def board_lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
-    size, king = t.size, king_of(t, board)
+    t, size, king = m.rules, m.rules.size, king_of(m.rules, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):
         black, white = _up(black, size), _up(white, size)
@@ -548,5 +476,5 @@ def board_lemma(
         white = (white[0] | U64(own_pieces(line, 0)), white[1])
     white = without(white, bit_of(king))
     position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
-    found = _quick_lemma(t, r, m, peel, position, left)
-    return found if found >= 0 else lemma(t, r, m, board, left)
+    found = _quick_lemma(m, position, left)
+    return found if found >= 0 else lemma(m, board, left)

@@ -38,7 +38,7 @@ from typing import (
 import typer
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
-from tablut.errors import InputError
+from tablut.errors import InputError, TablutError
 from tablut.running.clocks import announced, compile_seconds, compiling
 from tablut.running.machine import peak_memory
 from tablut.running.progress import Observer, duration
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from tablut.cli.people import PeopleConsole
-    from tablut.errors import TablutError
     from tablut.results import Result
 
 Answer = TypeVar("Answer")
@@ -93,11 +92,11 @@ class Interrupted(Exception):  # noqa: N818
     as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
     """
 
-    def __init__(self, reply: Reply, go_on: str = "", cause: TablutError | None = None) -> None:
+    def __init__(self, reply: Reply, go_on: str = "", cause: BaseException | None = None) -> None:
         super().__init__(go_on)
         self.reply = reply
         self.go_on = go_on
-        self.cause = cause
+        self.cause = cause if isinstance(cause, TablutError) else None
 
 
 @dataclass_transform(frozen_default=True)

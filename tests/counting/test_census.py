@@ -84,19 +84,6 @@ def test_the_fifth_ply_of_ashton() -> None:
     assert (report.plies[5].new, report.plies[5].new_classes) == (103_364_432, 12_921_316)
 
 
-@pytest.mark.slow
-def test_the_fourth_ply_of_ashton_without_symmetry() -> None:
-    report = census(load_variant("ashton"), plies=4, full=True, memory=5 << 30)
-    assert report.full is not None
-    assert report.full.agrees
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMPLETE)
-def test_the_twin_to_the_end(name: str) -> None:
-    assert_equals_the_twin(load_variant(name), None)
-
-
 @pytest.mark.parametrize("name", OLDER_CASES)
 def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
     variant = load_variant(name)

@@ -11,17 +11,11 @@ import pytest
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.buckets import BINS, LEAF_BITS, family_bins, family_marks
+from counting.census.buckets import LEAF_BITS, family_bins, family_marks
 from counting.census.counted import Counted, CountWish, count_ply
-from counting.census.expansion import (
-    EXPANSION_COUNTERS,
-    expand_canonical,
-    expand_captures,
-    expand_quiet,
-)
 from counting.census.rows import leaves_digest, open_rows, read_rows
 from counting.census.search import CensusLimits, CensusSearch, TooLargeError
-from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, edge, hundredth_of
+from counting.census.store import HUNDREDTHS, CensusStore, CountRecord
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
@@ -184,17 +178,6 @@ def test_what_a_part_may_be() -> None:
             CountWish.part(text, 1, again=False)
 
 
-def test_hundredths() -> None:
-    assert edge(HUNDREDTHS) == BINS
-    for number in range(HUNDREDTHS):
-        assert edge(number) < edge(number + 1)
-        assert hundredth_of((edge(number), edge(number + 1))) == number
-        assert hundredth_of((edge(number), edge(number) + 1)) == number
-        assert hundredth_of((edge(number + 1) - 1, edge(number + 1))) == number
-        assert hundredth_of((edge(number), edge(number + 1) + 1)) is None
-    assert hundredth_of((5, 5)) is None
-
-
 # -- families and kernels ------------------------------------------------------------------
 
 
@@ -218,37 +201,6 @@ def test_bins_against_the_plain_twin(name: str, tmp_path: Path) -> None:
             king, side = number >> 2 * cells & (1 << width) - 1, number >> 2 * cells + width & 1
             ways = {1: plain_bin(variant, False, None, black), 0: plain_bin(variant, False, king, white)}
             assert (found, of_children) == (ways[side], ways[1 - side])
-
-
-@pytest.mark.parametrize("name", ["ashton", "ashton-5-4v2", "brandubh-5-4v4"])
-def test_quiet_children_and_captures_are_all_children(name: str, tmp_path: Path) -> None:
-    variant = load_variant(name)
-    plies = (3,) if name == "ashton" else (3, 4)
-    census(variant, plies=plies[-1], store=tmp_path)
-    tools, marks = toolbox(variant, False), family_marks(variant, False)
-    game, tables, order = tools.expander, tools.tables, tools.order
-    for ply in plies:
-        rows = read_rows(open_rows(tmp_path / f"classes/ply-{ply:03}/part-00000.rows"), 0, 1 << LEAF_BITS)[:400]
-        found = {}
-        for kernel in (expand_canonical, expand_quiet, expand_captures):
-            counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-            children = np.empty((300_000, tables.words), dtype=np.uint64)
-            handled, count = kernel(game, rows, children, counters)
-            assert handled == len(rows)
-            found[kernel.__name__] = sorted(map(tuple, children[:count].tolist())), counters.tolist()
-        every, quiet, captures = found.values()
-        assert every[0] == sorted(quiet[0] + captures[0])
-        assert len(captures[0]) > 0
-        assert every[1] == quiet[1] == captures[1]
-        # What makes a pass exact: quiet children are of the bin that their parent names.
-        for row in rows[:40]:
-            children = np.empty((1000, tables.words), dtype=np.uint64)
-            counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
-            _, count = expand_quiet(game, row[None, :].copy(), children, counters)
-            bins, of_parent = np.empty(count, dtype=np.uint16), np.empty(1, dtype=np.uint16)
-            family_bins(tables, marks, order, 0, children[:count], bins)
-            family_bins(tables, marks, order, 1, row[None, :].copy(), of_parent)
-            assert set(bins.tolist()) <= set(of_parent.tolist())
 
 
 # -- interruptions and damage ----------------------------------------------------------------

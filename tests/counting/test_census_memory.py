@@ -83,15 +83,3 @@ def test_disks_that_want_other_blocks(tmp_path: Path, monkeypatch: pytest.Monkey
     assert path.read_bytes() == bytes(wanted)
     with path.open("rb", buffering=0) as stream:
         assert bytes(read_span(Refusing(stream, takes), 8, len(wanted) - 8, Buffer())) == bytes(wanted[8:])
-
-
-def test_a_buffer_is_the_same_memory_until_it_must_grow() -> None:
-    buffer, other = Buffer(), Buffer()
-    first = buffer.bytes(100)
-    assert buffer.bytes(50).ctypes.data == first.ctypes.data
-    assert other.bytes(50).ctypes.data != first.ctypes.data
-    assert len(buffer.bytes(1 << 20)) == 1 << 20
-    assert buffer.bytes(1 << 20).ctypes.data % PAGE == 0
-    assert buffer.rows(3, 2).shape == (3, 2)
-    buffer.bytes(80).fill(7)
-    assert not buffer.zeros(10, np.int64).any()

@@ -19,10 +19,10 @@ from failing import ERRORS, Faults
 from fuses import Fuse, KilledError
 
 from counting.census import census
-from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, leaf_sums
+from counting.census.buckets import FIXING, LEAF_BITS, LEAVES, by_leaf
 from counting.census.report import CensusReport
 from counting.census.rows import FORMAT_VERSION, HEAD, Owner, open_rows, read_rows, rows_digest, write_rows
-from counting.census.search import CensusLimits, CensusSearch, TooLargeError, leaf_ranges
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError
 from counting.census.store import CensusStore, PlyRecord
 from counting.census.tasks import answer_of, write_part
 from counting.census.toolbox import toolbox
@@ -181,15 +181,6 @@ def test_published_digests_are_what_is_counted(name: str, plies: int, tmp_path: 
     )
 
 
-def test_ranges_are_all_leaves() -> None:
-    for passes in (1, 2, 3, 7, 100, LEAVES):
-        for merges in (1, 2, 5):
-            flat = [leaves for some in leaf_ranges(passes, merges) for leaves in some]
-            assert [first for first, _ in flat] == [0, *[last for _, last in flat[:-1]]]
-            assert flat[-1][1] == LEAVES
-            assert all(first < last for first, last in flat)
-
-
 def test_the_disk_decides_how_many_passes(before: Path, tmp_path: Path, capsys: Captured) -> None:
     store = copied(before, tmp_path).parent
     due = census(BOARD, plies=PLIES - 1, store=store)
@@ -344,8 +335,7 @@ def test_every_bit_of_a_child_counts_for_its_checksum(before: Path, tmp_path: Pa
     """Also those that are no part of the position: a wrong orbit would be a wrong count."""
     rows = read_rows(file := open_rows(before / "ply-006/part-00000.rows"), 0, LEAVES)
     rows[5, -1] |= np.uint64(1 << FIXING)
-    leaves, counts, sums = np.empty(len(rows), dtype=np.uint16), np.zeros_like(file.counts), np.zeros_like(file.sums)
-    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    leaves, counts, sums = by_leaf(rows)
     assert np.array_equal(counts, file.counts)
     assert np.flatnonzero(sums != file.sums).tolist() == [leaves[5]]
     target = tmp_path / "children-00000.rows"
@@ -421,8 +411,7 @@ def forge_rows(store: Path, ply: int, keep: Any) -> None:
     path = store / f"classes/ply-{ply:03}/part-00000.rows"
     file = open_rows(path)
     rows = np.ascontiguousarray(keep(read_rows(file, 0, LEAVES)))
-    leaves, counts, sums = np.empty(len(rows), np.uint16), np.zeros(LEAVES, np.int64), np.zeros(LEAVES, np.uint64)
-    leaf_sums(rows, LEAF_BITS, leaves, counts, sums)
+    leaves, counts, sums = by_leaf(rows)
     rows, owner = rows[np.argsort(leaves, kind="stable")], file.header.owner
     write_part(path, toolbox(SHORT, False), rows, (counts, sums), owner, children=file.header.stats.children, began=0.0)
     made = answer_of(path, owner)

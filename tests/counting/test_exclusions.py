@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting import bounds
@@ -43,59 +43,6 @@ Pieces = dict[tuple[int, int], str]
 
 
 # -- the transfer ----------------------------------------------------------------------------
-
-
-@st.composite
-def transfers(draw: st.DrawFn) -> tuple[list[Variable], list[KingTerm], set[frozenset[tuple[int, str]]], int, int]:
-    kinds = draw(st.lists(st.sampled_from(["free", "free", "camp", "royal"]), min_size=2, max_size=6))
-    variables = [Variable(kind, 1 if kind == "royal" else draw(st.integers(1, 2))) for kind in kinds]
-    letters = {"free": "bwK", "camp": "b", "royal": "K"}
-
-    def filling(most: int) -> frozenset[tuple[int, str]]:
-        chosen = draw(st.sets(st.integers(0, len(kinds) - 1), min_size=1, max_size=most))
-        return frozenset((cell, draw(st.sampled_from(letters[kinds[cell]]))) for cell in sorted(chosen))
-
-    sets = {filling(4) for _ in range(draw(st.integers(0, 6)))}
-    sets = {found for found in sets if sum(piece == "K" for _, piece in found) < 2}
-    seats = [cell for cell, variable in enumerate(variables) if variable.kind != "camp" and variable.length == 1]
-    assume(seats)
-    terms: dict[frozenset[tuple[int, str]], int] = {}
-    for _ in range(draw(st.integers(1, 4))):
-        king = draw(st.sampled_from(seats))
-        around = frozenset(pair for pair in filling(2) if pair[1] != "K" and pair[0] != king)
-        filled = frozenset({(king, "K")}) | (around if draw(st.booleans()) else frozenset())
-        terms[filled] = draw(st.integers(-2, 2)) or 1
-    return (
-        variables,
-        [KingTerm(*term) for term in terms.items()],
-        sets,
-        draw(st.integers(0, 4)),
-        draw(st.integers(0, 3)),
-    )
-
-
-@settings(max_examples=examples(60), deadline=None)
-@given(transfers())
-def test_the_transfer_counts_every_filling(
-    drawn: tuple[list[Variable], list[KingTerm], set[frozenset[tuple[int, str]]], int, int],
-) -> None:
-    variables, terms, sets, attackers, defenders = drawn
-    letters = {"free": ".bwK", "camp": ".b", "royal": ".K"}
-    expected: Counter[tuple[int, int]] = Counter()
-    for contents in product(*(letters[variable.kind] for variable in variables)):
-        held = frozenset(enumerate(contents))
-        soldiers = {
-            piece: sum(v.length for v, content in zip(variables, contents, strict=True) if content == piece)
-            for piece in "bw"
-        }
-        if contents.count("K") != 1 or any(found <= held for found in sets):
-            continue
-        for term in terms:
-            if term.filling <= held:
-                expected[soldiers["b"], soldiers["w"]] += term.coefficient
-    counted = Transfer(variables, terms, sets, attackers, defenders).count()
-    for a, d, count in counted.pairs():
-        assert count == expected[a, d]
 
 
 def test_the_transfer_counts_hundreds_of_soldiers() -> None:
@@ -174,12 +121,6 @@ def test_a_start_of_fewer_symmetries_than_its_terrain_has_sets_of_its_own() -> N
     assert (len(variant.symmetries), len(variant.start_symmetries)) == (2, 1)
     assert frozenset({(1, "b"), (4, "K"), (7, "b")}) in locked_sets(variant, 3)
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_the_search_misses_no_set_of_the_reduced_boards(name: str) -> None:
-    assert set(locked_sets(load_variant(name), 3)) == all_locked(load_variant(name), 3)
 
 
 @pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], SMALL))
@@ -303,12 +244,6 @@ def test_classes_are_the_orbits(variant: Variant, pieces: int) -> None:
     assert count_exclusions(variant, pieces).of("no_end").classes == brute_classes(variant, pieces)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_classes_of_the_reduced_boards(name: str) -> None:
-    assert count_exclusions(load_variant(name), 4).of("no_end").classes == brute_classes(load_variant(name), 4)
-
-
 # -- the full board in a second way ----------------------------------------------------------
 
 
@@ -387,16 +322,7 @@ def test_shipped_counts_fit_their_game(name: str) -> None:
         assert getattr(report.classes, name_) - excluded == getattr(report.classes_tightened, name_)
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_shipped_counts_of_the_smallest_boards_are_counted_again(name: str) -> None:
-    variant = load_variant(name)
-    shipped = published_exclusions(variant.digest)
-    assert shipped is not None
-    assert count_exclusions(variant, shipped.pieces) == shipped
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in variant_names() if name not in SMALL])
+@pytest.mark.parametrize("name", slow_but(SMALL, variant_names()))
 def test_shipped_counts_are_counted_again(name: str) -> None:
     variant = load_variant(name)
     shipped = published_exclusions(variant.digest)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from counting.reachable.certificates import decode_moves, encode_moves, read_file
 from counting.reachable.checker import check_file
@@ -139,23 +137,6 @@ def test_a_bad_file_is_refused(lines: list[dict], tmp_path: Path) -> None:
             check_file(path, load_variant)
     with pytest.raises(InputError, match="nowhere"):
         read_file(tmp_path / "nowhere.jsonl")
-
-
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_any_one_change_of_a_game_is_caught(data: st.DataObject, lines: list[dict], tmp_path: Path) -> None:
-    """Whatever byte of whatever game is changed: it fails, or the game is another one to the same position."""
-    records = json.loads(json.dumps(lines))
-    record = data.draw(st.sampled_from([record for record in records[1:] if record.get("game")]))
-    cells = [cell for move in decode_moves(record["game"]) for cell in move]
-    place = data.draw(st.integers(0, len(cells) - 1))
-    cells[place] = data.draw(st.integers(0, 255).filter(lambda cell: cell != cells[place]))
-    record["game"] = encode_moves(zip(cells[::2], cells[1::2], strict=True))
-    _, checked = check_file(written(tmp_path / "changed.jsonl", records), load_variant)
-    assert len(checked.failures) <= 1
-    if not checked.failures:
-        # Another legal game that ends in the same position proves as much.
-        assert place % 2 == 0 or len(cells) > 2
 
 
 def test_a_good_file_holds(lines: list[dict], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,28 +41,6 @@ def test_every_number_has_its_position(data: st.DataObject) -> None:
     assert_same(variant, [number], drawer.positions([number]))
 
 
-def test_numbers_and_positions_are_one_to_one() -> None:
-    drawer = drawer_for(load_variant("ashton-5-4v0"))
-    words = drawer.positions(list(range(drawer.size)))
-    assert len(np.unique(words[:, 0])) == drawer.size  # a word holds a position of this board
-
-
-def test_samples_are_uniform() -> None:
-    """Chi-square over the materials of 20,000 samples, and over the king's cells."""
-    from scipy.stats import chisquare
-
-    variant = load_variant("ashton")
-    words, numbers = drawer_for(variant).draw(3, 0, 20_000)
-    index = PlacementIndex(variant)
-    tiers = [tier for tier in index.tiers.values() if tier.size * 20_000 > 20 * index.size]
-    inside = [sum(tier.offset <= number >> 1 < tier.offset + tier.size for number in numbers) for tier in tiers]
-    expected = [20_000 * tier.size / index.size for tier in tiers]
-    rest = 20_000 - sum(inside), 20_000 - sum(expected)
-    assert chisquare([*inside, rest[0]], [*expected, rest[1]]).pvalue > 1e-4
-    assert abs(sum(number & 1 for number in numbers) - 10_000) < 400
-    assert len(words) == 20_000
-
-
 def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
     drawer = drawer_for(load_variant("ashton-5-4v0"))
     for number in (-1, drawer.size):

@@ -56,13 +56,6 @@ def test_the_exact_number_lies_within(name: str) -> None:
     assert sum(found.lemmas.excluded.values()) + found.lemmas.passed == found.lemmas.n == 60_000
 
 
-@pytest.mark.slow
-def test_the_exact_number_lies_within_where_trees_are_large() -> None:
-    found = estimate(load_variant("ashton-5-4v0"), 1000, 1, checks=50)
-    assert found.positions.low <= REACHED["ashton-5-4v0"] <= found.positions.high
-    assert found.games.exhausted > 100
-
-
 def test_threads_and_a_stop_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     variant = load_variant("brandubh-5-4v0")
 

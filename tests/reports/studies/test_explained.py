@@ -159,7 +159,7 @@ def test_a_lemma_that_excludes_a_reached_position_is_noticed(
 
     def wrong(self: Lemmas, boards: np.ndarray) -> np.ndarray:
         codes = honest(self, boards)
-        codes[(boards == engine_for(self.variant).start()).all(axis=1)] = LOCKED
+        codes[(boards == self.tables.origins.start).all(axis=1)] = LOCKED
         return codes
 
     monkeypatch.setattr(Lemmas, "of_boards", wrong)
