@@ -1,30 +1,27 @@
 """What is asked of a solver and what it answers: limits, proven bounds, the solution, also one that is read off.
 
-A solution is read off values that are known: a tablebase's, or those of a list of everything reachable.
+A solution can also be read off values that are known: a tablebase's, or those of a list of everything reachable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import MISSING, a_ply_earlier, unforced, value_of, verdict_of
-from tablut.position import Move, SideName
+from tablut.indexing.values import MISSING, unforced, verdict_of
+from tablut.prober import MissingTableError
 from tablut.rules.outcome import OUTCOMES
 from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine import Engine
     from tablut.indexing.values import Verdict, Wdl
-    from tablut.position import Position
-    from tablut.prober import Prober
+    from tablut.position import Move, Position, SideName
     from tablut.variants import Variant
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -123,75 +120,6 @@ class Solution:
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
 
 
-# -- a solution read off known values, by a tablebase or an exhaustive listing -----------
-
-
-class KnownMove(NamedTuple):
-    """A move with what it is worth.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    verdict : Verdict
-        For the side that makes it; ``dtm`` counts the move.
-    words : ndarray of uint64, shape (1, W)
-        The position that it leads to.
-    decided : bool
-        Whether the move ends the game.
-    """
-
-    move: Move
-    verdict: Verdict
-    words: NDArray[np.uint64]
-    decided: bool
-
-
-def known_value(prober: Prober, words: NDArray[np.uint64]) -> Verdict | None:
-    """Return the verdict on an undecided position; None if the prober does not know it."""
-    (value,) = prober.probe_words(words)
-    return None if value == MISSING else verdict_of(int(value), unforced=unforced(prober.variant))
-
-
-def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> list[KnownMove] | None:
-    """Return all moves from an undecided position with their verdicts; None if one leads out of what is known."""
-    children = engine.expand(words)
-    open_children = children.outcomes == 0
-    values = iter(prober.probe_words(children.words[open_children]).tolist() if open_children.any() else [])
-    black = bool(engine.boards(words)[0, 2 * engine.variant.size + 1])
-    found = []
-    for row, (code, number) in enumerate(zip(children.moves.tolist(), children.outcomes.tolist(), strict=True)):
-        outcome = OUTCOMES[number]
-        if outcome is not None:
-            verdict = verdict_of(1 if (outcome.winner == "black") == black else -2)
-        else:
-            value = next(values)
-            if value == MISSING:
-                return None
-            verdict = verdict_of(a_ply_earlier(value), unforced=unforced(engine.variant))
-        move = Move.from_code(code, engine.variant.size)
-        found.append(KnownMove(move, verdict, children.words[row : row + 1], outcome is not None))
-    return found
-
-
-def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tuple[Move, ...]:
-    """Return best play by both sides from a won or lost position, as far as it is known."""
-    line = []
-    verdict = known_value(prober, words)
-    while verdict is not None and verdict.dtm:
-        moves = first_moves(engine, prober, words)
-        best = None if moves is None else next(move for move in moves if move.verdict == verdict)
-        if best is None:
-            break
-        line.append(best.move)
-        if best.decided:
-            break
-        words = best.words
-        verdict = known_value(prober, words)
-    assert verdict is None or value_of(verdict) != 0
-    return tuple(line)
-
-
 # -- every position reachable from one, valued -------------------------------------------
 # The closure of a position under legal moves is listed, and the values spread backwards
 # through it, distance by distance. It is exact for all positions of the closure, hence
@@ -219,7 +147,7 @@ class ReachableValues:
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
-            raise InputError(f"position '{position}': is not among the {len(self.words)} positions listed")
+            raise MissingTableError(f"position '{position}': is not among the {len(self.words)} positions listed")
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:

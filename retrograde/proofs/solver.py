@@ -30,21 +30,19 @@ from retrograde.proofs.solution import (
     ProofLimits,
     ProofSource,
     Solution,
-    first_moves,
-    known_line,
-    known_value,
     may_be_listed,
     reachable_values,
 )
 from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
+from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
-from tablut.indexing.values import Verdict, unforced
+from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
-from tablut.prober import Proved, find_prober
+from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 
@@ -215,24 +213,25 @@ class _Question:
 
     def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
         """Return the solution that known values give; None if something is missing."""
-        verdict = known_value(prober, self.words)
-        moves = None if verdict is None else first_moves(self.engine, prober, self.words)
-        if verdict is None or moves is None:
+
+        def value(board: Board) -> int:
+            return value_of(prober.probe(board.position))
+
+        board = unlimited_board(self.variant, self.position)
+        try:
+            verdict, moves, line = prober.probe(self.position), rated_moves(board, value), best_line(board, value)
+        except MissingTableError:
             return None
-        if verdict.dtm is not None and self.limit is not None and verdict.dtm > self.limit:
-            verdict = Verdict(unforced(self.variant), None)
-        attaining = [known.move for known in moves if verdict.dtm is not None and known.verdict == verdict]
+        if verdict.dtm is None or (self.limit is not None and verdict.dtm > self.limit):
+            return self._solution("proved", Verdict(unforced(self.variant), None), source=source)
+        attaining = [rated.move for rated in moves if (rated.wdl, rated.dtm) == verdict]
         later = [
-            known.move
-            for known in moves
-            if verdict.wdl == "win"
-            and known.verdict.wdl == "win"
-            and known.verdict != verdict
-            and (self.limit is None or (known.verdict.dtm or 0) <= self.limit)
+            rated.move
+            for rated in moves
+            if verdict.wdl == rated.wdl == "win"
+            and rated.dtm != verdict.dtm
+            and (self.limit is None or (rated.dtm or 0) <= self.limit)
         ]
-        line = known_line(self.engine, prober, self.words) if verdict.dtm is not None else ()
-        if len(line) < (verdict.dtm or 0):
-            return None
         return self._solution("proved", verdict, line, attaining, later, source=source)
 
     def _search(self) -> Solution:

@@ -12,7 +12,7 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,6 +26,7 @@ from retrograde.solver.passes import SolverError, on_threads
 from retrograde.solver.slices.files import to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import CLASSES_A_SECOND, generations, least_classes, tier_graph
+from retrograde.tablebase.probing import best_line, unlimited_board
 from retrograde.tablebase.store import tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut.board import Board
@@ -120,8 +121,6 @@ class SolvedGame:
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
-        # Best play is looked up move by move, each position the first of its game: no limit must end one.
-        self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
         self._solver, self._marks = solver, marks
         self._indices: dict[tuple[int, int], TierIndex] = {}
         # Its arrays are kept to the end of the loop.
@@ -229,29 +228,10 @@ class SolvedGame:
         tuple of Move
             The moves.
         """
-        moves: list[Move] = []
         here = as_position(position, self.variant)
-        verdict = self.probe(here)
-        while verdict.dtm:
-            move, verdict, here = self._best(here, verdict)
-            moves.append(move)
-        return tuple(moves)
-
-    def _best(self, position: Position, verdict: Verdict) -> tuple[Move, Verdict, Position]:
-        """Return the first of the best moves of a position that is won or lost, and what follows it."""
-        for move in Board(self._unlimited, position).legal_moves:
-            # A board of its own for every move: values are those of positions without history.
-            board = Board(self._unlimited, position)
-            side = board.turn
-            board.push(move)
-            outcome = board.outcome()
-            if outcome is None:
-                after = verdict_of(self._value(board.position), unforced=self.unforced)
-            else:
-                after = Verdict("loss" if outcome.winner == side else "win", 0)
-            if after.wdl == ("loss" if verdict.wdl == "win" else "win") and after.dtm == (verdict.dtm or 0) - 1:
-                return move, after, board.position
-        raise SolverError(f"position '{position}': no move leads on from {verdict}")
+        if self.probe(here).dtm is None:
+            return ()
+        return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
         """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has.

@@ -11,17 +11,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves, may_be_listed, reachable_values
+from retrograde.proofs.solution import ProofLimits, ReachableValues, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
-from retrograde.tablebase.probing import prober_for
+from retrograde.tablebase.probing import prober_for, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
+from tablut.prober import MissingTableError
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import MORE, examples, slow_but
@@ -147,11 +148,14 @@ def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, pos
         assert abs(value) > 7, (position, value)
         return
     assert value_of(Verdict(solution.wdl, solution.dtm)) == value, position
-    verdict = Verdict(solution.wdl, solution.dtm)
-    moves = first_moves(engine, values, values.words[row : row + 1])
-    assert moves is not None
-    assert list(solution.winning_moves) == [move.move for move in moves if move.verdict == verdict], position
+    moves = rated(values, position)
+    assert list(solution.winning_moves) == [m.move for m in moves if (m.wdl, m.dtm) == (solution.wdl, solution.dtm)]
     assert len(solution.line) == solution.dtm
+
+
+def rated(values: ReachableValues, position: Position):
+    board = unlimited_board(values.variant, position)
+    return rated_moves(board, lambda board: value_of(values.probe(board.position)))
 
 
 def sample(solved, number: int, seed: int):
@@ -306,8 +310,8 @@ def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
         if values.values[row] <= 0:
             continue
         solution = solver.solve(position, all_wins=True)
-        moves = first_moves(engine, values, values.words[row : row + 1])
-        later = {m.move for m in moves if m.verdict.wdl == "win" and m.verdict.dtm != solution.dtm}
+        moves = rated(values, position)
+        later = {m.move for m in moves if m.wdl == "win" and m.dtm != solution.dtm}
         assert solution.other_winning_moves is not None
         assert set(solution.other_winning_moves) <= later
         assert later <= {*solution.other_winning_moves, *solution.open_moves}
@@ -327,6 +331,8 @@ class FewMen:
         return attackers <= self.most
 
     def probe(self, position):
+        if self.missing or position.material[0] > self.most:
+            raise MissingTableError
         return self.values.probe(position)
 
     def probe_words(self, words):
@@ -390,7 +396,7 @@ def test_what_may_be_listed() -> None:
     assert reachable_values(variant, engine.words(engine.start()), 1000) is None
     listed = complete("ashton-5-4v0")[1]
     assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
-    with pytest.raises(InputError, match="not among"):
+    with pytest.raises(MissingTableError, match="not among"):
         listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
 
 
