@@ -25,7 +25,7 @@ from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED
+from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
 from tablut.running.clocks import cpu_clock, wall_clock
 from tablut.running.progress import Observer
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
-
-_PART = 1 << 16
-"""Codes that are turned into items together."""
 
 
 class TierTask(NamedTuple):
@@ -248,17 +245,10 @@ def build_in_slices(
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the items of a stored tier."""
     tier = store.tier(*material)
-    found = []
-    for side in SIDES:
-        items = np.empty(tier.entries, dtype=np.uint16)
-        tier.codes(side, items)
-        for start in range(0, len(items), _PART):
-            part = items[start : start + _PART]
-            aliases = part == ALIAS_CODE
-            part[part != 0] |= np.uint16(DECIDED)
-            part[aliases] = ALIAS
-        found.append(items)
-    return found[0], found[1]
+    white, black = (tier.codes(side, np.empty(tier.entries, dtype=np.uint16)) for side in SIDES)
+    for items in (white, black):
+        np.bitwise_or(items, np.uint16(DECIDED), out=items, where=items != 0)
+    return white, black
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
