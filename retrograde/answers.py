@@ -80,9 +80,7 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
         format_version=files.record.VERSION,
         max_men=tablebase.max_men,
         tiers=tiers,
-        missing=[
-            f"{attackers}v{defenders}" for attackers, defenders in files.planned if not files.has(attackers, defenders)
-        ],
+        missing=files.missing(),
         positions=sum(tier.positions for tier in tiers),
         classes=classes,
         bytes=size,

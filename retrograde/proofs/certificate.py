@@ -26,6 +26,7 @@ from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import SideName
 from tablut.store.files import excerpt, write_text
+from tablut.store.records import Part
 from tablut.variants import load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ class _Kind(BaseModel):
     version: int
 
 
-class _Claim(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
+class _Claim(Part):
     format: Literal["tablut-proof"] = FORMAT
     version: int = VERSION
     variant: _Text | None

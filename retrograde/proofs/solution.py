@@ -234,33 +234,18 @@ def _values(
 ) -> NDArray[np.int16]:
     """Return the value of each position, spread backwards distance by distance."""
     values = np.zeros(len(black), dtype=np.int16)
-    settled = np.zeros(len(black), dtype=bool)
-    # Moves of the side to move that are not yet known to lose.
-    hopes = np.bincount(parents, minlength=len(black))
-    values[hopes == 0], settled[hopes == 0] = -1, True
+    moves = np.bincount(parents, minlength=len(black))
+    values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-
-    order = np.argsort(children, kind="stable")
-    sources, targets = parents[order], children[order]
-    ends = np.searchsorted(targets, np.arange(len(black) + 1))
-    decided = outcomes != 0
-    good = black_wins[outcomes] == black[parents]
-    # Wins and losses of the moment, as the parents see them: moves that win, moves that lose.
-    winning, losing = parents[decided & good], parents[decided & ~good]
-    front = np.flatnonzero(settled)
-    distance = 1
-    while len(front) or len(winning) or len(losing):
-        edges = np.concatenate([np.arange(ends[place], ends[place + 1]) for place in front]) if len(front) else front
-        lost = values[targets[edges]] < 0
-        winning = np.concatenate([winning, sources[edges[lost]]])
-        losing = np.concatenate([losing, sources[edges[~lost]]])
-        new_wins = np.unique(winning[~settled[winning]])
-        values[new_wins], settled[new_wins] = distance, True
-        np.subtract.at(hopes, losing, 1)
-        losing = np.unique(losing)
-        new_losses = losing[(hopes[losing] == 0) & ~settled[losing]]
-        values[new_losses], settled[new_losses] = -distance - 1, True
-        front = np.concatenate([new_wins, new_losses])
-        winning = losing = np.empty(0, dtype=np.int64)
+    # What each move is worth to its mover: 1, -1, or 0 while that is not known.
+    worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
+    quiet = children >= 0
+    distance, settled = 0, moves >= 0
+    while settled.any():
         distance += 1
+        worth[quiet] = -np.sign(values[children[quiet]])
+        won = np.bincount(parents[worth > 0], minlength=len(black)) > 0
+        lost = np.bincount(parents[worth < 0], minlength=len(black)) == moves
+        settled = (values == 0) & (won | lost)
+        values[settled & won], values[settled & lost] = distance, -distance - 1
     return values

@@ -332,13 +332,7 @@ class _Question:
         """Return the moves that attain the distance, and those that the limits left open."""
         attaining, unsettled = [], []
         for move, child, winner in self._children(self.board):
-            if search.prover == self.mover:
-                attains = winner == self.mover if winner is not None else search.within(child, distance - 1)
-            elif winner is not None:
-                attains = distance == 1
-            else:
-                sooner = search.within(child, distance - 2)
-                attains = None if sooner is None else not sooner
+            attains = _attains(search, child, winner, distance)
             if attains is None:
                 unsettled.append(move)
             elif attains:
@@ -369,25 +363,18 @@ class _Question:
     def _line(self, search: WinSearch, distance: int) -> tuple[Move, ...]:
         """Return best play by both sides, as far as the limits let it be proved."""
         line: list[Move] = []
-        board, left, mover = self.board, distance, self.mover
-        while left > 0:
-            chosen = None
+        board = self.board
+        for left in range(distance, 0, -1):
             for move, child, winner in self._children(board):
-                if winner is not None:
-                    attains: bool | None = left == 1 and (winner == search.prover)
-                elif mover == search.prover:
-                    attains = search.within(child, left - 1)
-                else:
-                    sooner = search.within(child, left - 2)
-                    attains = None if sooner is None else not sooner
+                attains = _attains(search, child, winner, left)
                 if attains is None:
                     return tuple(line)
                 if attains:
-                    chosen = move, child
+                    line.append(move)
+                    board = child
                     break
-            assert chosen is not None, f"no move attains {left} plies in {self.engine.cells(board)}"
-            line.append(chosen[0])
-            board, left, mover = chosen[1], left - 1, mover ^ 1
+            else:
+                raise AssertionError(f"no move attains {left} plies in {self.engine.cells(board)}")
         return tuple(line)
 
     # -- the answer --------------------------------------------------------------------
@@ -434,6 +421,16 @@ class _Question:
             source=source,
             reason=reason,
         )
+
+
+def _attains(search: WinSearch, child: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
+    """Return whether a move, of either side, that leads to a board keeps to a shortest win; None if that is open."""
+    if winner is not None:
+        return left == 1 and winner == search.prover
+    if int(head(child)[SIDE_AT]) != search.prover:
+        return search.within(child, left - 1)
+    sooner = search.within(child, left - 2)
+    return None if sooner is None else not sooner
 
 
 def solve(

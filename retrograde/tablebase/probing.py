@@ -117,7 +117,6 @@ class Tablebase:
         self._cells = self.variant.size**2
         # By material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
-        self._open: dict[tuple[int, int], StoredTier] = {}
         self._lock, self._batch_lock = Lock(), Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -304,9 +303,7 @@ class Tablebase:
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
         """Return the stored code of a placement; None if it is no undecided one."""
-        tier = self._open.get(material)
-        if tier is None:
-            tier = self._open[material] = self.store.tier(*material)
+        tier = self.store.tier(*material)
         entry = tier.ranker.rank(cells)
         if entry is None:
             return None

@@ -17,7 +17,7 @@ from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.values import ALIAS_CODE, Verdict, Wdl, unforced, verdict_of
+from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
 from tablut.position import SIDES, SideName
 from tablut.store.files import brief
 
@@ -56,11 +56,6 @@ class Listed(NamedTuple):
     position: Position
     wdl: Wdl
     dtm: int | None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Its value alone."""
-        return Verdict(self.wdl, self.dtm)
 
 
 @brief

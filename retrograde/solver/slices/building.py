@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
@@ -43,7 +42,7 @@ from tablut.indexing.values import ALIAS, code_of
 from tablut.position import SIDES
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import remove_temporaries
-from tablut.store.records import Digest, Record, StoreError, digest_of, read_record, write_record
+from tablut.store.records import Digest, Part, Record, StoreError, digest_of, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,10 +54,8 @@ _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
 _SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")
 
 
-class SliceState(BaseModel):
+class SliceState(Part):
     """A slice at a checkpoint: the step that made its file, and what that says."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     step: Number
     digest: Digest
