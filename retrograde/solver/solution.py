@@ -139,8 +139,7 @@ class SolvedGame:
                     for counts in (classes, positions):
                         counts[0] += counts[2 * self._limit + 2 :].sum()
                         counts[2 * self._limit + 2 :] = 0
-                last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
-                self.counts[(*material, name)] = ValueCounts(classes[: last + 1], positions[: last + 1])
+                self.counts[(*material, name)] = ValueCounts(classes, positions)
         self.mutual_zugzwangs = self._find_zugzwangs()
 
     @property
@@ -173,11 +172,7 @@ class SolvedGame:
             for (attackers, defenders, name), counts in self.counts.items()
             if side in (None, name) and material in (None, (attackers, defenders))
         ]
-        length = max(len(counts.classes) for counts in chosen)
-        classes, positions = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
-        for counts in chosen:
-            classes[: len(counts.classes)] += counts.classes
-            positions[: len(counts.positions)] += counts.positions
+        classes, positions = np.sum([(counts.classes, counts.positions) for counts in chosen], axis=0)
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
