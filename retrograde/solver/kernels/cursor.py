@@ -31,7 +31,7 @@ from tablut.engine.layout import (
     put_side,
     side_of,
 )
-from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, tier_at
+from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, row_at, tier_at
 from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
@@ -331,24 +331,6 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
     return entry
 
 
-@inlined
-def row_place(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
-    s = x.square
-    orbit = I64(s.king[king])
-    if orbit < 0:
-        return I64(-1)
-    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
-    for k in range(men):
-        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cells[k]])])
-        if number < 0:
-            return I64(-1)
-        sort_in(w.scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, w.scratch, men)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
-    return at if x.row.number[at] >= 0 else I64(-1)
-
-
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
     """Work out, for the open row, where a defender's or the king's change of place leads."""
@@ -368,7 +350,7 @@ def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> N
     """Write what is known of the row to which a change of place, already made in the list of row soldiers, leads."""
     s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
     h.base[key] = _MISSING
-    at = row_place(x, w, tier, king, c.row_cells)
+    at = row_at(x, tier, king, c.row_cells, w.scratch)
     if at < 0:
         return
     orbit, row = I64(s.king[king]), I64(x.row.number[at])
