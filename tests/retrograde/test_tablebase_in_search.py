@@ -88,21 +88,6 @@ def test_compiled_probes_equal_the_prober(request, which: str) -> None:
         assert sum(max(cell for cell, piece in enumerate(p.cells) if piece != ".") >= 64 for p in positions) > 400
 
 
-def test_codes_of_two_bytes_are_found(tmp_path, small_variant, small_codes, write_store) -> None:
-    white, black = (codes.copy() for codes in small_codes[1, 1])
-    # Wrong on purpose: another code for each entry.
-    real = white != 0xFFFF
-    white[real] = np.arange(len(white), dtype=np.uint16)[real]
-    write_store(tmp_path / "s", small_variant, {(1, 1): (white, black)})
-    tablebase = open_tablebase(tmp_path / "s")
-    assert tablebase.store.tier(1, 1).record.white.dtype == "uint16"
-    positions = some_positions(small_variant, (1, 1), 500, Random(1))
-    boards = boards_of(small_variant, positions)
-    found = probe_compiled(small_variant, tablebase.load_tiers(MEMORY), boards)
-    assert found.tolist() == [value_of(tablebase.probe(position)) for position in positions]
-    assert found.max() > 127
-
-
 def test_tiers_that_are_missing_are_passed_over(tmp_path, small_variant, small_codes, write_store) -> None:
     kept = ((1, 0), (1, 1), (3, 0))
     write_store(tmp_path / "s", small_variant, {key: small_codes[key] for key in kept})

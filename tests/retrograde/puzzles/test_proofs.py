@@ -306,23 +306,8 @@ def test_a_win_must_fit_into_the_plies_that_are_left(limit: int | None, left: in
 # -- files that are no proof ---------------------------------------------------------------
 
 
-HOSTILE = sorted((DATA / "hostile" / "certificates").iterdir())
 SEEDS = [path.read_text() for path in sorted((DATA / "proofs").glob("*.jsonl"))]
 PIECES = [*'\n[]{}",:;=/ 0²\0\ud7ffKbw', "9" * 400]
-
-
-@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.stem)
-def test_a_hostile_file_is_refused_in_one_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The name says what is expected: ``refuted-…`` is read, and what it claims is not so."""
-    code = run(["puzzle", "check", str(path)])
-    out, err = capsys.readouterr()
-    if path.stem.startswith("refuted-"):
-        assert (code, err) == (1, "")
-        assert "fails" in out
-    else:
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert path.name in err
-        assert err.removesuffix("\n").isprintable()
 
 
 @st.composite

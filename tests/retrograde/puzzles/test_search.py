@@ -15,11 +15,9 @@ from retrograde.proofs.solution import ProofLimits, ReachableValues, may_be_list
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
-from retrograde.tablebase.probing import prober_for, rated_moves, unlimited_board
-from tablut.board import Board
+from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
@@ -173,25 +171,6 @@ def test_solved_boards(solved, number: int | None, nodes: int) -> None:
     solver = Solver(engine.variant, ProofLimits(nodes=nodes, memory_bytes=1 << 21, positions=0))
     for row, position in sample(solved, number or len(values.words), 7):
         assert_agrees(engine, values, solver, row, position)
-
-
-def test_the_listing_gives_the_known_numbers(solved) -> None:
-    """Classes won, drawn and lost, by side to move, and the deepest, as stated in the rules of both boards."""
-    engine, values = solved
-    known = {
-        "ashton-5-4v0": ([(8525, 0, 286), (2565, 0, 6142)], 5, 3),
-        "brandubh-5-4v0": ([(13097, 14, 80), (3790, 69, 8215)], 11, -7),
-    }
-    classes = (engine.canonical(values.words)[0] == values.words).all(axis=1)
-    black = engine.boards(values.words)[:, 2 * engine.variant.size + 1] != 0
-    counts = []
-    for side in (False, True):
-        chosen = values.values[classes & (black == side)]
-        counts.append(((chosen > 0).sum(), (chosen == 0).sum(), (chosen < 0).sum()))
-    by_side, deepest, start = known[engine.variant.name]
-    assert counts == by_side
-    assert max(values.values.max(), -values.values.min() - 1) == deepest
-    assert values.probe_words(engine.words(engine.start())).tolist() == [start]
 
 
 def test_the_listing_agrees_with_the_plain_solver() -> None:
@@ -401,34 +380,3 @@ def test_what_may_be_listed() -> None:
 
 
 # -- two ways to the same truth: what the tablebase says of an ending, proof search finds without it
-
-
-MATERIALS = [(1, 0), (1, 1), (2, 0)]
-
-
-@pytest.mark.parametrize("number", [25, pytest.param(3000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ashton", "mcgill"])
-def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) -> None:
-    variant, random = load_variant(name), Random(11)
-    tablebase, placements = prober_for(variant), PlacementIndex(variant)
-    assert tablebase is not None
-    solver = Solver(variant, ProofLimits(nodes=2_000_000, positions=0, memory_bytes=32 << 20))
-    proved = 0
-    for _ in range(number):
-        material = random.choice(MATERIALS)
-        rank = random.randrange(placements.tiers[material].size)
-        position = placements.unrank_in_tier(*material, rank, random.choice("wb"))  # type: ignore[arg-type]
-        verdict = tablebase.probe(position)
-        if verdict.dtm is None:
-            # Without the tablebase or a listing there is no proof of a draw, and none is claimed.
-            found = Solver(variant, ProofLimits(nodes=20_000, positions=0, memory_bytes=4 << 20)).solve(position)
-            assert found.status == "unknown"
-            continue
-        found = solver.solve(position)
-        assert (found.status, found.wdl, found.dtm) == ("proved", *verdict), str(position)
-        if verdict.wdl == "win":
-            rated = tablebase.best_moves(Board(variant, position))
-            best = {str(one.move) for one in rated if (one.wdl, one.dtm) == ("win", verdict.dtm)}
-            assert {str(move) for move in found.winning_moves} == best
-        proved += 1
-    assert proved > number // 2
