@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from retrograde.proofs.proof_numbers import MOST_PLIES
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import SideName
@@ -44,8 +45,6 @@ MOST_POSITIONS: Final = 4_000_000
 """Most positions of a strategy, written or read."""
 MOST_BYTES: Final = 512 << 20
 """Most bytes of a file that is read."""
-MOST_PLIES: Final = 1000
-"""Most plies of a claim; no proof search looks further."""
 _LINE: Final = 512
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 

@@ -284,15 +284,13 @@ class _Question:
         answer = side.search.within(self.board, bound, most)
         side.spent += self.budget.nodes - before
         if answer:
-            # What is below the first bound is settled by the rules: nobody has won yet.
             side.win_within = min(side.search.distance, bound)
-            if not self.either and side.no_win_within == side.win_within - 2:
-                side.no_win_within += 1
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
-            if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
-                side.no_win_within += 1
             side.next_bound = max(side.next_bound, bound + 2)
+        # What is below the first bound is settled by the rules: nobody has won yet.
+        if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
+            side.no_win_within += 1
         return answer
 
     # -- after the distance ------------------------------------------------------------

@@ -33,10 +33,6 @@ class Codes(Protocol):
     """Codes by entry: an array, or what gives one for each range of entries that is asked for."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """How many there are."""
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """``uint16``."""
 

@@ -288,10 +288,10 @@ class PackedItems:
 
     def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
-        self.shape, self.dtype = (int(starts[-1]),), np.dtype(np.uint16)
+        self.dtype = np.dtype(np.uint16)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.starts[-1])
 
     def __getitem__(self, part: slice) -> NDArray[np.uint16]:
         """Return a range of codes, each block verified."""

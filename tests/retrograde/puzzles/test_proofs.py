@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.certificate import MOST_PLIES, ProofCertificate, build_certificate, game_of, read_certificate
+from retrograde.proofs.certificate import ProofCertificate, build_certificate, game_of, read_certificate
 from retrograde.proofs.checker import CheckedProof, StrategyCheck
+from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
