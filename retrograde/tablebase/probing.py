@@ -304,7 +304,7 @@ class Tablebase:
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
         """Return the stored code of a placement; None if it is no undecided one."""
         tier = self.store.tier(*material)
-        entry = tier.ranker.rank(cells)
+        entry = tier.index.entry(cells)
         if entry is None:
             return None
         number, offset = divmod(entry, tier.record.chunk)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from retrograde.tablebase.encoding import Ranker, slices, unpack_bits
+from retrograde.tablebase.encoding import slices
 from retrograde.tablebase.records import (
     PARTS,
     DamagedTableError,
@@ -319,37 +319,22 @@ class StoredTier:
             found[start:stop] = self.read(side, start, stop)
         return found
 
-    def packed_representatives(self) -> NDArray[np.uint8]:
-        """Return the bits of `tablut.indexing.tiers.TierIndex.representatives`, shape (K, B); see `pack_bits`."""
-        length = self._array("representatives").shape[0]
-        packed: NDArray[np.uint8] = self.read("representatives", 0, length)
-        return packed.reshape(len(self._plain_index.kings.representatives), -1)
-
     @cached_property
     def _plain_index(self) -> TierIndex:
         return TierIndex(self.variant, self.record.attackers, self.record.defenders)
 
     @cached_property
-    def ranker(self) -> Ranker:
-        """What finds the entry of a single position."""
-        ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
-        if ranker.size != self.entries:
-            raise DamagedTableError(
-                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
-                f"{ranker.size}; build the tier again"
-            )
-        return ranker
-
-    @cached_property
     def index(self) -> TierIndex:
         """The tier's index, with the stored representatives."""
-        plain = self._plain_index
-        return TierIndex(
-            self.variant,
-            plain.attackers,
-            plain.defenders,
-            representatives=unpack_bits(self.packed_representatives(), plain.row_space),
-        )
+        length = self._array("representatives").shape[0]
+        packed = self.read("representatives", 0, length).reshape(len(self._plain_index.kings.representatives), -1)
+        index = TierIndex(self.variant, self.record.attackers, self.record.defenders, packed=packed)
+        if index.size != self.entries:
+            raise DamagedTableError(
+                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
+                f"{index.size}; build the tier again"
+            )
+        return index
 
 
 def little_endian(items: NDArray[Any]) -> bytes:

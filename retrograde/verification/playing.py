@@ -186,7 +186,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
         if turn == 0:
             found = found[found >= start]
         for entry in found.tolist():
-            if tier.ranker.rank(tier.index.unrank(entry, "w").cells) == entry:
+            if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
     raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, against its record")
 
