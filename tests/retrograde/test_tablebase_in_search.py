@@ -257,30 +257,6 @@ def test_what_lies_behind_a_capture_is_proved_earlier(game) -> None:
     assert max(gained.values()) >= 4, gained
 
 
-@pytest.mark.parametrize("nodes", [40, 1500])
-def test_what_search_proves_with_tables_is_true(game, nodes: int) -> None:
-    claims = []
-    for tablebase in (None, open_tablebase(game.store)):
-        # Its transposition table lasts from one position to the next, as in a game.
-        chooser, random, claimed, hits = Searcher(game.variant, hash_mib=1, prober=tablebase), Random(2), 0, 0
-        for number, position in enumerate(game.above[::2]):
-            board = Board(game.variant, position)
-            for _ in range(number % 4):
-                ahead = board.copy()
-                ahead.push(random.choice(list(ahead.legal_moves)))
-                if undecided(ahead) and ahead.position.material == ABOVE:
-                    board = ahead
-            found, value = chooser.search(board, SearchLimits(nodes=nodes)), game.truth.probe(board.position)
-            hits += found.tbhits
-            if found.mate is not None:
-                claimed += 1
-                assert value.wdl == ("win" if found.mate > 0 else "loss"), position
-                assert abs(found.mate) >= value.dtm, position
-        assert (hits > 40) == (tablebase is not None)
-        claims.append(claimed)
-    assert claims[0] + (10 if game.drawish else 0) <= claims[1], claims
-
-
 def test_a_player_loads_what_ships() -> None:
     variant = load_variant("ashton")
     board = Board(variant, Position.parse("3b5/9/1b7/9/3K5/b3b4/7w1/9/9 b", 9))
