@@ -19,7 +19,7 @@ from retrograde.solver.slices.building import SliceBuild, scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
-from retrograde.solver.trace import STORE, WHOLE, Meter
+from retrograde.solver.trace import STORE, WHOLE, Meter, Tracer
 from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.solver.tiers import Material
-    from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
@@ -119,7 +118,7 @@ def build_tablebase(
     check_known(variant, "a tablebase", [WIDE])  # before a store is made
     graph = tier_graph(variant, men, materials)
     order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
-    watcher = observer or Observer()
+    watcher, tracer = observer or Observer(), tracer or Tracer(variant, men or 0, memory)
     tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
         # First the scheduler: one that does not answer leaves no store behind.
@@ -127,8 +126,7 @@ def build_tablebase(
         stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
         slicer = LocalScheduler(threads) if scheduler is None else cluster
-        if tracer is not None:
-            tracer.slots = slicer.workers
+        tracer.slots = slicer.workers
         left = [[material for material in tiers if not is_sound(store, material, tell)] for tiers in order]
         for done in set(graph) - {material for tiers in left for material in tiers}:
             shutil.rmtree(scratch_folder(root, done), ignore_errors=True)
@@ -146,9 +144,8 @@ def build_tablebase(
             else:
                 answers = cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
                 watcher.advance(sum(classes[material] for material in whole))
-            if tracer is not None:
-                for answer in answers:
-                    tracer.note(answer["tier"], WHOLE, answer["measured"])
+            for answer in answers:
+                tracer.note(answer["tier"], WHOLE, answer["measured"])
             for material in sliced:
                 build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell, tracer=tracer)
                 watcher.advance(classes[material])
