@@ -193,11 +193,7 @@ class _Reader:
         """Yield the tiers, each as long as its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
-            if tier.entries != int(self._index.tier.size[number]):
-                raise TablebaseError(
-                    f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index "
-                    f"{int(self._index.tier.size[number]):,}; build it again"
-                )
+            tier.check_entries(int(self._index.tier.size[number]))
             yield number, tier
 
     def _sides(self) -> list[int]:
