@@ -240,8 +240,6 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
         raise InputError(
             f"{what}: does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
         )
-    if limit is not None and proof.plies_left is not None and proof.plies_left > limit:
-        raise InputError(f"{what}: {proof.plies_left} plies are left, but a game of {rules.name} has {limit} at most")
     return rules
 
 

@@ -89,8 +89,7 @@ class BatchProber:
         from retrograde.tablebase.lookup import look_up
 
         found = np.empty(len(words), dtype=np.int16)
-        tiers = np.zeros(len(words), dtype=np.int32)
-        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, tiers, found, missing)
+        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, found, missing)
         return found
 
     def _of_one(self, material: Material, word: NDArray[np.uint64], missing: int) -> int:
