@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.tiers import TierIndex
     from tablut.indexing.values import Wdl
     from tablut.position import Move, SideName
     from tablut.variants import VariantLike
@@ -119,7 +118,6 @@ class SolvedGame:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
-        self._indices: dict[tuple[int, int], TierIndex] = {}
         # Its arrays are kept to the end of the loop.
         desk = solver.new_desk(solver.variant.defenders)
         places = directory(desk)
@@ -201,9 +199,7 @@ class SolvedGame:
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
-        if material not in self._indices:
-            self._indices[material] = self._solver.tier_index(material)
-        entry = self._indices[material].rank(position)
+        entry = self._solver.tier_index(material).rank(position)
         value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
         return value
 

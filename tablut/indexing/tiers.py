@@ -314,6 +314,8 @@ def _find(cells: str, letter: str) -> list[int]:
 
 
 @lru_cache(maxsize=256)
-def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
-    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
-    return TierIndex(variant, attackers, defenders)
+def tier_index(
+    variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
+) -> TierIndex:
+    """Return the index of a tier, by default under all symmetries of the rules; the same object for the same tier."""
+    return TierIndex(variant, attackers, defenders, group)
