@@ -12,6 +12,7 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -326,7 +327,9 @@ def solve_game(
             seconds,
         )
     if store is not None:
-        solver.items = _stored(build_tablebase(store, variant, None, threads=threads, observer=watcher), solver)
+        # All of it will be in memory, so each tier fits.
+        built = build_tablebase(store, variant, None, threads=threads, memory=sys.maxsize, observer=watcher)
+        solver.items = _stored(built, solver)
     else:
         watcher.begin("tiers", whole)
         for material in materials:
@@ -338,14 +341,15 @@ def solve_game(
 
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     """Return the items of stored tiers, indexed under all symmetries of the rules, by a solver's index."""
-    found = {material: stored_items(store, material) for material in solver.materials}
-    variant, group = solver.variant, solver.variant.symmetries
-    if len(solver.group) == len(group):
-        return found
-    index = tier_tables(variant, solver.materials)
-    for tier, (material, items) in enumerate(found.items()):
+    found: dict[tuple[int, int], Sides] = {}
+    variant = solver.variant
+    index = None if len(solver.group) == len(variant.symmetries) else tier_tables(variant, solver.materials)
+    for tier, material in enumerate(solver.materials):
+        items = found[material] = stored_items(store, material)
+        if index is None:
+            continue
         size = solver.size(material)
-        carried = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
+        carried = found[material] = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
         for start in range(0, size, _STEP):
             entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
             boards = np.empty((len(entries), 2 * variant.size + 4), dtype=np.uint32)
@@ -354,7 +358,6 @@ def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
             rank_boards(solver.tables, index, boards, np.empty(len(boards), dtype=np.int32), there)
             for to, side in zip(carried, items, strict=True):
                 to[entries] = side[there]
-        found[material] = carried
     return found
 
 
