@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
-    from tablut.position import Move, SideName
+    from tablut.position import SideName
     from tablut.variants import Variant
 
 # -- tablebases ----------------------------------------------------------------------------
@@ -80,9 +80,7 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
         format_version=files.record.VERSION,
         max_men=tablebase.max_men,
         tiers=tiers,
-        missing=[
-            f"{attackers}v{defenders}" for attackers, defenders in files.planned if not files.has(attackers, defenders)
-        ],
+        missing=files.missing(),
         positions=sum(tier.positions for tier in tiers),
         classes=classes,
         bytes=size,
@@ -171,6 +169,8 @@ class TablebaseSummary(TablebaseInfo):
 
 def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
     """Return what a complete tablebase holds, its longest wins, and its mutual zugzwangs, ``most`` of them listed."""
+    from retrograde.tablebase.probing import best_line
+
     files = tablebase.store
     files.check_complete()
     longest = [
@@ -180,7 +180,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
             winner=winner,
             position=str(found.position),
             dtm=found.dtm or 0,
-            line=[str(move) for move in _best_line(tablebase, found.position)],
+            line=[str(move) for move in best_line(Board(tablebase.variant, found.position), tablebase.value)],
         )
         for material in files.tiers()
         for winner in SIDES
@@ -192,16 +192,6 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
         longest=longest,
         zugzwangs=_zugzwangs(tablebase, most),
     )
-
-
-def _best_line(tablebase: Tablebase, position: Position) -> list[Move]:
-    """Return a line of best play by both sides."""
-    board = Board(tablebase.variant, position)
-    line: list[Move] = []
-    while board.outcome() is None:
-        line.append(tablebase.best_moves(board)[0].move)
-        board.push(line[-1])
-    return line
 
 
 def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -282,9 +283,7 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
                 observer.advance()
         except KeyboardInterrupt:
             interrupted = True
-    counts = {
-        name: sum(result.verdict == name for result in results) for name in ("holds", "refuted", "unknown", "none")
-    }
+    counts = Counter(result.verdict for result in results)
     unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
     found = PuzzleFile(
         file=file,

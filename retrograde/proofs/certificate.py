@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from retrograde.proofs.proof_numbers import MOST_PLIES
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import SideName
 from tablut.store.files import excerpt, write_text
+from tablut.store.records import Part
 from tablut.variants import load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
@@ -43,8 +45,6 @@ MOST_POSITIONS: Final = 4_000_000
 """Most positions of a strategy, written or read."""
 MOST_BYTES: Final = 512 << 20
 """Most bytes of a file that is read."""
-MOST_PLIES: Final = 1000
-"""Most plies of a claim; no proof search looks further."""
 _LINE: Final = 512
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
@@ -61,9 +61,7 @@ class _Kind(BaseModel):
     version: int
 
 
-class _Claim(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
+class _Claim(Part):
     format: Literal["tablut-proof"] = FORMAT
     version: int = VERSION
     variant: _Text | None
@@ -242,8 +240,6 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
         raise InputError(
             f"{what}: does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
         )
-    if limit is not None and proof.plies_left is not None and proof.plies_left > limit:
-        raise InputError(f"{what}: {proof.plies_left} plies are left, but a game of {rules.name} has {limit} at most")
     return rules
 
 

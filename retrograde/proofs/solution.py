@@ -1,30 +1,27 @@
 """What is asked of a solver and what it answers: limits, proven bounds, the solution, also one that is read off.
 
-A solution is read off values that are known: a tablebase's, or those of a list of everything reachable.
+A solution can also be read off values that are known: a tablebase's, or those of a list of everything reachable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tablut.engine import engine_for
-from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import MISSING, a_ply_earlier, unforced, value_of, verdict_of
-from tablut.position import Move, SideName
+from tablut.indexing.values import MISSING, unforced, verdict_of
+from tablut.prober import MissingTableError
 from tablut.rules.outcome import OUTCOMES
 from tablut.store.files import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.engine import Engine
     from tablut.indexing.values import Verdict, Wdl
-    from tablut.position import Position
-    from tablut.prober import Prober
+    from tablut.position import Move, Position, SideName
     from tablut.variants import Variant
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -123,75 +120,6 @@ class Solution:
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
 
 
-# -- a solution read off known values, by a tablebase or an exhaustive listing -----------
-
-
-class KnownMove(NamedTuple):
-    """A move with what it is worth.
-
-    Attributes
-    ----------
-    move : Move
-        The move.
-    verdict : Verdict
-        For the side that makes it; ``dtm`` counts the move.
-    words : ndarray of uint64, shape (1, W)
-        The position that it leads to.
-    decided : bool
-        Whether the move ends the game.
-    """
-
-    move: Move
-    verdict: Verdict
-    words: NDArray[np.uint64]
-    decided: bool
-
-
-def known_value(prober: Prober, words: NDArray[np.uint64]) -> Verdict | None:
-    """Return the verdict on an undecided position; None if the prober does not know it."""
-    (value,) = prober.probe_words(words)
-    return None if value == MISSING else verdict_of(int(value), unforced=unforced(prober.variant))
-
-
-def first_moves(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> list[KnownMove] | None:
-    """Return all moves from an undecided position with their verdicts; None if one leads out of what is known."""
-    children = engine.expand(words)
-    open_children = children.outcomes == 0
-    values = iter(prober.probe_words(children.words[open_children]).tolist() if open_children.any() else [])
-    black = bool(engine.boards(words)[0, 2 * engine.variant.size + 1])
-    found = []
-    for row, (code, number) in enumerate(zip(children.moves.tolist(), children.outcomes.tolist(), strict=True)):
-        outcome = OUTCOMES[number]
-        if outcome is not None:
-            verdict = verdict_of(1 if (outcome.winner == "black") == black else -2)
-        else:
-            value = next(values)
-            if value == MISSING:
-                return None
-            verdict = verdict_of(a_ply_earlier(value), unforced=unforced(engine.variant))
-        move = Move.from_code(code, engine.variant.size)
-        found.append(KnownMove(move, verdict, children.words[row : row + 1], outcome is not None))
-    return found
-
-
-def known_line(engine: Engine, prober: Prober, words: NDArray[np.uint64]) -> tuple[Move, ...]:
-    """Return best play by both sides from a won or lost position, as far as it is known."""
-    line = []
-    verdict = known_value(prober, words)
-    while verdict is not None and verdict.dtm:
-        moves = first_moves(engine, prober, words)
-        best = None if moves is None else next(move for move in moves if move.verdict == verdict)
-        if best is None:
-            break
-        line.append(best.move)
-        if best.decided:
-            break
-        words = best.words
-        verdict = known_value(prober, words)
-    assert verdict is None or value_of(verdict) != 0
-    return tuple(line)
-
-
 # -- every position reachable from one, valued -------------------------------------------
 # The closure of a position under legal moves is listed, and the values spread backwards
 # through it, distance by distance. It is exact for all positions of the closure, hence
@@ -219,7 +147,7 @@ class ReachableValues:
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
-            raise InputError(f"position '{position}': is not among the {len(self.words)} positions listed")
+            raise MissingTableError(f"position '{position}': is not among the {len(self.words)} positions listed")
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
@@ -306,33 +234,18 @@ def _values(
 ) -> NDArray[np.int16]:
     """Return the value of each position, spread backwards distance by distance."""
     values = np.zeros(len(black), dtype=np.int16)
-    settled = np.zeros(len(black), dtype=bool)
-    # Moves of the side to move that are not yet known to lose.
-    hopes = np.bincount(parents, minlength=len(black))
-    values[hopes == 0], settled[hopes == 0] = -1, True
+    moves = np.bincount(parents, minlength=len(black))
+    values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-
-    order = np.argsort(children, kind="stable")
-    sources, targets = parents[order], children[order]
-    ends = np.searchsorted(targets, np.arange(len(black) + 1))
-    decided = outcomes != 0
-    good = black_wins[outcomes] == black[parents]
-    # Wins and losses of the moment, as the parents see them: moves that win, moves that lose.
-    winning, losing = parents[decided & good], parents[decided & ~good]
-    front = np.flatnonzero(settled)
-    distance = 1
-    while len(front) or len(winning) or len(losing):
-        edges = np.concatenate([np.arange(ends[place], ends[place + 1]) for place in front]) if len(front) else front
-        lost = values[targets[edges]] < 0
-        winning = np.concatenate([winning, sources[edges[lost]]])
-        losing = np.concatenate([losing, sources[edges[~lost]]])
-        new_wins = np.unique(winning[~settled[winning]])
-        values[new_wins], settled[new_wins] = distance, True
-        np.subtract.at(hopes, losing, 1)
-        losing = np.unique(losing)
-        new_losses = losing[(hopes[losing] == 0) & ~settled[losing]]
-        values[new_losses], settled[new_losses] = -distance - 1, True
-        front = np.concatenate([new_wins, new_losses])
-        winning = losing = np.empty(0, dtype=np.int64)
+    # What each move is worth to its mover: 1, -1, or 0 while that is not known.
+    worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
+    quiet = children >= 0
+    distance, settled = 0, moves >= 0
+    while settled.any():
         distance += 1
+        worth[quiet] = -np.sign(values[children[quiet]])
+        won = np.bincount(parents[worth > 0], minlength=len(black)) > 0
+        lost = np.bincount(parents[worth < 0], minlength=len(black)) == moves
+        settled = (values == 0) & (won | lost)
+        values[settled & won], values[settled & lost] = distance, -distance - 1
     return values

@@ -30,21 +30,19 @@ from retrograde.proofs.solution import (
     ProofLimits,
     ProofSource,
     Solution,
-    first_moves,
-    known_line,
-    known_value,
     may_be_listed,
     reachable_values,
 )
 from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
+from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
-from tablut.indexing.values import Verdict, unforced
+from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
-from tablut.prober import Proved, find_prober
+from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 
@@ -215,24 +213,25 @@ class _Question:
 
     def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
         """Return the solution that known values give; None if something is missing."""
-        verdict = known_value(prober, self.words)
-        moves = None if verdict is None else first_moves(self.engine, prober, self.words)
-        if verdict is None or moves is None:
+
+        def value(board: Board) -> int:
+            return value_of(prober.probe(board.position))
+
+        board = unlimited_board(self.variant, self.position)
+        try:
+            verdict, moves, line = prober.probe(self.position), rated_moves(board, value), best_line(board, value)
+        except MissingTableError:
             return None
-        if verdict.dtm is not None and self.limit is not None and verdict.dtm > self.limit:
-            verdict = Verdict(unforced(self.variant), None)
-        attaining = [known.move for known in moves if verdict.dtm is not None and known.verdict == verdict]
+        if verdict.dtm is None or (self.limit is not None and verdict.dtm > self.limit):
+            return self._solution("proved", Verdict(unforced(self.variant), None), source=source)
+        attaining = [rated.move for rated in moves if (rated.wdl, rated.dtm) == verdict]
         later = [
-            known.move
-            for known in moves
-            if verdict.wdl == "win"
-            and known.verdict.wdl == "win"
-            and known.verdict != verdict
-            and (self.limit is None or (known.verdict.dtm or 0) <= self.limit)
+            rated.move
+            for rated in moves
+            if verdict.wdl == rated.wdl == "win"
+            and rated.dtm != verdict.dtm
+            and (self.limit is None or (rated.dtm or 0) <= self.limit)
         ]
-        line = known_line(self.engine, prober, self.words) if verdict.dtm is not None else ()
-        if len(line) < (verdict.dtm or 0):
-            return None
         return self._solution("proved", verdict, line, attaining, later, source=source)
 
     def _search(self) -> Solution:
@@ -285,15 +284,13 @@ class _Question:
         answer = side.search.within(self.board, bound, most)
         side.spent += self.budget.nodes - before
         if answer:
-            # What is below the first bound is settled by the rules: nobody has won yet.
             side.win_within = min(side.search.distance, bound)
-            if not self.either and side.no_win_within == side.win_within - 2:
-                side.no_win_within += 1
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
-            if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
-                side.no_win_within += 1
             side.next_bound = max(side.next_bound, bound + 2)
+        # What is below the first bound is settled by the rules: nobody has won yet.
+        if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
+            side.no_win_within += 1
         return answer
 
     # -- after the distance ------------------------------------------------------------
@@ -333,13 +330,7 @@ class _Question:
         """Return the moves that attain the distance, and those that the limits left open."""
         attaining, unsettled = [], []
         for move, child, winner in self._children(self.board):
-            if search.prover == self.mover:
-                attains = winner == self.mover if winner is not None else search.within(child, distance - 1)
-            elif winner is not None:
-                attains = distance == 1
-            else:
-                sooner = search.within(child, distance - 2)
-                attains = None if sooner is None else not sooner
+            attains = _attains(search, child, winner, distance)
             if attains is None:
                 unsettled.append(move)
             elif attains:
@@ -370,25 +361,18 @@ class _Question:
     def _line(self, search: WinSearch, distance: int) -> tuple[Move, ...]:
         """Return best play by both sides, as far as the limits let it be proved."""
         line: list[Move] = []
-        board, left, mover = self.board, distance, self.mover
-        while left > 0:
-            chosen = None
+        board = self.board
+        for left in range(distance, 0, -1):
             for move, child, winner in self._children(board):
-                if winner is not None:
-                    attains: bool | None = left == 1 and (winner == search.prover)
-                elif mover == search.prover:
-                    attains = search.within(child, left - 1)
-                else:
-                    sooner = search.within(child, left - 2)
-                    attains = None if sooner is None else not sooner
+                attains = _attains(search, child, winner, left)
                 if attains is None:
                     return tuple(line)
                 if attains:
-                    chosen = move, child
+                    line.append(move)
+                    board = child
                     break
-            assert chosen is not None, f"no move attains {left} plies in {self.engine.cells(board)}"
-            line.append(chosen[0])
-            board, left, mover = chosen[1], left - 1, mover ^ 1
+            else:
+                raise AssertionError(f"no move attains {left} plies in {self.engine.cells(board)}")
         return tuple(line)
 
     # -- the answer --------------------------------------------------------------------
@@ -435,6 +419,16 @@ class _Question:
             source=source,
             reason=reason,
         )
+
+
+def _attains(search: WinSearch, child: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
+    """Return whether a move, of either side, that leads to a board keeps to a shortest win; None if that is open."""
+    if winner is not None:
+        return left == 1 and winner == search.prover
+    if int(head(child)[SIDE_AT]) != search.prover:
+        return search.within(child, left - 1)
+    sooner = search.within(child, left - 2)
+    return None if sooner is None else not sooner
 
 
 def solve(

@@ -68,7 +68,7 @@ class WinSearch:
     def __init__(
         self, engine: Engine, prover: int, memory_bytes: int, budget: ProofBudget, prober: Prober | None = None
     ) -> None:
-        self._engine = engine
+        self.engine = engine
         self.prover = prover
         self.budget = budget
         self.distance = -1
@@ -98,7 +98,7 @@ class WinSearch:
             left = self.budget.left if most is None else min(self.budget.left, most - spent)
             if left <= 0:
                 return None
-            prove(self._engine.tables, self._workspace, board, plies, min(left, _SLICE), answer)
+            prove(self.engine.tables, self._workspace, board, plies, min(left, _SLICE), answer)
             pn, dn, distance, move, nodes, pending = answer.tolist()
             self.budget.nodes += nodes
             spent += nodes
@@ -118,7 +118,7 @@ class WinSearch:
             # It does not know all of what it covers: search on without it.
             self._workspace.covered[:] = 0
             return
-        mine = (self._engine.boards(words)[:, 2 * self._engine.variant.size + 1] == self.prover).astype(bool)
+        mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)
         wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
         wins = np.minimum(wins, LONGEST)
         no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)

@@ -7,6 +7,7 @@ were. All of it is proved; what the limits leave open is None.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retrograde.proofs.solution import ProofLimits
@@ -72,7 +73,7 @@ class PuzzleGame:
 
     def judge(self, move: Move) -> Answer:
         """Return whether a move of the winner is right, and what answers it; nothing is played."""
-        with _Made(self.board, move) as outcome:
+        with _made(self.board, move) as outcome:
             if outcome is not None:
                 return Answer(move, outcome == self.winner and self.plies == 1, None, True)
             right = self._wins_within(self.plies - 1)
@@ -82,11 +83,7 @@ class PuzzleGame:
 
     def right_moves(self) -> Iterator[Move]:
         """Yield the moves of the winner that attain the distance, in the order of generation."""
-        for move in list(self.board.legal_moves):
-            with _Made(self.board, move) as outcome:
-                right = outcome == self.winner if outcome is not None else self._wins_within(self.plies - 1)
-            if right:
-                yield move
+        yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
         """Return the longest defence, the loser being to move; None if the limits ran out."""
@@ -111,23 +108,26 @@ class PuzzleGame:
     def _longest(self, plies: int) -> Move | None:
         """Return a move of the loser after which the winner still needs all of the plies that are left."""
         for move in list(self.board.legal_moves):
-            with _Made(self.board, move) as outcome:
-                if outcome is not None:
-                    lasts: bool | None = outcome == self.winner and plies == 1
-                else:
-                    sooner = self._wins_within(plies - 2)
-                    lasts = None if sooner is None else not sooner
-            if lasts is None:
-                return None
-            if lasts:
-                return move
+            lasts = self._attains(move, plies)
+            if lasts is not False:
+                return move if lasts else None
         return None
+
+    def _attains(self, move: Move, plies: int) -> bool | None:
+        """Return whether a move of either side keeps to a win in so many plies, no fewer; None if that is open."""
+        with _made(self.board, move) as outcome:
+            if outcome is not None:
+                return outcome == self.winner and plies == 1
+            if self.board.turn != self.winner:
+                return self._wins_within(plies - 1)
+            sooner = self._wins_within(plies - 2)
+            return None if sooner is None else not sooner
 
     def _refutation(self) -> Move | None:
         """Return a reply that leaves no win within the plies that there were; one that ends the game comes first."""
         found = None
         for move in list(self.board.legal_moves):
-            with _Made(self.board, move) as outcome:
+            with _made(self.board, move) as outcome:
                 if outcome is not None and outcome != self.winner:
                     return move
                 if found is None and outcome is None and self._wins_within(self.plies - 2) is False:
@@ -135,19 +135,15 @@ class PuzzleGame:
         return found
 
 
-class _Made:
-    """A move made for a while; the context is who has won by it, ``draw``, or None if the game goes on."""
-
-    def __init__(self, board: Board, move: Move) -> None:
-        self._board, self._move = board, move
-
-    def __enter__(self) -> str | None:
-        self._board.push(self._move)
-        outcome = self._board.outcome()
-        return None if outcome is None else outcome.winner or "draw"
-
-    def __exit__(self, *_: object) -> None:
-        self._board.pop()
+@contextmanager
+def _made(board: Board, move: Move) -> Iterator[str | None]:
+    """Make a move for a while; the context is who has won by it, ``draw``, or None if the game goes on."""
+    board.push(move)
+    outcome = board.outcome()
+    try:
+        yield None if outcome is None else outcome.winner or "draw"
+    finally:
+        board.pop()
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:

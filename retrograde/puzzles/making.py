@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
     from tablut.indexing import PlacementTier
     from tablut.position import Side
+    from tablut.prober import Prober
     from tablut.variants import Variant, VariantLike
 
 _OPENING = 8
@@ -64,6 +65,42 @@ class Made(NamedTuple):
     examined: int
 
 
+class Making:
+    """Puzzles of a variant while they are made; none is the image of another."""
+
+    def __init__(self, variant: Variant, wanted: Wanted, prober: Prober | None = None) -> None:
+        self.variant, self.wanted, self.puzzles, self.examined = variant, wanted, list[Puzzle](), 0
+        self._solver = Solver(variant, wanted.limits, prober)
+        self._known: set[Board] = set()
+
+    @property
+    def made(self) -> Made:
+        """What there is so far."""
+        return Made(self.puzzles.copy(), self.examined)
+
+    @property
+    def done(self) -> bool:
+        """Whether there are as many as are wanted."""
+        return len(self.puzzles) == self.wanted.number
+
+    def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
+        """Return the solution of a position that is a puzzle as wanted; if a search is given, it must see the win."""
+        # Most positions are not won, or too easily; that is cheaper to see than to solve them.
+        if search is not None and not _promising(search, position, self.wanted):
+            return None
+        solution = self._solver.solve(position)
+        wanted = is_puzzle(solution, self.wanted.plies) and _has_theme(self.variant, solution, self.wanted.theme)
+        return solution if wanted else None
+
+    def add(self, solution: Solution, name: str, source: str) -> None:
+        """Add a puzzle, unless it is known."""
+        canonical = Board(self.variant, solution.position).canonical()
+        if canonical not in self._known:
+            self._known.add(canonical)
+            seed, shipped = self.wanted.seed, stem(self.variant)
+            self.puzzles.append(puzzle_of(self.variant, solution, f"{shipped}-{seed}-{name}", source))
+
+
 def from_self_play(
     variant: VariantLike,
     wanted: Wanted,
@@ -72,45 +109,27 @@ def from_self_play(
     advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest."""
-    variant = as_variant(variant)
-    solver = Solver(variant, wanted.limits)
-    known: set[Board] = set()
-    puzzles: list[Puzzle] = []
-    examined = 0
+    making = Making(as_variant(variant), wanted)
     for number in range(games):
-        rng = np.random.default_rng([wanted.seed, number])
-        best, looked_at = _best_of_game(solver, wanted, rng)
-        examined += looked_at
+        best = _best_of_game(making, np.random.default_rng([wanted.seed, number]))
         if best is not None:
-            canonical = Board(variant, best.position).canonical()
-            if canonical not in known:
-                known.add(canonical)
-                source = f"self-play, seed {wanted.seed}, game {number}"
-                puzzles.append(puzzle_of(variant, best, f"{stem(variant)}-{wanted.seed}-{number}", source))
-        advanced(Made(puzzles.copy(), examined))
-        if len(puzzles) == wanted.number:
+            making.add(best, f"{number}", f"self-play, seed {wanted.seed}, game {number}")
+        advanced(making.made)
+        if making.done:
             break
-    return Made(puzzles, examined)
+    return making.made
 
 
-def _best_of_game(solver: Solver, wanted: Wanted, rng: np.random.Generator) -> tuple[Solution | None, int]:
-    """Return the puzzle of a game that takes longest, if there is one, and how many positions were looked at."""
-    variant, engine = solver.variant, engine_for(solver.variant)
-    searches = {letter: _endless(engine, letter, wanted) for letter in _SIDES}
-    best: Solution | None = None
-    examined = 0
+def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
+    """Return the puzzle of a game that takes longest, if there is one."""
+    variant, wanted = making.variant, making.wanted
+    searches = {letter: _endless(variant, letter, wanted) for letter in _SIDES}
+    found = []
     for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
-        if (wanted.winner is not None and wanted.winner[0] != position.side) or not fit(variant, position):
-            continue
-        examined += 1
-        # Most positions are not won, or too easily; that is cheaper to see than to solve them.
-        if not _promising(searches[position.side], engine.board(position.cells, position.side), wanted):
-            continue
-        solution = solver.solve(position)
-        longer = best is None or (best.dtm or 0) < (solution.dtm or 0)
-        if longer and is_puzzle(solution, wanted.plies) and _has_theme(variant, solution, wanted.theme):
-            best = solution
-    return best, examined
+        if (wanted.winner is None or wanted.winner[0] == position.side) and fit(variant, position):
+            making.examined += 1
+            found.append(making.solve(position, searches[position.side]))
+    return max((solution for solution in found if solution is not None), key=lambda one: one.dtm or 0, default=None)
 
 
 def from_placements(
@@ -155,34 +174,24 @@ def _from_batches(
     advanced: Callable[[Made], None],
 ) -> Made:
     """Return puzzles among positions, in their order."""
-    engine, solver = engine_for(variant), Solver(variant, wanted.limits)
-    known: set[Board] = set()
-    puzzles: list[Puzzle] = []
-    examined = 0
+    making = Making(variant, wanted)
     for batch in batches:
         for position in batch:
-            examined += 1
-            if len(puzzles) == wanted.number:
-                return Made(puzzles, examined)
-            search = _endless(engine, position.side, wanted)
-            board = engine.board(position.cells, position.side)
-            if not fit(variant, position) or not _promising(search, board, wanted):
-                continue
-            solution = solver.solve(position)
-            canonical = Board(variant, position).canonical()
-            themed = is_puzzle(solution, wanted.plies) and _has_theme(variant, solution, wanted.theme)
-            if themed and canonical not in known:
-                known.add(canonical)
-                name = f"{stem(variant)}-{wanted.seed}-{letter}{len(puzzles)}"
-                puzzles.append(puzzle_of(variant, solution, name, source))
-        advanced(Made(puzzles.copy(), examined))
-    return Made(puzzles, examined)
+            making.examined += 1
+            if making.done:
+                return making.made
+            if fit(variant, position):
+                solution = making.solve(position, _endless(variant, position.side, wanted))
+                if solution is not None:
+                    making.add(solution, f"{letter}{len(making.puzzles)}", source)
+        advanced(making.made)
+    return making.made
 
 
-def _endless(engine: Engine, side: str, wanted: Wanted) -> WinSearch:
+def _endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
     """Return a search of a side's wins, without a limit of its own."""
     budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
-    return WinSearch(engine, _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
+    return WinSearch(engine_for(variant), _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
 
 
 def _samples(
@@ -206,9 +215,9 @@ def _samples(
         yield [position for position in batch if Board(variant, position).outcome() is None]
 
 
-def _promising(search: WinSearch, board: NDArray[np.uint32], wanted: Wanted) -> bool:
+def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
     """Return whether the side to move is seen to win within the longest distance, but not before the shortest."""
-    spent = search.budget.nodes
+    spent, board = search.budget.nodes, search.engine.board(position.cells, position.side)
     for bound in range(1, wanted.plies[1] + 1, 2):
         answer = search.within(board, bound, wanted.limits.nodes - (search.budget.nodes - spent))
         if answer is not False:

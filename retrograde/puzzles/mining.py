@@ -8,14 +8,11 @@ distance is read off the tables, and a `Solver` proves what is left in the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.proofs.solver import Solver
-from retrograde.puzzles.making import Made, Wanted, fit, is_puzzle, puzzle_of, stem
-from tablut.board import Board
+from retrograde.puzzles.making import Making, fit
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex
@@ -31,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.puzzles.puzzle_file import Puzzle
+    from retrograde.puzzles.making import Made, Wanted
     from tablut.engine import Engine
     from tablut.prober import Prober
-    from tablut.variants import Variant, VariantLike
+    from tablut.variants import VariantLike
 
 _SLICE: Final = 1 << 17
 """Entries looked at together."""
@@ -157,34 +154,18 @@ def from_tablebase(
         raise InputError(f"tablebase of {variant.name}: covers no material; build it with more men")
     sides = (0, 1) if wanted.winner is None else (int(wanted.winner == "black"),)
     mine = _Mine(engine, prober, tier_tables(variant, materials), sides, wanted.plies, wanted.seed, samples)
-    solver = Solver(variant, wanted.limits, prober)
     pool = _POOL * wanted.number
     while True:
-        found = mine.dig(pool)
-        puzzles: list[Puzzle] = []
-        for puzzle in _puzzles(variant, solver, found, wanted):
-            puzzles.append(puzzle)
-            advanced(Made(puzzles.copy(), mine.size()))
+        found, making = mine.dig(pool), Making(variant, wanted, prober)
+        making.examined = mine.size()
+        for words in found.words:
+            cells, side = engine.cells(engine.boards(words[None])[0])
+            position = Position(cells, "b" if side == "b" else "w")
+            solution = making.solve(position) if fit(variant, position) and not making.done else None
+            if solution is not None:
+                making.add(solution, f"t{len(making.puzzles)}", f"tablebase, seed {wanted.seed}")
+                advanced(making.made)
         # A full pool may have crowded out what would have been fit.
-        if len(puzzles) == wanted.number or len(found.values) < pool:
-            return Made(puzzles, mine.size())
+        if making.done or len(found.values) < pool:
+            return making.made
         pool *= 8
-
-
-def _puzzles(variant: Variant, solver: Solver, found: _Found, wanted: Wanted) -> Iterator[Puzzle]:
-    """Yield what is left of the candidates when each is proved, at most as many as are wanted."""
-    engine = engine_for(variant)
-    known: set[Board] = set()
-    make = partial(puzzle_of, variant, source=f"tablebase, seed {wanted.seed}")
-    for words in found.words:
-        if len(known) == wanted.number:
-            return
-        cells, side = engine.cells(engine.boards(words[None])[0])
-        position = Position(cells, "b" if side == "b" else "w")
-        canonical = Board(variant, position).canonical()
-        if canonical in known or not fit(variant, position):
-            continue
-        solution = solver.solve(position)
-        if is_puzzle(solution, wanted.plies):
-            yield make(solution, name=f"{stem(variant)}-{wanted.seed}-t{len(known)}")
-            known.add(canonical)

@@ -230,24 +230,18 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
 
 
 def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
-    if solution.wdl is None:
-        if stipulation.winner is None:
-            return "unknown"
-        bounds = solution.bounds[stipulation.winner]
-        refuted = bounds.never or (stipulation.plies is not None and bounds.no_win_within >= stipulation.plies)
-        return "refuted" if refuted else "unknown"
-    if stipulation.winner is None:
-        return "holds" if solution.wdl == "draw" else "refuted"
-    if solution.winner != stipulation.winner:
-        return "refuted"
-    if stipulation.plies is None:
-        return "holds"
-    if solution.dtm is not None:
-        return "holds" if solution.dtm == stipulation.plies else "refuted"
-    bounds = solution.bounds[stipulation.winner]
+    winner, plies = stipulation
+    if winner is None:
+        return "unknown" if solution.wdl is None else "holds" if solution.wdl == "draw" else "refuted"
+    bounds = solution.bounds[winner]
     within = bounds.win_within
-    sooner = within is not None and within < stipulation.plies
-    return "refuted" if sooner or bounds.no_win_within >= stipulation.plies else "unknown"
+    if bounds.never:
+        return "refuted"
+    if plies is None:
+        return "unknown" if within is None else "holds"
+    if bounds.no_win_within >= plies or (within is not None and within < plies):
+        return "refuted"
+    return "holds" if within == plies and bounds.no_win_within == plies - 1 else "unknown"
 
 
 # -- the puzzles that ship, and how a source names them ----------------------------------

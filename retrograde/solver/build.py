@@ -19,13 +19,13 @@ from retrograde.solver.slices.building import SliceBuild, scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
-from retrograde.solver.trace import STORE, WHOLE, Meter
+from retrograde.solver.trace import STORE, WHOLE, Meter, Tracer
 from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ALIAS, ALIAS_CODE, DECIDED
+from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
 from tablut.running.clocks import cpu_clock, wall_clock
 from tablut.running.progress import Observer
@@ -41,13 +41,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.solver.tiers import Material
-    from retrograde.solver.trace import Tracer
     from retrograde.tablebase.store import Store
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
-
-_PART = 1 << 16
-"""Codes that are turned into items together."""
 
 
 class TierTask(NamedTuple):
@@ -122,7 +118,7 @@ def build_tablebase(
     check_known(variant, "a tablebase", [WIDE])  # before a store is made
     graph = tier_graph(variant, men, materials)
     order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
-    watcher = observer or Observer()
+    watcher, tracer = observer or Observer(), tracer or Tracer(variant, men or 0, memory)
     tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
         # First the scheduler: one that does not answer leaves no store behind.
@@ -130,8 +126,7 @@ def build_tablebase(
         stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
         slicer = LocalScheduler(threads) if scheduler is None else cluster
-        if tracer is not None:
-            tracer.slots = slicer.workers
+        tracer.slots = slicer.workers
         left = [[material for material in tiers if not is_sound(store, material, tell)] for tiers in order]
         for done in set(graph) - {material for tiers in left for material in tiers}:
             shutil.rmtree(scratch_folder(root, done), ignore_errors=True)
@@ -149,9 +144,8 @@ def build_tablebase(
             else:
                 answers = cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
                 watcher.advance(sum(classes[material] for material in whole))
-            if tracer is not None:
-                for answer in answers:
-                    tracer.note(answer["tier"], WHOLE, answer["measured"])
+            for answer in answers:
+                tracer.note(answer["tier"], WHOLE, answer["measured"])
             for material in sliced:
                 build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell, tracer=tracer)
                 watcher.advance(classes[material])
@@ -248,17 +242,10 @@ def build_in_slices(
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the items of a stored tier."""
     tier = store.tier(*material)
-    found = []
-    for side in SIDES:
-        items = np.empty(tier.entries, dtype=np.uint16)
-        tier.codes(side, items)
-        for start in range(0, len(items), _PART):
-            part = items[start : start + _PART]
-            aliases = part == ALIAS_CODE
-            part[part != 0] |= np.uint16(DECIDED)
-            part[aliases] = ALIAS
-        found.append(items)
-    return found[0], found[1]
+    white, black = (tier.codes(side, np.empty(tier.entries, dtype=np.uint16)) for side in SIDES)
+    for items in (white, black):
+        np.bitwise_or(items, np.uint16(DECIDED), out=items, where=items != 0)
+    return white, black
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:

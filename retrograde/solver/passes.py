@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -154,10 +154,10 @@ class TierPasses:
         self,
         side: int,
         report: NDArray[np.int64] | None = None,
+        *,
         mode: int = FULL,
         limit: int = 0,
-        *,
-        by_rows: bool = False,
+        by_rows: int = 0,
         messages: Messages | None = None,
     ) -> Pass:
         """Return what a pass is given that writes the items of a side."""
@@ -166,7 +166,7 @@ class TierPasses:
             side,
             mode,
             limit,
-            int(by_rows),
+            by_rows,
             self.sides[side],
             self.sides[1 - side],
             self.lower,
@@ -176,19 +176,11 @@ class TierPasses:
 
     def immediate(self, side: int) -> None:
         """Run the first pass over all rows."""
-
-        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
-            return immediate_pass(desk, self.pass_of(side, report), first, last)
-
-        self.found[side] += self._share(run, whole_kings=True)
+        self._run(immediate_pass, side, whole_kings=True)
 
     def forward(self, mode: int, side: int, limit: int, *, by_rows: bool = False) -> None:
         """Run a forward pass over all rows."""
-
-        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
-            return forward_pass(desk, self.pass_of(side, report, mode, limit, by_rows=by_rows), first, last)
-
-        self.found[side] += self._share(run, whole_kings=by_rows)
+        self._run(forward_pass, side, whole_kings=by_rows, mode=mode, limit=limit, by_rows=int(by_rows))
 
     def propagate(self, side: int, item: int) -> None:
         """Propagate all positions of one value to their parents, in whichever direction is shorter."""
@@ -201,18 +193,8 @@ class TierPasses:
         # What has been seen of the other side's wins must not be forgotten.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
             self.forward(FULL, 1 - side, limit)
-        else:
-            self._backward(side, item)
-
-    def _backward(self, side: int, item: int) -> None:
-        """Propagate all positions of one value, with a side to move, backward; nothing to do if there are none."""
-        if not self.found[side, code_of(item)]:
-            return
-
-        def run(desk: NDArray[np.int64], report: NDArray[np.int64], first: int, last: int) -> int:
-            return backward_pass(desk, self.pass_of(1 - side, report), item, first, last)
-
-        self.found[1 - side] += self._share(run)
+        elif self.found[side, code_of(item)]:
+            self._run(backward_pass, 1 - side, item)
 
     def _parts(self, *, whole_kings: bool) -> list[tuple[int, int]]:
         """Return ranges of rows that cover all; where kings are judged as a whole, they can be kept together."""
@@ -228,16 +210,18 @@ class TierPasses:
         edges = [begin + part * (end - begin) // count for part in range(count + 1)]
         return list(itertools.pairwise(edges))
 
-    def _share(
-        self, run: Callable[[NDArray[np.int64], NDArray[np.int64], int, int], int], *, whole_kings: bool = False
-    ) -> NDArray[np.int64]:
-        """Run a pass part by part, on all threads, and return what it reports."""
+    def _run(self, kernel: Callable[..., int], side: int, *item: int, whole_kings: bool = False, **asked: Any) -> None:
+        """Run a pass that writes the items of a side part by part, on all threads, and count what it reports."""
         parts = self._parts(whole_kings=whole_kings)
         workers = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
-        errors = on_threads(workers, parts, lambda worker, part: run(*worker, *part))
-        self.check(errors)
-        total: NDArray[np.int64] = np.sum([report for _, report in workers], axis=0)
-        return total
+
+        def run(worker: tuple[NDArray[np.int64], NDArray[np.int64]], part: tuple[int, int]) -> int:
+            desk, report = worker
+            return kernel(desk, self.pass_of(side, report, **asked), *item, *part)
+
+        self.check(on_threads(workers, parts, run))
+        for _, report in workers:
+            self.found[side] += report
 
     def check(self, errors: int) -> None:
         """Raise an error if there were contradictions."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from retrograde.solver.solution import SolvedGame, ValueCounts, solve_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import is_loss, plies_of
@@ -162,7 +164,6 @@ def _distances(solved: SolvedGame) -> list[DistanceCount]:
                 positions=int(counts.positions[code]),
                 classes=int(counts.classes[code]),
             )
-            for code in range(1, len(counts.classes))
-            if counts.classes[code]
+            for code in (1 + np.flatnonzero(counts.classes[1:])).tolist()
         ]
     return found

@@ -12,22 +12,23 @@ forced. What is reached is what a game comes to within the limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rich.filesize import decimal
 
-from retrograde.solver.build import is_sound, stored_items
+from retrograde.solver.build import build_tablebase, stored_items
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
 from retrograde.solver.kernels.workspace import Marking
 from retrograde.solver.passes import SolverError, on_threads
-from retrograde.solver.slices.files import to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import CLASSES_A_SECOND, generations, least_classes, tier_graph
+from retrograde.tablebase.probing import best_line, unlimited_board
 from retrograde.tablebase.store import tier_name
-from retrograde.tablebase.writer import create, write_tier, writing
+from retrograde.tablebase.writer import create
 from tablut.board import Board
 from tablut.engine.records import directory
 from tablut.errors import InputError
@@ -35,9 +36,7 @@ from tablut.formats.reading import as_position
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import (
-    ALIAS,
     CODES,
     Verdict,
     code_of,
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
-    from tablut.indexing.tier_tables import TierTables
     from tablut.indexing.values import Wdl
     from tablut.position import Move, SideName
     from tablut.variants import VariantLike
@@ -120,10 +118,7 @@ class SolvedGame:
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
-        # Best play is looked up move by move, each position the first of its game: no limit must end one.
-        self._unlimited = replace(self.variant, rules=self.variant.rules.model_copy(update={"move_limit": None}))
         self._solver, self._marks = solver, marks
-        self._indices: dict[tuple[int, int], TierIndex] = {}
         # Its arrays are kept to the end of the loop.
         desk = solver.new_desk(solver.variant.defenders)
         places = directory(desk)
@@ -143,8 +138,7 @@ class SolvedGame:
                     for counts in (classes, positions):
                         counts[0] += counts[2 * self._limit + 2 :].sum()
                         counts[2 * self._limit + 2 :] = 0
-                last = int(np.flatnonzero(classes)[-1]) if classes.any() else 0
-                self.counts[(*material, name)] = ValueCounts(classes[: last + 1], positions[: last + 1])
+                self.counts[(*material, name)] = ValueCounts(classes, positions)
         self.mutual_zugzwangs = self._find_zugzwangs()
 
     @property
@@ -177,11 +171,7 @@ class SolvedGame:
             for (attackers, defenders, name), counts in self.counts.items()
             if side in (None, name) and material in (None, (attackers, defenders))
         ]
-        length = max(len(counts.classes) for counts in chosen)
-        classes, positions = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
-        for counts in chosen:
-            classes[: len(counts.classes)] += counts.classes
-            positions[: len(counts.positions)] += counts.positions
+        classes, positions = np.sum([(counts.classes, counts.positions) for counts in chosen], axis=0)
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
@@ -210,9 +200,7 @@ class SolvedGame:
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
-        if material not in self._indices:
-            self._indices[material] = self._solver.tier_index(material)
-        entry = self._indices[material].rank(position)
+        entry = self._solver.tier_index(material).rank(position)
         value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
         return value
 
@@ -229,29 +217,10 @@ class SolvedGame:
         tuple of Move
             The moves.
         """
-        moves: list[Move] = []
         here = as_position(position, self.variant)
-        verdict = self.probe(here)
-        while verdict.dtm:
-            move, verdict, here = self._best(here, verdict)
-            moves.append(move)
-        return tuple(moves)
-
-    def _best(self, position: Position, verdict: Verdict) -> tuple[Move, Verdict, Position]:
-        """Return the first of the best moves of a position that is won or lost, and what follows it."""
-        for move in Board(self._unlimited, position).legal_moves:
-            # A board of its own for every move: values are those of positions without history.
-            board = Board(self._unlimited, position)
-            side = board.turn
-            board.push(move)
-            outcome = board.outcome()
-            if outcome is None:
-                after = verdict_of(self._value(board.position), unforced=self.unforced)
-            else:
-                after = Verdict("loss" if outcome.winner == side else "win", 0)
-            if after.wdl == ("loss" if verdict.wdl == "win" else "win") and after.dtm == (verdict.dtm or 0) - 1:
-                return move, after, board.position
-        raise SolverError(f"position '{position}': no move leads on from {verdict}")
+        if self.probe(here).dtm is None:
+            return ()
+        return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
         """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has.
@@ -276,7 +245,7 @@ class SolvedGame:
         full = half = 0
         for material, (white, black) in self._solver.items.items():
             marks = self._marks[material]
-            both = (marks[0] != 0) & (marks[1] != 0) & (white != ALIAS)
+            both = (marks[0] != 0) & (marks[1] != 0)
             scores = [_scores(items[both], self._limit) for items in (white, black)]
             # Whoever is to move would rather not: white has less with the move than without it.
             loses = scores[0] < -scores[1]
@@ -346,68 +315,50 @@ def solve_game(
     watcher, graph = observer or Observer(), tier_graph(variant)
     materials = [material for tiers in generations(graph) for material in tiers]
     solver = TierSolver(variant, materials, variant.start_symmetries, threads)
-    classes, kept = least_classes(graph, len(solver.group)), None
-    if store is not None:
-        kept = _Kept(create(store, variant, materials), solver)
-        for material in materials:
-            if is_sound(kept.store, material, watcher.note):
-                solver.items[material] = kept.items(material)
-    left = [material for material in materials if material not in solver.items]
-    whole = sum(classes[material] for material in left)
-    kind = "tiers" if len(left) == len(materials) else f"tiers (the other {len(solver.items)} are stored)"
+    classes = least_classes(graph, len(solver.group if store is None else variant.symmetries))
+    stored = [] if store is None else create(store, variant, materials).tiers()
+    whole = sum(classes[material] for material in materials if material not in stored)
+    kind = f"tiers (the other {len(stored)} are stored)" if stored else "tiers"
     memory, seconds = decimal(memory_needed(variant)), whole / CLASSES_A_SECOND / threads
-    if left:
+    if whole:
         watcher.announce(
-            f"{len(left)} {kind}, at least {whole:,} classes: {memory} of memory, about {duration(seconds)}", seconds
+            f"{len(materials) - len(stored)} {kind}, at least {whole:,} classes: {memory} of memory, "
+            f"about {duration(seconds)}",
+            seconds,
         )
-    watcher.begin("tiers", whole)
-    for material in left:
-        name = tier_name(material)
-        solver.solve(material, advanced=lambda step, name=name: watcher.note(f"{name}: {step}"))  # type: ignore[misc]
-        if kept is not None:
-            kept.write(material)
-        watcher.advance(classes[material])
+    if store is not None:
+        # All of it will be in memory, so each tier fits.
+        built = build_tablebase(store, variant, None, threads=threads, memory=sys.maxsize, observer=watcher)
+        solver.items = _stored(built, solver)
+    else:
+        watcher.begin("tiers", whole)
+        for material in materials:
+            name = tier_name(material)
+            solver.solve(material, advanced=lambda step, name=name: watcher.note(f"{name}: {step}"))  # type: ignore[misc]
+            watcher.advance(classes[material])
     return SolvedGame(solver, mark_reached(solver, watcher.note))
 
 
-class _Kept:
-    """A store of the tiers of a game.
-
-    Its tiers are indexed under all symmetries of the rules, a solver's under those of the start.
-    """
-
-    def __init__(self, store: Store, solver: TierSolver) -> None:
-        self.store, self.solver = store, solver
-        same = len(solver.group) == len(solver.variant.symmetries)
-        self.index = solver.index if same else tier_tables(solver.variant, solver.materials)
-
-    def items(self, material: tuple[int, int]) -> Sides:
-        """Return the items of a stored tier, as the solver has them."""
-        return self._carried(stored_items(self.store, material), material, self.index, self.solver.index)
-
-    def write(self, material: tuple[int, int]) -> None:
-        """Write a tier that is solved."""
-        white, black = self._carried(self.solver.items[material], material, self.solver.index, self.index)
-        with writing(self.store.root):
-            write_tier(self.store.root, TierIndex(self.solver.variant, *material), to_codes(white), to_codes(black))
-
-    def _carried(self, items: Sides, material: tuple[int, int], source: TierTables, target: TierTables) -> Sides:
-        """Return items by another index."""
-        if source is target:
-            return items[0].copy(), items[1].copy()
-        solver, tier = self.solver, self.solver.materials.index(material)
-        size = int(target.tier.size[tier])
-        carried = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
-        boards = np.empty((min(size, _STEP), 2 * solver.variant.size + 4), dtype=np.uint32)
+def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
+    """Return the items of stored tiers, indexed under all symmetries of the rules, by a solver's index."""
+    found: dict[tuple[int, int], Sides] = {}
+    variant = solver.variant
+    index = None if len(solver.group) == len(variant.symmetries) else tier_tables(variant, solver.materials)
+    for tier, material in enumerate(solver.materials):
+        items = found[material] = stored_items(store, material)
+        if index is None:
+            continue
+        size = solver.size(material)
+        carried = found[material] = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
         for start in range(0, size, _STEP):
             entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
-            part = boards[: len(entries)]
-            unrank_entries(solver.tables, target, tier, entries, 0, part)
-            there, home = _ranks(source, solver, part), _ranks(target, solver, part)
-            for to, found in zip(carried, items, strict=True):
-                # An alias is ranked elsewhere.
-                to[start : start + len(entries)] = np.where(home == entries, found[there], ALIAS)
-        return carried
+            boards = np.empty((len(entries), 2 * variant.size + 4), dtype=np.uint32)
+            unrank_entries(solver.tables, solver.index, tier, entries, 0, boards)
+            there = np.empty_like(entries)
+            rank_boards(solver.tables, index, boards, np.empty(len(boards), dtype=np.int32), there)
+            for to, side in zip(carried, items, strict=True):
+                to[entries] = side[there]
+    return found
 
 
 # -- what the start reaches: marks beside the items of its tiers ------------------------------
@@ -466,9 +417,3 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
         while mark_side(tier, 0) + mark_side(tier, 1):
             pass
     return marks
-
-
-def _ranks(index: TierTables, solver: TierSolver, boards: NDArray[np.uint32]) -> NDArray[np.int64]:
-    entries = np.empty(len(boards), dtype=np.int64)
-    rank_boards(solver.tables, index, boards, np.empty(len(boards), dtype=np.int32), entries)
-    return entries

@@ -23,7 +23,7 @@ from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.tables import build_tables, line_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.tiers import TierIndex
+from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.variants.library import check_known
 from tablut.variants.model import WIDE
 
@@ -88,7 +88,7 @@ class TierSolver:
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
         """Return the plain index of a tier."""
-        return TierIndex(self.variant, *material, group=self.group)
+        return tier_index(self.variant, *material, self.group)
 
     def solve(
         self, material: tuple[int, int], advanced: Callable[[str], None] | None = None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.records import TablebaseError
 from tablut.engine.packing import cells_of, soldier_counts
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError, output_failure
@@ -90,8 +89,7 @@ class BatchProber:
         from retrograde.tablebase.lookup import look_up
 
         found = np.empty(len(words), dtype=np.int16)
-        tiers = np.zeros(len(words), dtype=np.int32)
-        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, tiers, found, missing)
+        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, found, missing)
         return found
 
     def _of_one(self, material: Material, word: NDArray[np.uint64], missing: int) -> int:
@@ -129,13 +127,7 @@ class UnpackedTiers:
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
-        size = int(self.tables.tier.size[self.number(material)])
-        if tier.entries != size:
-            # Kernels trust the ranks that the tables give.
-            raise TablebaseError(
-                f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index {size:,}; "
-                "build it again"
-            )
+        tier.check_entries(int(self.tables.tier.size[self.number(material)]))
         found = []
         for side in SIDES:
             dtype = np.dtype(getattr(tier.record, side).dtype)

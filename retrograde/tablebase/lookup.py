@@ -10,7 +10,7 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer,
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
 from tablut.indexing.tier_kernels import SCRATCH, entry_of
-from tablut.indexing.tier_tables import ADDRESS, code_at
+from tablut.indexing.tier_tables import code_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +40,10 @@ def look_up(
     places: NDArray[np.int64],
     values: NDArray[np.int16],
     words: NDArray[np.uint64],
-    tiers: NDArray[np.int32],
     found: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position."""
+    """Write the value of each position of the first tier of an index."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
@@ -52,9 +51,6 @@ def look_up(
     width = king_width(t)
     for number in range(len(words)):
         found[number] = missing
-        tier = I64(tiers[number])
-        if tier < 0 or at[4 * tier + ADDRESS] == 0:
-            continue
         word = advance(pointer(words), number * t.words)
         low, high = board_bits(word, t.words, 0, t.cells)
         _cells(low, high, black)
@@ -63,9 +59,9 @@ def look_up(
         king = field(word, 2 * t.cells, width)
         entry = I64(-1)
         if king < t.cells:
-            entry = entry_of(x, tier, king, black, white, scratch)
+            entry = entry_of(x, I64(0), king, black, white, scratch)
         if entry >= 0:
             side = field(word, 2 * t.cells + width, 1)
-            found[number] = values[code_at(at, 2 * tier + side, entry)]
+            found[number] = values[code_at(at, side, entry)]
     keep(soldiers)
     keep(numbers)

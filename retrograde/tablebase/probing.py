@@ -25,6 +25,7 @@ A position in which the side to move cannot move is lost in 0 plies. Under
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -54,6 +55,8 @@ from tablut.store.files import store_path
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -114,7 +117,6 @@ class Tablebase:
         self._cells = self.variant.size**2
         # By material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
-        self._open: dict[tuple[int, int], StoredTier] = {}
         self._lock, self._batch_lock = Lock(), Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -172,7 +174,7 @@ class Tablebase:
         TablebaseError
             If the tablebase is damaged.
         """
-        return verdict_of(self._value(position), unforced=self._unforced)
+        return verdict_of(self.value(position), unforced=self._unforced)
 
     def probe_wdl(self, position: PositionLike) -> Wdl:
         """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`.
@@ -187,7 +189,7 @@ class Tablebase:
         str
             One of the four.
         """
-        value = self._value(position)
+        value = self.value(position)
         return "win" if value > 0 else "loss" if value < 0 else self._unforced
 
     def probe_dtm(self, position: PositionLike) -> int | None:
@@ -245,7 +247,19 @@ class Tablebase:
         except MissingTableError:
             return default
 
-    def _value(self, position: PositionLike) -> int:
+    def value(self, position: PositionLike) -> int:
+        """Return the value of an undecided position; see `tablut.indexing.values.verdict_of`; raises as `probe`.
+
+        Parameters
+        ----------
+        position : Position, Board or str
+            The position; the history of a board counts for a move limit.
+
+        Returns
+        -------
+        int
+            Its value.
+        """
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
@@ -289,10 +303,8 @@ class Tablebase:
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
         """Return the stored code of a placement; None if it is no undecided one."""
-        tier = self._open.get(material)
-        if tier is None:
-            tier = self._open[material] = self.store.tier(*material)
-        entry = tier.ranker.rank(cells)
+        tier = self.store.tier(*material)
+        entry = tier.index.entry(cells)
         if entry is None:
             return None
         number, offset = divmod(entry, tier.record.chunk)
@@ -336,22 +348,8 @@ class Tablebase:
         InputError
             If the board is of another game.
         """
-        self._value(board)
-        board = board.copy()
-        rated = []
-        for move in list(board.legal_moves):
-            mover = board.turn
-            board.push(move)
-            outcome = board.outcome()
-            if outcome is None:
-                verdict = verdict_of(a_ply_earlier(self._value(board)), unforced=self._unforced)
-            elif outcome.winner is None:
-                verdict = Verdict("draw", None)
-            else:
-                verdict = Verdict("win" if outcome.winner == mover else "loss", 1)
-            board.pop()
-            rated.append(RatedMove(move, *verdict))
-        return sorted(rated, key=_merit)
+        self.value(board)
+        return sorted(rated_moves(board, self.value), key=_merit)
 
     # -- many positions ----------------------------------------------------------------
 
@@ -405,6 +403,39 @@ class Tablebase:
         from retrograde.tablebase.batch import tiers_within
 
         return tiers_within(self.store, memory)
+
+
+def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
+    """Return the legal moves of a board, each from the mover's side, by the values of the boards that they lead to."""
+    board, word = board.copy(), unforced(board.variant)
+    rated = []
+    for move in list(board.legal_moves):
+        mover = board.turn
+        board.push(move)
+        outcome = board.outcome()
+        if outcome is None:
+            verdict = verdict_of(a_ply_earlier(value(board)), unforced=word)
+        elif outcome.winner is None:
+            verdict = Verdict("draw", None)
+        else:
+            verdict = Verdict("win" if outcome.winner == mover else "loss", 1)
+        board.pop()
+        rated.append(RatedMove(move, *verdict))
+    return rated
+
+
+def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
+    """Return best play by both sides from a board to the end of the game; nothing if neither side can force it."""
+    board, line = board.copy(), []
+    while board.outcome() is None and value(board):
+        line.append(min(rated_moves(board, value), key=_merit).move)
+        board.push(line[-1])
+    return tuple(line)
+
+
+def unlimited_board(variant: Variant, position: Position) -> Board:
+    """Return a board without a move limit, for values of positions that are each the first of their game."""
+    return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 
 def _merit(rated: RatedMove) -> tuple[int, int]:

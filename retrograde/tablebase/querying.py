@@ -17,7 +17,7 @@ from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import tier_tables
-from tablut.indexing.values import ALIAS_CODE, Verdict, Wdl, unforced, verdict_of
+from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
 from tablut.position import SIDES, SideName
 from tablut.store.files import brief
 
@@ -56,11 +56,6 @@ class Listed(NamedTuple):
     position: Position
     wdl: Wdl
     dtm: int | None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Its value alone."""
-        return Verdict(self.wdl, self.dtm)
 
 
 @brief
@@ -198,11 +193,7 @@ class _Reader:
         """Yield the tiers, each as long as its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
-            if tier.entries != int(self._index.tier.size[number]):
-                raise TablebaseError(
-                    f"tablebase folder {str(tier.folder)!r}: has {tier.entries:,} entries, the index "
-                    f"{int(self._index.tier.size[number]):,}; build it again"
-                )
+            tier.check_entries(int(self._index.tier.size[number]))
             yield number, tier
 
     def _sides(self) -> list[int]:

@@ -10,11 +10,21 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
 from tablut.store import records
-from tablut.store.records import Count, DamagedError, DataFile, Digest, Record, StoreError, TooNewError, TooOldError
+from tablut.store.records import (
+    Count,
+    DamagedError,
+    DataFile,
+    Digest,
+    Part,
+    Record,
+    StoreError,
+    TooNewError,
+    TooOldError,
+)
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
 
@@ -39,11 +49,7 @@ _SIZES: Final = range(3, 12, 2)
 TierPart = Literal["white", "black", "representatives"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class RulesRecord(_Part):
+class RulesRecord(Part):
     """A variant, whole: what it is called, its diagrams and its rules."""
 
     name: str
@@ -96,7 +102,7 @@ class RootRecord(Record):
         return self
 
 
-class SideRecord(_Part):
+class SideRecord(Part):
     """The values with one side to move."""
 
     dtype: Literal["uint8", "uint16"]

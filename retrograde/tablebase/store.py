@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from retrograde.tablebase.encoding import Ranker, slices, unpack_bits
+from retrograde.tablebase.encoding import slices
 from retrograde.tablebase.records import (
     PARTS,
     DamagedTableError,
@@ -168,19 +168,13 @@ class StoredTier:
 
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
-        if folder.is_symlink():
-            raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
+        _refuse_links(folder)
         self.record = read_record(folder, TierRecord)
+        what = f"tablebase file {str(folder / 'zarr.json')!r}"
         if self.record.game != variant.digest:
-            raise TablebaseError(
-                f"tablebase file {str(folder / 'zarr.json')!r}: is a tier of another game than {variant.name}; "
-                "build it again"
-            )
+            raise TablebaseError(f"{what}: is a tier of another game than {variant.name}; build it again")
         if (self.record.attackers, self.record.defenders) != material:
-            raise TablebaseError(
-                f"tablebase file {str(folder / 'zarr.json')!r}: is tier {self.record.name}, not "
-                f"{material[0]}v{material[1]}; build it again"
-            )
+            raise TablebaseError(f"{what}: is tier {self.record.name}, not {tier_name(material)}; build it again")
         self._compared: set[str] = set()
         self._check_files()
         self._arrays: dict[str, Any] = {}
@@ -198,10 +192,8 @@ class StoredTier:
 
     def _check_files(self) -> None:
         if self.record.entries > self._plain_index.positions:
-            raise DamagedTableError(
-                f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {self.record.entries:,} entries, more "
-                "than the tier has placements; build the tier again"
-            )
+            what = f"{self.record.entries:,} entries, more than the tier has placements"
+            raise _damaged(self.folder / "zarr.json", what)
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
@@ -210,13 +202,8 @@ class StoredTier:
             needed |= {f"{part}/c/{number}" for number in range(shards)}
         for wrong, what in ((needed - named, "does not name"), (named - needed, "names a file that is none of it:")):
             if wrong:
-                raise DamagedTableError(
-                    f"tablebase file {str(self.folder / 'zarr.json')!r}: damaged: {what} "
-                    f"{excerpt(min(wrong))}; build the tier again"
-                )
-        for folder in (self.folder / part / step for part in PARTS for step in (".", "c")):
-            if folder.is_symlink():
-                raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
+                raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
+        _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
             # What says how the data are to be read is small, and is compared at once.
             self._check(name, content=name.endswith("zarr.json"))
@@ -244,10 +231,7 @@ class StoredTier:
                 digest.update(little_endian(self.read(part, start, stop)))
             found[part] = digest.hexdigest()
             if found[part] != self.record.values[part]:
-                raise DamagedTableError(
-                    f"tablebase folder {str(self.folder / part)!r}: damaged: its values are not those of their digest; "
-                    "build the tier again"
-                )
+                raise _damaged(self.folder / part, "its values are not those of their digest", "folder")
         return found
 
     # -- reading -----------------------------------------------------------------------
@@ -276,10 +260,7 @@ class StoredTier:
             raise
         except Exception as error:
             # Whatever the codecs find wrong with the bytes, and in whatever words: the file is damaged.
-            path = self.folder / part / "c" / str(start // shard)
-            raise DamagedTableError(
-                f"tablebase file {str(path)!r}: damaged: {_first_line(error)}; build the tier again"
-            ) from error
+            raise _damaged(self.folder / part / "c" / str(start // shard), _first_line(error)) from error
 
     def _array(self, part: TierPart) -> Any:
         array = self._arrays.get(part)
@@ -291,10 +272,7 @@ class StoredTier:
             except TablutError:
                 raise
             except Exception as error:
-                raise DamagedTableError(
-                    f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: {_first_line(error)}; "
-                    "build the tier again"
-                ) from error
+                raise _damaged(self.folder / part / "zarr.json", _first_line(error)) from error
             self._check_shape(part, array)
             self._arrays[part] = array
         return array
@@ -307,10 +285,7 @@ class StoredTier:
         dtype = "uint8" if part == "representatives" else getattr(self.record, part).dtype
         expected = ((length,), (chunk,), (shard,), np.dtype(dtype))
         if (array.shape, array.chunks, array.shards, array.dtype) != expected:
-            raise DamagedTableError(
-                f"tablebase file {str(self.folder / part / 'zarr.json')!r}: damaged: not the array of its tier's "
-                "record; build the tier again"
-            )
+            raise _damaged(self.folder / part / "zarr.json", "not the array of its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
@@ -319,37 +294,33 @@ class StoredTier:
             found[start:stop] = self.read(side, start, stop)
         return found
 
-    def packed_representatives(self) -> NDArray[np.uint8]:
-        """Return the bits of `tablut.indexing.tiers.TierIndex.representatives`, shape (K, B); see `pack_bits`."""
-        length = self._array("representatives").shape[0]
-        packed: NDArray[np.uint8] = self.read("representatives", 0, length)
-        return packed.reshape(len(self._plain_index.kings.representatives), -1)
-
     @cached_property
     def _plain_index(self) -> TierIndex:
         return TierIndex(self.variant, self.record.attackers, self.record.defenders)
 
     @cached_property
-    def ranker(self) -> Ranker:
-        """What finds the entry of a single position."""
-        ranker = Ranker(self.variant, self.record.attackers, self.record.defenders, self.packed_representatives())
-        if ranker.size != self.entries:
-            raise DamagedTableError(
-                f"tablebase folder {str(self.folder)!r}: has {self.entries} entries, its representatives make "
-                f"{ranker.size}; build the tier again"
-            )
-        return ranker
-
-    @cached_property
     def index(self) -> TierIndex:
         """The tier's index, with the stored representatives."""
-        plain = self._plain_index
-        return TierIndex(
-            self.variant,
-            plain.attackers,
-            plain.defenders,
-            representatives=unpack_bits(self.packed_representatives(), plain.row_space),
-        )
+        length = self._array("representatives").shape[0]
+        packed = self.read("representatives", 0, length).reshape(len(self._plain_index.kings.representatives), -1)
+        index = TierIndex(self.variant, self.record.attackers, self.record.defenders, packed=packed)
+        self.check_entries(index.size)
+        return index
+
+    def check_entries(self, size: int) -> None:
+        """Refuse a tier that is not as long as its index: kernels trust the ranks that an index gives."""
+        if self.entries != size:
+            raise _damaged(self.folder, f"has {self.entries:,} entries, the index {size:,}", "folder")
+
+
+def _refuse_links(*folders: Path) -> None:
+    for folder in folders:
+        if folder.is_symlink():
+            raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
+
+
+def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
+    return DamagedTableError(f"tablebase {kind} {str(path)!r}: damaged: {what}; build the tier again")
 
 
 def little_endian(items: NDArray[Any]) -> bytes:

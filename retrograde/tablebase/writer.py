@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, pack_bits, slices
+from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, slices
 from retrograde.tablebase.records import (
     RootRecord,
     RulesRecord,
@@ -135,9 +135,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
         }
         digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
         values.update(zip(sides, digests, strict=True))
-    values["representatives"] = _write_array(
-        folder / "representatives", pack_bits(index.representatives).ravel(), "uint8"
-    )
+    values["representatives"] = _write_array(folder / "representatives", index.packed.ravel(), "uint8")
     record = TierRecord(
         game=index.variant.digest,
         attackers=index.attackers,

@@ -11,12 +11,12 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
 from tablut.results import Result
-from tablut.store.records import Count, Digest, Record, read_record, write_record
+from tablut.store.records import Count, Digest, Part, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,9 +100,7 @@ def describe(code: int) -> str:
 # -- the record --------------------------------------------------------------------------------
 
 
-class _Note(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
+class _Note(Part):
     proof: Digest
     positions: Count
 

@@ -56,36 +56,26 @@ class ForwardCheck:
         if value == 0:
             return self._check_unforced(start)
         plies, word = (value, "win") if value > 0 else (-value - 1, "loss")
+        winner = _side(start) if value > 0 else _other(start)
         if plies > SEARCHED_PLIES:
-            return self._follow(start, plies, _side(start) if value > 0 else _other(start))
-        forced = self.wins if value > 0 else self.loses
+            return self._follow(start, plies, winner)
         self.nodes = 0
         try:
-            if not forced(start, plies):
+            if not self.wins(start, plies, winner):
                 return f"a search finds no {word} in {plies} plies"
-            if plies and forced(start, plies - 1):
+            if plies and self.wins(start, plies - 1, winner):
                 return f"a search finds a {word} in fewer than {plies} plies"
         except _GivenUpError:
             return f"a search of {_NODES:,} positions neither proves nor refutes a {word} in {plies} plies"
         return None
 
-    def wins(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move can force a win within so many plies."""
+    def wins(self, position: NaivePosition, plies: int, winner: str) -> bool:
+        """Return whether a side can force a win within so many plies; who has no move has lost."""
+        mine = _side(position) == winner
         if plies < 1:
-            return False
-        return any(
-            result.outcome.winner == _side(position) if result.outcome else self.loses(result.position, plies - 1)
-            for _, result, _ in self._successors(position)
-        )
-
-    def loses(self, position: NaivePosition, plies: int) -> bool:
-        """Return whether the side to move cannot avoid to lose within so many plies; without a move it has lost."""
-        if plies < 1:
-            return not self.game.legal_moves(position)
-        return all(
-            result.outcome.winner not in (None, _side(position))
-            if result.outcome
-            else self.wins(result.position, plies - 1)
+            return not mine and not self.game.legal_moves(position)
+        return (any if mine else all)(
+            result.outcome.winner == winner if result.outcome else self.wins(result.position, plies - 1, winner)
             for _, result, _ in self._successors(position)
         )
 
@@ -106,21 +96,9 @@ class ForwardCheck:
 
     def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
         """Play best moves until the game is over."""
-        line: list[str] = []
-        self.nodes = 0
-        while True:
-            successors = self._successors(position)
-            if not successors:
-                ended: str = _other(position)
-                break
-            move, result, _ = successors[0]
-            line.append(self.game.move_name(move))
-            if result.outcome is not None:
-                ended = result.outcome.winner or ""
-                break
-            if len(line) > plies:
-                return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
-            position = result.position
+        line, ended, _ = self._best_play(position, plies + 1)
+        if ended is None:
+            return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
         if (ended, len(line)) != (winner, plies):
             return f"best moves end the game for {ended} in {len(line)} plies, not {plies}: {' '.join(line)}"
         return None
@@ -129,24 +107,38 @@ class ForwardCheck:
         """Search for a short win and a short loss, then play moves that keep what neither side can force."""
         self.nodes = 0
         try:
-            if self.wins(position, DRAW_PLIES):
-                return f"a search finds a win within {DRAW_PLIES} plies"
-            if self.loses(position, DRAW_PLIES):
-                return f"a search finds a loss within {DRAW_PLIES} plies"
+            for winner, word in ((_side(position), "win"), (_other(position), "loss")):
+                if self.wins(position, DRAW_PLIES, winner):
+                    return f"a search finds a {word} within {DRAW_PLIES} plies"
         except _GivenUpError:
             return f"a search of {_NODES:,} positions neither finds nor excludes a win within {DRAW_PLIES} plies"
+        line, ended, merit = self._best_play(position, FOLLOWED_PLIES, unforced=True)
+        if merit != 0:
+            return f"the best move {'wins' if merit > 0 else 'loses'}: {' '.join(line)}"
+        return None if ended is None else f"a side has no move after {' '.join(line) or 'none'}"
+
+    def _best_play(
+        self, position: NaivePosition, most: int, *, unforced: bool = False
+    ) -> tuple[list[str], str | None, int]:
+        """Play at most so many best moves, or as long as neither side can force the game.
+
+        Return them, for whom they end the game, and what the last one is worth.
+        """
         line: list[str] = []
-        while len(line) < FOLLOWED_PLIES:
+        merit = 0
+        while len(line) < most:
             self.nodes = 0
             successors = self._successors(position)
             if not successors:
-                return f"a side has no move after {' '.join(line) or 'none'}"
+                return line, _other(position), merit
             move, result, merit = successors[0]
             line.append(self.game.move_name(move))
-            if merit != 0:
-                return f"the best move {'wins' if merit > 0 else 'loses'}: {' '.join(line)}"
+            if result.outcome is not None:
+                return line, result.outcome.winner or "", merit
+            if unforced and merit != 0:
+                break
             position = result.position
-        return None
+        return line, None, merit
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
@@ -194,7 +186,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
         if turn == 0:
             found = found[found >= start]
         for entry in found.tolist():
-            if tier.ranker.rank(tier.index.unrank(entry, "w").cells) == entry:
+            if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
     raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, against its record")
 

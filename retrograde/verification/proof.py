@@ -18,13 +18,11 @@ import numpy as np
 from retrograde.verification.findings import LISTED
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
-from tablut.engine.kernels import generate, make, toggle, unmake
+from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import (
     count_of,
     king_of,
     new_board,
-    put_count,
-    put_king,
     put_side,
     start_of,
     target_of,
@@ -32,7 +30,7 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
-from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, tier_at
+from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
 from tablut.indexing.tier_tables import TierTables, code_at, combination_rank, is_loss, plies_of, sort_in
 from tablut.rules.outcome import UNDECIDED
 
@@ -251,23 +249,6 @@ def _next_column(d: ProofDesk) -> None:
         w.column[k] = k
         k += 1
     w.column[k] += 1
-
-
-@inlined
-def _set_board(d: ProofDesk, king: int) -> None:
-    """Put the king and the lists of cells on the board; the side to move stays as it is."""
-    t, w = d.tables, d.memory
-    attackers, defenders = d.tiers.tier.attackers[d.tier], d.tiers.tier.defenders[d.tier]
-    for line in range(2 * t.size):
-        w.board[line] = np.uint32(0)
-    toggle(t, w.board, king, 16)
-    for k in range(attackers):
-        toggle(t, w.board, I64(w.black[k]), 0)
-    for k in range(defenders):
-        toggle(t, w.board, I64(w.white[k]), 16)
-    put_king(t, w.board, king)
-    put_count(t, w.board, 1, attackers)
-    put_count(t, w.board, 0, defenders)
 
 
 # -- the rows that plies lead to -----------------------------------------------------------------
@@ -547,7 +528,7 @@ def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> Non
             _report(d.tally, I64(WRONG_IMAGE), entry, I64(0), I64(-1))
         else:
             d.tally.counters[ORBITS] += images
-        _set_board(d, king)
+        set_board(d.tables, d.tiers, d.tier, king, w.black, w.white, I64(0), w.board)
         for side in range(2):
             stored = code_at(d.places, 2 * d.tier + side, entry)
             _settle(d.tally, entry, side, stored, _prove(d, side, king))

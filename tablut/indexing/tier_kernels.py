@@ -6,7 +6,7 @@ any order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,6 +81,24 @@ def column_of(
 
 
 @inlined
+def row_at(x: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
+    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
+    s = x.square
+    orbit = I64(s.king[king])
+    if orbit < 0:
+        return I64(-1)
+    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
+    for k in range(men):
+        image = I64(s.image[first * s.cells + I64(row_cells[k])])
+        number = I64(s.place[kind * s.cells + image])
+        if number < 0:
+            return I64(-1)
+        sort_in(scratch, k, number)
+    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination_rank(s.binomial, s.most, scratch, men)
+    return at if x.row.number[at] >= 0 else I64(-1)
+
+
+@inlined
 def row_of(
     x: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
@@ -90,27 +108,14 @@ def row_of(
     ``scratch``, and the set of the others, as changes of that element.
     """
     s = x.square
-    orbit = I64(s.king[king])
-    if orbit < 0:
+    at = row_at(x, tier, king, row_cells, scratch)
+    if at < 0:
         return I64(-1), I64(0), I64(0)
-    first = I64(s.to_king[king])
-    kind, row_men = x.tier.row_kind[tier], x.tier.row_men[tier]
-    for k in range(row_men):
-        image = I64(s.image[first * s.cells + I64(row_cells[k])])
-        number = I64(s.place[kind * s.cells + image])
-        if number < 0:
-            return I64(-1), I64(0), I64(0)
-        sort_in(scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, scratch, row_men)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
-    row = I64(x.row.number[at])
-    if row < 0:
-        return I64(-1), I64(0), I64(0)
-    by_king = tier * s.kings + orbit
+    row, row_men, by_king = I64(x.row.number[at]), x.tier.row_men[tier], tier * s.kings + I64(s.king[king])
     entry = x.tier.base[by_king] + row * x.tier.width[by_king]
     if x.tier.column_men[tier] == 0:
         return entry, I64(0), I64(0)
-    element = I64(s.compose[(I64(x.row.element[at]) << 3) + first])
+    element = I64(s.compose[(I64(x.row.element[at]) << 3) + I64(s.to_king[king])])
     for k in range(row_men):
         scratch[k] = I64(s.image[element * s.cells + I64(row_cells[k])])
     others = I64(x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row]) & ~1

@@ -23,15 +23,17 @@ single position; `tablut.indexing.tier_kernels` is the compiled one.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import comb
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tablut.errors import InputError
-from tablut.indexing.placements import rank_combination, unrank_combination
+from tablut.indexing.placements import unrank_combination
 from tablut.position import Position
+from tablut.store.records import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +75,10 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
     return KingOrbits(group, tuple(representatives), orbit, element, stabilisers)
 
 
+_Image = tuple[tuple[int, ...], tuple[int, ...]]
+"""Under one element, the number of each cell's image among the row soldiers' cells, and the column soldiers', or -1."""
+
+
 class TierIndex:
     """The numbers of a tier's classes."""
 
@@ -83,6 +89,7 @@ class TierIndex:
         defenders: int,
         group: Sequence[Symmetry] | None = None,
         representatives: NDArray[np.bool_] | None = None,
+        packed: NDArray[np.uint8] | None = None,
     ) -> None:
         if not (1 <= attackers <= variant.attackers and 0 <= defenders <= variant.defenders):
             raise InputError(
@@ -98,7 +105,8 @@ class TierIndex:
         self.row_men, self.column_men = (defenders, attackers) if defenders else (attackers, 0)
         self.row_cells = free if defenders else everywhere
         self.column_cells = everywhere if defenders else free
-        self._representatives = representatives
+        self._representatives, self._packed = representatives, packed
+        self._images: dict[int, tuple[_Image, ...]] = {}
 
     @cached_property
     def row_space(self) -> int:
@@ -120,22 +128,34 @@ class TierIndex:
         """By king and combination of the row soldiers, whether it is the least of its class; shape (K, L)."""
         if self._representatives is not None:
             return self._representatives
+        if self._packed is not None:
+            return np.unpackbits(self._packed, axis=1, bitorder="little", count=self.row_space).astype(np.bool_)
         return self._find_representatives()
 
     @cached_property
-    def rows(self) -> NDArray[np.int32]:
-        """By king and combination of the row soldiers, its row counted from the king's first; shape (K, L)."""
-        numbers = np.cumsum(self.representatives, axis=1, dtype=np.int32) - 1
-        return np.where(self.representatives, numbers, -1).astype(np.int32)
+    def packed(self) -> NDArray[np.uint8]:
+        """The representatives as bits, the lowest first, each king's filled up to a multiple of 64; shape (K, B)."""
+        if self._packed is not None:
+            return self._packed
+        flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
+        flags[:, : self.row_space] = self.representatives
+        return np.packbits(flags, axis=1, bitorder="little")
+
+    @cached_property
+    def _words(self) -> NDArray[np.uint64]:
+        return self.packed.view("<u8")
+
+    @cached_property
+    def _before(self) -> NDArray[np.int32]:
+        """By king and word of bits, the rows of the king before it."""
+        counts = np.bitwise_count(self._words)
+        return np.cumsum(counts, axis=1, dtype=np.int32) - counts
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """For each king, its first entry; then the size."""
-        counts = np.count_nonzero(self.representatives, axis=1)
-        found = [0]
-        for count, width in zip(counts, self.widths, strict=True):
-            found.append(found[-1] + int(count) * width)
-        return tuple(found)
+        counts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
+        return tuple(accumulate(map(mul, counts.tolist(), self.widths), initial=0))
 
     @property
     def size(self) -> int:
@@ -157,30 +177,86 @@ class TierIndex:
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
             raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
-        row_soldiers = [cell for cell, piece in enumerate(cells) if piece == self._row_letter]
-        column_soldiers = [cell for cell, piece in enumerate(cells) if piece == self._column_letter]
-        king = cells.find("K")
-        if (
-            king not in self.kings.orbit
-            or set(row_soldiers) - set(self.row_cells)
-            or set(column_soldiers) - set(self.column_cells)
-        ):
+        entry = self.entry(cells)
+        if entry is None:
             raise InputError(f"position '{position}': is no undecided placement of {self.variant.name}")
-        number = self.kings.orbit[king]
-        to_king = self.kings.group[self.kings.element[king]].table
-        images = []
-        for element in self.kings.stabilisers[number]:
-            table = self.kings.group[element].table
-            image = sorted(table[to_king[cell]] for cell in row_soldiers)
-            columns = sorted(table[to_king[cell]] for cell in column_soldiers)
-            images.append((rank_combination([self.row_cells.index(cell) for cell in image]), image, columns))
-        least = min(combination for combination, _, _ in images)
-        column = min(
-            rank_combination([self._open(number, image).index(cell) for cell in columns])
-            for combination, image, columns in images
-            if combination == least
+        return entry
+
+    def entry(self, cells: str) -> int | None:
+        """Return the entry of a placement of this material; None if it is no undecided one.
+
+        Tables are made once for each king's cell; rows before one are counted by words of 64 bits.
+        """
+        king = cells.find("K")
+        number = self.kings.orbit.get(king)
+        if number is None:
+            return None
+        images = self._images.get(king)
+        if images is None:
+            images = self._images[king] = self._find_images(king, number)
+        rows, columns = _find(cells, self._row_letter), _find(cells, self._column_letter)
+        binomial = self._binomial
+        least, chosen = -1, []
+        for row_numbers, column_numbers in images:
+            places = sorted([row_numbers[cell] for cell in rows])
+            if places[0] < 0:
+                return None
+            combination = 0
+            for k, place in enumerate(places):
+                combination += binomial[k][place]
+            if combination < least or least < 0:
+                least, chosen = combination, [column_numbers]
+            elif combination == least:
+                chosen.append(column_numbers)
+        word = int(self._words[number, least >> 6])
+        if word >> (least & 63) & 1 == 0:
+            name = f"{self.attackers}v{self.defenders}"
+            raise StoreError(f"tier {name}: its index lacks a class of placements; build the tier again")
+        row = int(self._before[number, least >> 6]) + (word & ((1 << (least & 63)) - 1)).bit_count()
+        entry = self.offsets[number] + row * self.widths[number]
+        if not self.column_men:
+            return entry
+        column = -1
+        for column_numbers in chosen:
+            taken = [column_numbers[cell] for cell in rows]
+            taken.append(self._king_number[number])
+            places = []
+            for cell in columns:
+                place = column_numbers[cell]
+                if place < 0:
+                    return None
+                places.append(place - sum([other < place for other in taken]))
+            places.sort()
+            rank = 0
+            for k, place in enumerate(places):
+                rank += binomial[k][place]
+            if rank < column or column < 0:
+                column = rank
+        return entry + column
+
+    @cached_property
+    def _binomial(self) -> list[tuple[int, ...]]:
+        cells = self.variant.size**2
+        return [tuple(comb(place, k + 1) for place in range(cells)) for k in range(max(self.row_men, self.column_men))]
+
+    @cached_property
+    def _king_number(self) -> list[int]:
+        """The number of each king's representative among the column soldiers' cells, or an impossible one."""
+        numbers = {cell: number for number, cell in enumerate(self.column_cells)}
+        return [numbers.get(king, self.variant.size**2) for king in self.kings.representatives]
+
+    def _find_images(self, king: int, number: int) -> tuple[_Image, ...]:
+        """Return the number of each cell's image, under every element that takes the king to its representative."""
+        group = self.kings.group
+        rows, columns = (
+            {cell: number for number, cell in enumerate(cells)} for cells in (self.row_cells, self.column_cells)
         )
-        return self.offsets[number] + int(self.rows[number, least]) * self.widths[number] + column
+        found = []
+        for element in self.kings.stabilisers[number]:
+            images = [group[element].table[image] for image in group[self.kings.element[king]].table]
+            row_numbers, column_numbers = (tuple(places.get(cell, -1) for cell in images) for places in (rows, columns))
+            found.append((row_numbers, column_numbers))
+        return tuple(found)
 
     def unrank(self, entry: int, side: Side) -> Position:
         """Return the placement of an entry, with a side to move; an alias gives its own placement."""
@@ -227,7 +303,19 @@ class TierIndex:
         return least
 
 
+def _find(cells: str, letter: str) -> list[int]:
+    """Return the places of a letter, ascending."""
+    found = []
+    place = cells.find(letter)
+    while place >= 0:
+        found.append(place)
+        place = cells.find(letter, place + 1)
+    return found
+
+
 @lru_cache(maxsize=256)
-def tier_index(variant: Variant, attackers: int, defenders: int) -> TierIndex:
-    """Return the index of a tier under all symmetries of the rules, the same object for the same tier."""
-    return TierIndex(variant, attackers, defenders)
+def tier_index(
+    variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
+) -> TierIndex:
+    """Return the index of a tier, by default under all symmetries of the rules; the same object for the same tier."""
+    return TierIndex(variant, attackers, defenders, group)

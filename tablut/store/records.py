@@ -50,9 +50,15 @@ def digest_of(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+class Part(BaseModel):
+    """The base of what records hold: no field is missing, of another type, or unknown."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
 @brief
-class Record(BaseModel):
-    """The base of records: no field is missing, of another type, or unknown.
+class Record(Part):
+    """The base of records.
 
     A record with ``GROUP`` is kept as the attributes of a Zarr group, so that its folder is one.
     """
@@ -61,17 +67,13 @@ class Record(BaseModel):
     VERSION: ClassVar[int] = 1
     GROUP: ClassVar[bool] = False
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
     def fault(self) -> str | None:
         """Return what is wrong with the record by itself, or None."""
         return None
 
 
-class DataFile(BaseModel):
+class DataFile(Part):
     """A file of data as a record names it: its length and the SHA-256 of its content."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     bytes: Count
     sha256: Digest

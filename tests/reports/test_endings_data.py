@@ -59,7 +59,7 @@ def test_the_mutual_zugzwangs_of_four_men_are_those_listed(name: str, summaries:
         for one in summaries[name]["zugzwangs"]["listed"]
         if sum(one["position"].count(piece) for piece in "bwK") - one["position"].endswith("w") <= 4
     }
-    assert listed == {str(one.position): tuple(one.verdict) for one in found.positions}
+    assert listed == {str(one.position): (one.wdl, one.dtm) for one in found.positions}
 
 
 def change(stored: dict[str, Any], path: str, value: Any) -> None:

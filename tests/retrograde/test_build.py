@@ -1,6 +1,5 @@
 """Builds that are killed, divided, short of memory or spread over workers give the same files."""
 
-import json
 import os
 from importlib import resources
 from pathlib import Path
@@ -69,18 +68,6 @@ def test_a_build_that_is_killed_goes_on_to_the_same_files(tmp_path: Path, whole:
     assert len(open_store(root).tiers()) == 3
     assert run(command) == 0
     assert contents(root) == whole
-
-
-def test_the_command_says_what_it_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = tmp_path / "store"
-    assert run(["tablebase", "build", "--men", "3", "-v", "ashton-5-4v0", "--store", str(root), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    tier = answer["tiers"][1]
-    assert (tier["attackers"], tier["defenders"], tier["positions"]) == (2, 0, 4600)
-    assert tier["win"] + tier["draw"] + tier["loss"] == tier["classes"]
-    assert tier["bytes"] > 0
-    assert run(["tablebase", "build", "--men", "3", "-v", "mcgill", "--store", str(root)]) == 2
-    assert "another game" in capsys.readouterr().err
 
 
 SHIPPED = sorted(path.parent for path in Path(str(resources.files("retrograde"))).glob("data/*/zarr.json"))

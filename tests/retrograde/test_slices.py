@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from clusters import cluster
 from fuses import Fuse, KilledError
@@ -21,23 +20,14 @@ from hypothesis import strategies as st
 
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
 from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.slices import files, tasks
 from retrograde.solver.slices.building import scratch_folder
-from retrograde.solver.slices.files import (
-    BLOCK,
-    DamagedSliceError,
-    PackedItems,
-    SliceOwner,
-    SliceSource,
-    SliceStats,
-    SliceWriter,
-    open_slice,
-    read_items,
-    record_path,
-)
+from retrograde.solver.slices.files import DamagedSliceError, record_path
 from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.solver.trace import PASS, PLAN, STORE, WHOLE, Tracer
+from retrograde.tablebase import writer
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, writing
@@ -116,7 +106,12 @@ def test_every_rule_set_in_slices_cut_anywhere(name: str, men: int, tmp_path: Pa
     ("name", "men", "count"),
     [("ashton-5-4v2", 3, ONE_ROW), pytest.param("brandubh-5-4v4", 4, 7, marks=pytest.mark.slow)],
 )
-def test_slices_of_one_row_and_of_some(name: str, men: int, count: int, tmp_path: Path) -> None:
+def test_slices_of_one_row_and_of_some(
+    name: str, men: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many blocks each, read in parts."""
+    for module, constant in ((files, "BLOCK"), (tasks, "BLOCK"), (writer, "CHUNK")):
+        monkeypatch.setattr(module, constant, 32)
     variant = load_variant(name)
     answers = assert_same(tmp_path, variant, men, count)
     sliced = [material for material in materials(variant, men) if material[1]]
@@ -338,38 +333,6 @@ def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str)
     workshop.assert_whole()
 
 
-def test_files_are_read_as_they_were_written(workshop: Workshop) -> None:
-    workshop.build(left=6)
-    files = [open_slice(SliceSource(str(path), "")) for path in workshop.slices()]
-    starts = SlicedTier(GAME, TIER).starts[np.array(workshop.cuts)]
-    packed = PackedItems(files, "white", starts)
-    every = packed[0 : len(packed)]
-    assert len(every) == len(packed) == sum(file.record.sections["white"].items for file in files)
-    rng = random.Random(1)
-    for _ in range(20):
-        first, last = sorted(rng.sample(range(len(packed) + 1), 2))
-        assert np.array_equal(packed[first:last], every[first:last])
-
-
-def test_sections_are_written_in_turns_and_leave_nothing_unless_finished(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    parts = [rng.integers(0, 1 << 32, size, dtype=np.uint32) for size in (5, BLOCK, 1, 3 * BLOCK + 7, 0)]
-    target = tmp_path / "scratch" / "00000-000000.slice"
-    owner = SliceOwner(game="0" * 64, tier="1v1", plan="0" * 64, step=0, number=0)
-    for finished in (False, True):
-        with SliceWriter(target) as writer:
-            for part in parts:  # so that their blocks lie between each other
-                writer.add("one", part)
-                writer.add("other", part[::-1])
-            if finished:
-                file = writer.finish(owner, SliceStats(white={}, black={}, wins={}, losses={}))
-        assert len(list(target.parent.iterdir())) == 2 * finished
-    for name, step in (("one", 1), ("other", -1)):
-        found = [items for _, items in read_items(file, name)]
-        assert list(map(len, found)) == [BLOCK] * 4 + [13]
-        assert np.array_equal(np.concatenate(found), np.concatenate([part[::step] for part in parts]))
-
-
 # -- what a user meets ---------------------------------------------------------------------
 
 
@@ -467,5 +430,6 @@ def test_no_room_for_scratch_files_is_said(workshop: Workshop, capsys: pytest.Ca
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         error = capsys.readouterr().err.splitlines()[-1]
+        assert not list(workshop.root.rglob("*.slice.*.tmp"))
         assert named in error
         assert "File too large" in error

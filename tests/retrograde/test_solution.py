@@ -1,6 +1,5 @@
 """Complete solutions of reduced boards, against independent figures and against the census."""
 
-import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -146,16 +145,6 @@ def test_larger_boards(name: str, positions: int, classes: int, value: str, dtm:
     report, _ = solve_report(load_variant(name), threads=2)
     assert (report.positions, report.classes) == (positions, classes)
     assert (report.value, report.dtm, report.max_dtm) == (value, dtm, deepest)
-
-
-def test_the_command_answers_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["solve", "-v", "brandubh-5-4v0", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["variant"] == "brandubh-5-4v0"
-    assert answer["white_to_move"] == {"win": 103_488, "draw": 104, "loss": 586, "unresolved": 0}
-    assert answer["by_class"]["black_to_move"] == {"win": 3_790, "draw": 69, "loss": 8_215, "unresolved": 0}
-    assert (answer["positions"], answer["classes"], answer["value"], answer["dtm"]) == (199_512, 25_265, "white", 6)
-    assert answer["provenance"]["parameters"]["variant"] == "brandubh-5-4v0"
 
 
 def test_a_board_that_is_too_large_is_refused_before_anything_is_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,17 +115,6 @@ def test_verify_passes_and_says_what_it_did(capsys, deep_store: Path) -> None:
     assert "choose one" in capsys.readouterr().err
 
 
-def test_verify_fails_with_a_list(capsys, tmp_path: Path, deep_store: Path) -> None:
-    root = shutil.copytree(deep_store, tmp_path / "s")
-    shard = root / "2v1" / "white" / "c" / "0"
-    shard.write_bytes(shard.read_bytes()[:-1])
-    found = answer(capsys, ["tablebase", "verify", str(root), "--quick"], 1)
-    assert found["failures"] == 1
-    assert str(shard) in found["failed"][0]["what"]
-    assert run(["tablebase", "verify", str(root), "--quick"]) == 1
-    assert str(shard) in capsys.readouterr().out
-
-
 # -- what is said beforehand ---------------------------------------------------------------
 
 

@@ -88,21 +88,6 @@ def test_compiled_probes_equal_the_prober(request, which: str) -> None:
         assert sum(max(cell for cell, piece in enumerate(p.cells) if piece != ".") >= 64 for p in positions) > 400
 
 
-def test_codes_of_two_bytes_are_found(tmp_path, small_variant, small_codes, write_store) -> None:
-    white, black = (codes.copy() for codes in small_codes[1, 1])
-    # Wrong on purpose: another code for each entry.
-    real = white != 0xFFFF
-    white[real] = np.arange(len(white), dtype=np.uint16)[real]
-    write_store(tmp_path / "s", small_variant, {(1, 1): (white, black)})
-    tablebase = open_tablebase(tmp_path / "s")
-    assert tablebase.store.tier(1, 1).record.white.dtype == "uint16"
-    positions = some_positions(small_variant, (1, 1), 500, Random(1))
-    boards = boards_of(small_variant, positions)
-    found = probe_compiled(small_variant, tablebase.load_tiers(MEMORY), boards)
-    assert found.tolist() == [value_of(tablebase.probe(position)) for position in positions]
-    assert found.max() > 127
-
-
 def test_tiers_that_are_missing_are_passed_over(tmp_path, small_variant, small_codes, write_store) -> None:
     kept = ((1, 0), (1, 1), (3, 0))
     write_store(tmp_path / "s", small_variant, {key: small_codes[key] for key in kept})
@@ -270,30 +255,6 @@ def test_what_lies_behind_a_capture_is_proved_earlier(game) -> None:
         del gained["wb"]  # white to move loses none of these
     assert min(gained.values()) >= 1, gained
     assert max(gained.values()) >= 4, gained
-
-
-@pytest.mark.parametrize("nodes", [40, 1500])
-def test_what_search_proves_with_tables_is_true(game, nodes: int) -> None:
-    claims = []
-    for tablebase in (None, open_tablebase(game.store)):
-        # Its transposition table lasts from one position to the next, as in a game.
-        chooser, random, claimed, hits = Searcher(game.variant, hash_mib=1, prober=tablebase), Random(2), 0, 0
-        for number, position in enumerate(game.above[::2]):
-            board = Board(game.variant, position)
-            for _ in range(number % 4):
-                ahead = board.copy()
-                ahead.push(random.choice(list(ahead.legal_moves)))
-                if undecided(ahead) and ahead.position.material == ABOVE:
-                    board = ahead
-            found, value = chooser.search(board, SearchLimits(nodes=nodes)), game.truth.probe(board.position)
-            hits += found.tbhits
-            if found.mate is not None:
-                claimed += 1
-                assert value.wdl == ("win" if found.mate > 0 else "loss"), position
-                assert abs(found.mate) >= value.dtm, position
-        assert (hits > 40) == (tablebase is not None)
-        claims.append(claimed)
-    assert claims[0] + (10 if game.drawish else 0) <= claims[1], claims
 
 
 def test_a_player_loads_what_ships() -> None:

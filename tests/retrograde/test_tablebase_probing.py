@@ -3,14 +3,12 @@
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
-from retrograde.tablebase.encoding import Ranker, pack_bits
 from retrograde.tablebase.probing import prober_for
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
@@ -18,7 +16,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.packing import cells_of
 from tablut.errors import InputError
-from tablut.indexing.tiers import tier_index
+from tablut.indexing.tiers import TierIndex, tier_index
 from tablut.indexing.values import MISSING, value_of, verdict_of
 from tablut.position import Move, Position
 from tablut.prober import find_prober
@@ -26,7 +24,6 @@ from tablut.variants import Variant, load_variant
 from tests.support.effort import slow_but
 from tests.support.endings import GAME, POSITIONS
 from tests.support.games import recurrence
-from tests.twins.solver import plain_solution
 
 BARE = "5/1b3/2K2/3b1/5 b"
 
@@ -72,33 +69,20 @@ def words_of(variant: Variant, positions: list[Position]) -> np.ndarray:
         ],
     ),
 )
-def test_the_rank_equals_its_plain_twin(name: str, material: tuple[int, int], step: int) -> None:
+def test_the_rank_from_stored_bits_is_that_of_every_image(name: str, material: tuple[int, int], step: int) -> None:
     variant = load_variant(name)
     index = tier_index(variant, *material)
-    ranker = Ranker(variant, *material, pack_bits(index.representatives))
-    assert ranker.size == index.size
+    stored = TierIndex(variant, *material, packed=index.packed)
+    assert stored.size == index.size
+    assert (stored.representatives == index.representatives).all()
     for entry in range(0, index.size, step):
         position = index.unrank(entry, "w")
         expected = index.rank(position)
         for symmetry in variant.symmetries:
-            assert ranker.rank(position.transformed(symmetry).cells) == expected
+            assert stored.rank(position.transformed(symmetry)) == expected
 
 
 # -- values --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("which", "material"),
-    slow_but([("tablebase", (2, 0)), ("deep", (1, 0))], product(("tablebase", "deep"), ((1, 0), (2, 0), (1, 1)))),
-)
-def test_values_equal_those_of_the_naive_rules(request, which: str, material: tuple[int, int]) -> None:
-    tablebase = request.getfixturevalue(which)
-    variant = tablebase.variant
-    # Of the smallest tiers everything, of the others some hundreds.
-    positions = every_position(variant, material, max(1, tier_index(variant, *material).size // 8))
-    solution = plain_solution(variant, [str(position) for position in positions])
-    for position in positions:
-        assert value_of(tablebase.probe(position)) == solution.value(str(position)), str(position)
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
@@ -118,6 +102,7 @@ def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: 
 def test_chunks_and_wide_codes_are_found(tmp_path, monkeypatch, small_variant, small_codes, write_store) -> None:
     monkeypatch.setattr(writer, "CHUNK", 100)
     monkeypatch.setattr(writer, "SHARD", 300)
+    monkeypatch.setattr(batch, "FEW", 0)
     white, black = (codes.copy() for codes in small_codes[1, 1])
     # Wrong on purpose: another code for each entry, some beyond a byte.
     real = white != 0xFFFF
@@ -281,33 +266,6 @@ def there_and_back(board: Board) -> Move | None:
         return None
 
     return search(4)
-
-
-def test_a_move_limit_leaves_only_so_many_plies(tmp_path, deep_variant, deep_codes, write_store) -> None:
-    limited = replace(deep_variant, rules=deep_variant.rules.model_copy(update={"move_limit": 4}))
-    write_store(tmp_path / "s", limited, {key: deep_codes[key] for key in ((1, 0), (2, 0))})
-    tablebase = open_tablebase(tmp_path / "s")
-    seen = set()
-    for position in every_position(limited, (2, 0), 3):
-        raw, board = verdict_of(tablebase.stored_value(position)), Board(limited, position)
-        fits = raw.dtm is not None and raw.dtm <= 4
-        assert tablebase.probe(board) == tablebase.probe(position) == (raw if fits else ("draw", None))
-        seen.add((raw.wdl, fits))
-        moves = list(board.legal_moves)
-        if moves and raw.dtm == 3:
-            best = tablebase.best_moves(board)[0]
-            assert (best.wdl, best.dtm) == raw
-            board.push(best.move)
-            left = tablebase.probe(board)
-            assert left.dtm == 2
-            board.push(tablebase.best_moves(board)[0].move)
-            assert tablebase.probe(board).dtm == 1
-    assert {("win", True), ("win", False), ("loss", True), ("loss", False)} <= seen
-    positions = every_position(limited, (2, 0), 3)
-    at_once = tablebase.probe_words(words_of(limited, positions)).tolist()
-    assert at_once == [value_of(tablebase.probe(position)) for position in positions]
-    values = tablebase.load_tiers(1 << 30).values  # type: ignore[union-attr]
-    assert (int(values.max()), int(values.min())) == (4, -5)
 
 
 # -- finding it ----------------------------------------------------------------------------

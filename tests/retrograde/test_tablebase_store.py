@@ -13,14 +13,14 @@ from retrograde.tablebase import (
     TablebaseError,
     open_tablebase,
 )
-from retrograde.tablebase.encoding import code_histogram, fill_aliases, pack_bits, unpack_bits
+from retrograde.tablebase.encoding import code_histogram
 from retrograde.tablebase.records import TierRecord, read_record
 from retrograde.tablebase.store import open_store
-from retrograde.tablebase.writer import create, write_tier
+from retrograde.tablebase.writer import create
 from retrograde.verification.verifying import verify
 from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import ALIAS_CODE
-from tablut.position import SIDES, Position
+from tablut.position import Position
 from tablut.variants import load_variant
 
 
@@ -30,26 +30,7 @@ def copied(small_store: Path, tmp_path: Path) -> Path:
     return shutil.copytree(small_store, tmp_path / "store")
 
 
-def contents(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
-def stored_codes(root: Path, attackers: int, defenders: int) -> list[np.ndarray]:
-    """Return the codes of a tier with white and with black to move; aliases hold anything."""
-    tier = open_store(root).tier(attackers, defenders)
-    return [tier.codes(side, np.empty(tier.entries, dtype=np.uint16)) for side in SIDES]
-
-
 # -- writing and reading -------------------------------------------------------------------
-
-
-def test_what_is_read_is_what_was_written(small_store, small_codes) -> None:
-    for material, written in small_codes.items():
-        for codes, found in zip(written, stored_codes(small_store, *material), strict=True):
-            real = codes != ALIAS_CODE
-            assert found.dtype == np.uint16
-            assert (found[real] == codes[real]).all()
-            assert (found[~real] != ALIAS_CODE).all()
 
 
 def test_the_record_counts_what_is_there(small_store, small_codes, small_variant) -> None:
@@ -68,39 +49,12 @@ def test_the_record_counts_what_is_there(small_store, small_codes, small_variant
         assert (store.tier(*material).index.representatives == index.representatives).all()
 
 
-def test_equal_input_gives_equal_bytes(tmp_path, small_store, small_variant, small_codes) -> None:
-    again = tmp_path / "again"
-    create(again, small_variant, list(reversed(small_codes)))
-    for material in reversed(small_codes):
-        statistics = {"seconds": 2.0, "host": "elsewhere"}
-        write_tier(again, tier_index(small_variant, *material), *small_codes[material], statistics)
-    mine, theirs = contents(small_store), contents(again)
-    volatile = {name for name in mine if name.startswith("provenance/")}
-    assert len(volatile) == len(small_codes)
-    assert {name for name in mine if mine[name] != theirs[name]} == volatile
-    assert set(mine) == set(theirs)
-
-
 def test_it_is_a_zarr_hierarchy_that_others_can_read(small_store, small_codes) -> None:
     group = zarr.open_group(small_store, mode="r")
     assert group.attrs["tablut"]["content"]["variant"]["name"] == "ashton-5-4v2"
     for material, (white, _) in small_codes.items():
         stored = group[f"{material[0]}v{material[1]}/white"]
         assert (stored[:][white != ALIAS_CODE] == white[white != ALIAS_CODE]).all()
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (3, 64), (2, 65), (9, 200)])
-def test_bits(shape: tuple[int, int]) -> None:
-    flags = np.random.default_rng(1).random(shape) < 0.5
-    packed = pack_bits(flags)
-    assert packed.shape[1] % 8 == 0
-    assert (unpack_bits(packed, shape[1]) == flags).all()
-    bits = [int(row.view("<u8")[place >> 6]) >> (place & 63) & 1 for row in packed for place in range(shape[1])]
-    assert bits == flags.ravel().astype(int).tolist()
-
-
-def test_aliases_alone_are_filled_with_something() -> None:
-    assert fill_aliases(np.full(3, ALIAS_CODE, dtype=np.uint16)).tolist() == [0, 0, 0]
 
 
 # -- refusing ------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from symmetry import dihedral, orbits
+from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -86,13 +86,6 @@ def test_a_smaller_group_gives_more_classes_and_the_trivial_one_every_placement(
     half = [symmetry for symmetry in dihedral(5) if symmetry.name in ("identity", "rotate_180")]
     sizes = [TierIndex(variant, 2, 1, group=group).size for group in (None, half, [dihedral(5)[0]])]
     assert sizes[0] < sizes[1] < sizes[2] == PlacementIndex(variant).tiers[2, 1].size
-
-
-def test_kings_are_where_orbits_say() -> None:
-    variant = load_variant("ashton")
-    index = TierIndex(variant, 1, 0)
-    found = orbits(variant.symmetries, sorted(variant.regions.king_cells))
-    assert index.kings.representatives == tuple(sorted(min(orbit) for orbit in found))
 
 
 @pytest.mark.parametrize(

@@ -72,38 +72,6 @@ def test_what_is_right_passes(deep_store, monkeypatch, options) -> None:
     assert heard.done == heard.total == sum(store.tier(*material).entries for material in store.tiers())
 
 
-def test_a_game_with_all_eight_symmetries_passes(small_store) -> None:
-    report = verify(small_store, sample=5)
-    assert (report.failed, report.positions_checked) == ([], classes(small_store))
-    assert sum(report.samples.values()) == sum(report.played.values()) == 5
-
-
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
-@given(variant=small_variants(most_attackers=3, most_defenders=2, later=True))
-def test_any_rules_solved_are_verified(tmp_path_factory, solve_codes, write_store, variant: Variant) -> None:
-    materials = [
-        (attackers, defenders)
-        for attackers in range(1, variant.attackers + 1)
-        for defenders in range(variant.defenders + 1)
-        if attackers + defenders <= 3
-    ]
-    root = tmp_path_factory.mktemp("any")
-    write_store(root / "s", variant, solve_codes(variant, materials))
-    report = verify(root / "s")
-    assert (report.failed, report.failures) == ([], 0)
-    shutil.rmtree(root)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh"])
-def test_the_full_games_up_to_four_men(tmp_path, solve_codes, write_store, name: str) -> None:
-    materials = [(attackers, men - attackers) for men in (1, 2, 3) for attackers in range(1, men + 1)]
-    variant = load_variant(name)
-    write_store(tmp_path / "s", variant, solve_codes(variant, materials))
-    report = verify(tmp_path / "s", sample=10, threads=2)
-    assert (report.failed, report.failures) == ([], 0)
-
-
 # -- wrong values --------------------------------------------------------------------------
 
 

@@ -24,22 +24,23 @@ from retrograde.solver.kernels.cursor import (
     attacker_entry,
     capture_item,
     close_column,
-    has_symmetry,
+    entry_on,
     open_column,
     open_later_row,
     piece_of,
     prepare_attacker,
     rows_of_king,
+    symmetry_order,
     white_entry,
 )
 from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.attacks import wins_afar
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
-from tablut.engine.layout import king_of, start_of, target_of, undo_captured
+from tablut.engine.layout import undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import OriginTables, line_origins, would_capture
-from tablut.indexing.tier_kernels import entry_of, men_of, men_of_board, orbit_of, set_board
+from tablut.indexing.tier_kernels import men_of, orbit_of, set_board
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
 from tablut.rules.outcome import UNDECIDED
@@ -60,11 +61,11 @@ def _moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: 
     """Return whether the open position, one man of a side elsewhere, has a symmetry."""
     black, white = w.here.black, w.here.white
     if side == 0 and man == x.tier.defenders[tier]:
-        return has_symmetry(x, tier, cell, black, white)
+        return symmetry_order(x, tier, cell, black, white) > 1
     men = black if side == 1 else white
     here = men[man]
     men[man] = cell
-    found = has_symmetry(x, tier, w.cursor.head[KING], black, white)
+    found = symmetry_order(x, tier, w.cursor.head[KING], black, white) > 1
     men[man] = here
     return found
 
@@ -89,7 +90,7 @@ def _open_spare(t: Tables, x: TierTables, w: Workspace, tier: int, entry: int, s
 def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: int, side: int, successor: int) -> int:
     """Return how many quiet moves of a parent lead to a successor's class."""
     _open_spare(t, x, w, tier, parent, side)
-    board, below = w.spare.board, w.below
+    board = w.spare.board
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     moves = pointer(scratch_moves)
     found = generate(t, board, moves)
@@ -97,9 +98,8 @@ def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: i
     for number in range(found):
         undo, outcome = make(t, board, I64(moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) == 0:
-            men_of_board(t, board, below.black, below.white)
-            if entry_of(x, tier, king_of(t, board), below.black, below.white, w.scratch) == successor:
-                count += 1
+            _, entry = entry_on(t, x, w, board)
+            count += I64(entry == successor)
         unmake(t, board, undo)
     keep(scratch_moves)
     return count
@@ -114,10 +114,9 @@ def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: in
     found = generate(t, w.spare.board, moves)
     worst = I64(0)
     for number in range(found):
-        move = I64(moves[number])
-        undo, outcome = make(t, w.spare.board, move)
+        undo, outcome = make(t, w.spare.board, I64(moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) != 0:
-            item = capture_item(t, x, w, w.spare, p.lower, start_of(t, move), target_of(t, move))
+            item = capture_item(t, x, w, w.spare.board, p.lower)
             if item < 0 or not is_decided(item) or is_loss(item):
                 w.cursor.head[ERRORS] += 1
             else:
@@ -201,7 +200,7 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
         return
     by_rows = x.tier.column_men[tier] > 0
     residual = w.cursor.head[RESIDUAL] != 1
-    symmetric = residual and (not by_rows or has_symmetry(x, tier, king, w.here.black, w.here.white))
+    symmetric = residual and (not by_rows or symmetry_order(x, tier, king, w.here.black, w.here.white) > 1)
     men = x.tier.attackers[tier] if side == 1 else x.tier.defenders[tier] + 1
     w.seen[0] = 0
     for man in range(men):

@@ -23,7 +23,6 @@ from tablut.engine.kernels import toggle
 from tablut.engine.layout import (
     coordinates,
     count_of,
-    is_occupied,
     king_of,
     line_of,
     occupied,
@@ -32,13 +31,13 @@ from tablut.engine.layout import (
     put_side,
     side_of,
 )
-from tablut.indexing.tier_kernels import ROOM, entry_of, place_of, tier_at
+from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, row_at, tier_at
 from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Men, Workspace
+    from retrograde.solver.kernels.workspace import Workspace
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
@@ -198,14 +197,23 @@ def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, co
 
 
 @inlined
-def next_run(numbers: NDArray[np.int64], column_men: int) -> None:
-    """Move the column soldiers but the lowest on to the next choice of cells for them."""
+def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
+    """Write the first choice of cells for the column soldiers; return how many columns differ from it in the lowest."""
+    for k in range(column_men):
+        numbers[k] = k
+    return numbers[1] if column_men > 1 else width
+
+
+@inlined
+def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
+    """Move the column soldiers but the lowest on to the next choice of cells for them; return as `first_run` does."""
     k = I64(1)
     while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
         numbers[k] = k
         k += 1
     if k < column_men:
         numbers[k] += 1
+    return numbers[1] if column_men > 1 else width
 
 
 @called
@@ -229,33 +237,14 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
     return True
 
 
-@inlined
-def _is_kept(
-    x: TierTables, tier: int, element: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]
-) -> bool:
-    """Return whether an element of the group keeps a position."""
-    table = advance(x.square.image, element * x.square.cells)
-    if I64(table[king]) != king:
-        return False
-    return _keeps(table, black, x.tier.attackers[tier]) and _keeps(table, white, x.tier.defenders[tier])
-
-
-@called
-def has_symmetry(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> bool:
-    """Return whether an element of the group other than the identity keeps a position; O(elements * men * men)."""
-    for element in range(1, x.square.elements):
-        kept = _is_kept(x, tier, element, king, black, white)
-        if kept:
-            return True
-    return False
-
-
 @called
 def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
     """Return how many elements of the group keep a position; O(elements * men * men)."""
     count = I64(1)
     for element in range(1, x.square.elements):
-        count += I64(_is_kept(x, tier, element, king, black, white))
+        table = advance(x.square.image, element * x.square.cells)
+        if I64(table[king]) == king and _keeps(table, black, x.tier.attackers[tier]):
+            count += I64(_keeps(table, white, x.tier.defenders[tier]))
     return count
 
 
@@ -342,24 +331,6 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
     return entry
 
 
-@inlined
-def row_place(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
-    s = x.square
-    orbit = I64(s.king[king])
-    if orbit < 0:
-        return I64(-1)
-    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
-    for k in range(men):
-        number = I64(s.place[kind * s.cells + I64(s.image[first * s.cells + cells[k]])])
-        if number < 0:
-            return I64(-1)
-        sort_in(w.scratch, k, number)
-    combination = combination_rank(s.binomial, s.most, w.scratch, men)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination
-    return at if x.row.number[at] >= 0 else I64(-1)
-
-
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
     """Work out, for the open row, where a defender's or the king's change of place leads."""
@@ -379,7 +350,7 @@ def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> N
     """Write what is known of the row to which a change of place, already made in the list of row soldiers, leads."""
     s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
     h.base[key] = _MISSING
-    at = row_place(x, w, tier, king, c.row_cells)
+    at = row_at(x, tier, king, c.row_cells, w.scratch)
     if at < 0:
         return
     orbit, row = I64(s.king[king]), I64(x.row.number[at])
@@ -412,39 +383,20 @@ def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[in
 
 
 @called
-def capture_item(
-    t: Tables,
-    x: TierTables,
-    w: Workspace,
-    men: Men,
-    lower: NDArray[np.int64],
-    start: int,
-    target: int,
-) -> int:
-    """Return the item of the position that a capture leads to, from a lower tier; -1 if there is none."""
-    side = side_of(t, men.board) ^ 1
-    attackers, defenders = count_of(t, men.board, 1), count_of(t, men.board, 0)
-    # The board's counts are those after the capture; the lists are as long as before it.
-    own, enemy = (w.below.black, w.below.white) if side == 1 else (w.below.white, w.below.black)
-    own_men, enemy_men = (men.black, men.white) if side == 1 else (men.white, men.black)
-    for k in range(attackers if side == 1 else defenders):
-        own[k] = own_men[k]
-        if I64(own_men[k]) == start:
-            own[k] = target
-    count, k = I64(0), I64(0)
-    while count < (defenders if side == 1 else attackers):
-        cell = I64(enemy_men[k])
-        k += 1
-        # What was captured is no longer on the board.
-        enemy[count] = cell
-        count += I64(is_occupied(t, men.board, cell))
-    tier = tier_at(x, attackers, defenders)
+def entry_on(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32]) -> tuple[int, int]:
+    """Return the tier and the entry of the position that a ply has led to on a board; -1 where there is none."""
+    tier = tier_at(x, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0:
-        return I64(-1)
-    entry = entry_of(x, tier, king_of(t, men.board), w.below.black, w.below.white, w.scratch)
-    if entry < 0:
-        return I64(-1)
-    return I64(items_at(lower[2 * tier + (side ^ 1)], np.uint16)[entry])
+        return tier, I64(-1)
+    men_of_board(t, board, w.below.black, w.below.white)
+    return tier, entry_of(x, tier, king_of(t, board), w.below.black, w.below.white, w.scratch)
+
+
+@inlined
+def capture_item(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32], lower: NDArray[np.int64]) -> int:
+    """Return the item of the position that a capture has led to, from a lower tier; -1 if there is none."""
+    tier, entry = entry_on(t, x, w, board)
+    return I64(items_at(lower[2 * tier + side_of(t, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
 
 @inlined

@@ -20,6 +20,7 @@ from retrograde.solver.kernels.cursor import (
     capture_item,
     close_column,
     columns_of_row,
+    first_run,
     is_alias,
     may_return,
     next_run,
@@ -95,21 +96,18 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
                 found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
             closed[number] = found
     marked, numbers = I64(0), w.run
-    for k in range(men):
-        numbers[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         left = ways
         for k in range(1, men):
             left &= ~I64(closed[numbers[k]])
-        run = numbers[1] if men > 1 else width
         if left != 0:
             for low in range(run):
                 if left & ~I64(closed[low]) != 0:
                     items[column + low] = np.uint16(won_in(1))
                     marked += 1
         column += run
-        next_run(numbers, men)
+        run = next_run(numbers, men, width)
     return marked
 
 
@@ -127,14 +125,11 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
             ways += I64(along_file >> rank != 0) + I64(along_file & ((1 << rank) - 1) != 0)
             free[number] = ways >= men
     marked, numbers = I64(0), w.run
-    for k in range(men):
-        numbers[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         moves = False
         for k in range(1, men):
             moves |= free[numbers[k]] != 0
-        run = numbers[1] if men > 1 else width
         if not moves:
             for low in range(run):
                 if free[low] != 0:
@@ -149,7 +144,7 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
                     items[column + low] = np.uint16(lost_in(0))
                     marked += 1
         column += run
-        next_run(numbers, men)
+        run = next_run(numbers, men, width)
     return marked
 
 
@@ -208,7 +203,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
                     undo, outcome = make(t, board, move_of(t, start, target))
                     stuck = False
                     if outcome == UNDECIDED and undo_captured(undo) != 0:
-                        stuck = capture_item(t, x, w, w.here, p.lower, start, target) == lost_in(0)
+                        stuck = capture_item(t, x, w, board, p.lower) == lost_in(0)
                     unmake(t, board, undo)
                     if stuck or (outcome != UNDECIDED and winner_of(outcome) == 0):
                         return True
@@ -327,7 +322,7 @@ def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: 
     if outcome != UNDECIDED:
         item = I64(_WON) if winner_of(outcome) == p.side else I64(_LOST)
     elif undo_captured(undo) != 0:
-        item = capture_item(t, x, w, w.here, p.lower, start, target)
+        item = capture_item(t, x, w, board, p.lower)
     unmake(t, board, undo)
     return item
 

@@ -13,6 +13,7 @@ import numpy as np
 from retrograde.solver.kernels.cursor import (
     attacker_entry,
     close_column,
+    entry_on,
     open_column,
     open_row,
     prepare_attacker,
@@ -23,9 +24,8 @@ from retrograde.solver.kernels.cursor import (
 from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
 from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
 from tablut.engine.kernels import generate, make, unmake
-from tablut.engine.layout import count_of, king_of, start_of, target_of, undo_captured
+from tablut.engine.layout import start_of, target_of, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.indexing.tier_kernels import entry_of, men_of_board, tier_at
 from tablut.indexing.tier_tables import code_of
 from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
@@ -55,11 +55,7 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: N
         undo, outcome = make(t, board, move)
         captured = undo_captured(undo) != 0
         if outcome == UNDECIDED and captured:
-            men_of_board(t, board, w.below.black, w.below.white)
-            below = tier_at(x, count_of(t, board, 1), count_of(t, board, 0))
-            entry = I64(-1)
-            if below >= 0:
-                entry = entry_of(x, below, king_of(t, board), w.below.black, w.below.white, w.scratch)
+            below, entry = entry_on(t, x, w, board)
             if entry < 0:
                 w.cursor.head[ERRORS] += 1
             else:

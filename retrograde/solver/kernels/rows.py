@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, columns_of_row, next_run, number_cells, open_row
+from retrograde.solver.kernels.cursor import close_column, columns_of_row, first_run, next_run, number_cells, open_row
 from retrograde.solver.kernels.workspace import CELLS, KING, ORBIT, STRIDE, Workspace
 from tablut.engine.attacks import captures_at, king_falls_to
 from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
@@ -93,11 +93,8 @@ def _find_open_cells(
     for place in range(_choices(x, w, men) * lines):
         w.judged.masks[place] = np.uint16(0)
     won = won_in(limit)
-    for k in range(men):
-        numbers[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        run = numbers[1] if men > 1 else width
         staying = _without_lowest(x, numbers, men)
         for low in range(run):
             item = I64(theirs[column + low])
@@ -110,7 +107,7 @@ def _find_open_cells(
                     rank = _exchanged(x, rank, numbers, k)
                 _add_cell(t, advance(w.judged.masks, rank * lines), I64(w.cursor.spot[numbers[k]]))
         column += run
-        next_run(numbers, men)
+        run = next_run(numbers, men, width)
 
 
 @inlined
@@ -245,11 +242,8 @@ def judge_row(
     _find_marks(t, x, w, men)
     numbers, found = w.run, w.judged.found
     unlost = I64(PENDING) if limit > 1 else I64(0)
-    for k in range(men):
-        numbers[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        run = numbers[1] if men > 1 else width
         _gather_marks(x, w, men, run)
         for low in range(run):
             if mine[column + low] != 0:
@@ -266,7 +260,7 @@ def judge_row(
             if is_decided(item):
                 report[code_of(item)] += 1
         column += run
-        next_run(numbers, men)
+        run = next_run(numbers, men, width)
 
 
 # -- all rows of a king together, in tiers without defenders -----------------------------------
@@ -309,17 +303,14 @@ def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], 
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     rows = advance(x.row.number, x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier])
-    for k in range(men):
-        w.run[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(w.run, men, width)
     while column < width:
-        run = w.run[1] if men > 1 else width
         combination = _combination_of_run(x, w, men)
         for low in range(run):
             row = I64(rows[combination + _place_of_number(x, w, low)])
             spread[column + low] = items[row]
         column += run
-        next_run(w.run, men)
+        run = next_run(w.run, men, width)
 
 
 @called
@@ -329,11 +320,8 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
     width = columns_of_row(x, w, men)
     at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
     rows, elements = advance(x.row.number, at), advance(x.row.element, at)
-    for k in range(men):
-        w.run[k] = k
-    column = I64(0)
+    column, run = I64(0), first_run(w.run, men, width)
     while column < width:
-        run = w.run[1] if men > 1 else width
         combination = _combination_of_run(x, w, men)
         for low in range(run):
             place = combination + _place_of_number(x, w, low)
@@ -346,7 +334,7 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
                 if is_decided(item):
                     p.report[code_of(item)] += 1
         column += run
-        next_run(w.run, men)
+        run = next_run(w.run, men, width)
 
 
 @called

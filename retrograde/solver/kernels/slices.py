@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograde.solver.kernels.cursor import (
-    open_row,
-    row_place,
-)
+from retrograde.solver.kernels.cursor import open_row
 from retrograde.solver.kernels.workspace import KING, Desk, Workspace
 from tablut.engine.jit import I64, called, inlined, kernel, pointer
 from tablut.engine.records import record_at
+from tablut.indexing.tier_kernels import row_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +39,7 @@ def copy_runs(
 @inlined
 def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
     """Return the row of a king and row soldiers, counted over all kings, or -1; O(men * men)."""
-    at = row_place(x, w, tier, king, cells)
+    at = row_at(x, tier, king, cells, w.scratch)
     if at < 0:
         return I64(-1)
     return x.tier.first_row[tier * x.square.kings + I64(x.square.king[king])] + I64(x.row.number[at])

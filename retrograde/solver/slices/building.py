@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
 from retrograde.solver.slices.files import (
@@ -35,7 +34,7 @@ from retrograde.solver.slices.files import (
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
 from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
-from retrograde.solver.trace import PASS, PLAN, Meter
+from retrograde.solver.trace import PASS, PLAN, Meter, Tracer
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store, tier_name
 from tablut.errors import InputError, output_failure
@@ -43,22 +42,19 @@ from tablut.indexing.values import ALIAS, code_of
 from tablut.position import SIDES
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import remove_temporaries
-from tablut.store.records import Digest, Record, StoreError, digest_of, read_record, write_record
+from tablut.store.records import Digest, Part, Record, StoreError, digest_of, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from retrograde.solver.trace import Tracer
     from tablut.running.scheduling import Scheduler
 
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
 _SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")
 
 
-class SliceState(BaseModel):
+class SliceState(Part):
     """A slice at a checkpoint: the step that made its file, and what that says."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     step: Number
     digest: Digest
@@ -188,11 +184,11 @@ class SliceBuild:
         cuts: Sequence[int] | None = None,
         tracer: Tracer | None = None,
     ) -> None:
-        meter, self.tracer = Meter(whole=True), tracer
+        meter = Meter(whole=True)
         self.root, self.material, self.scheduler, self.tell = Path(root), material, scheduler, tell
         self.name = tier_name(material)
         store = open_store(root)
-        self.game = store.variant.digest
+        self.game, self.tracer = store.variant.digest, tracer or Tracer(store.variant, 0, memory)
         self.tier = SlicedTier(store.variant, material)
         self.stride = self.tier.solver.stride
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
@@ -210,29 +206,27 @@ class SliceBuild:
         self.note(PLAN, meter)
 
     def note(self, kind: str, meter: Meter) -> None:
-        """Note what this process has done itself, if it is asked to."""
-        if self.tracer is not None:
-            self.tracer.note(self.name, kind, meter.read())
+        """Note what this process has done itself."""
+        self.tracer.note(self.name, kind, meter.read())
 
     def _note_passes(self, step: int, answers: list[dict[str, Any]]) -> None:
         """Note what the tasks of a step took; not those whose files were there."""
         for answer in answers:
-            if self.tracer is not None and answer["measured"]:
+            if answer["measured"]:
                 same = {name: answer[name] for name in ("number", "entries", "window", "read")}
                 self.tracer.note(self.name, PASS, answer["measured"], step=step, written=answer["bytes"], **same)
 
     def _cut(self, memory: int) -> tuple[int, ...]:
         """Cut the tier for as many tasks of a process at once as fit."""
-        for workers in range(self.scheduler.sharing, 1, -1):
-            with suppress(InputError):
-                cuts = cut_tier(self.tier, memory, workers)
-                if workers < self.scheduler.sharing:
-                    self.scheduler = LocalScheduler(workers)
-                return cuts
-            if not isinstance(self.scheduler, LocalScheduler):
-                break
-        if isinstance(self.scheduler, LocalScheduler) and self.scheduler.sharing > 1:
-            self.scheduler = LocalScheduler(1)
+        if isinstance(self.scheduler, LocalScheduler):
+            for workers in range(self.scheduler.sharing, 1, -1):
+                with suppress(InputError):
+                    cuts = cut_tier(self.tier, memory, workers)
+                    if workers < self.scheduler.sharing:
+                        self.scheduler = LocalScheduler(workers)
+                    return cuts
+            if self.scheduler.sharing > 1:
+                self.scheduler = LocalScheduler(1)
         return cut_tier(self.tier, memory, self.scheduler.sharing)
 
     def _near(self, number: int) -> list[int]:

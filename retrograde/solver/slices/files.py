@@ -14,19 +14,29 @@ import hashlib
 import os
 import stat
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tablut.errors import output_failure
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
+from tablut.store import folders
 from tablut.store.files import write_text
-from tablut.store.records import Count, DamagedError, Digest, Record, StoreError, digest_of, read_record, record_text
+from tablut.store.records import (
+    Count,
+    DamagedError,
+    DataFile,
+    Digest,
+    Part,
+    Record,
+    StoreError,
+    digest_of,
+    read_record,
+    record_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,11 +63,7 @@ class SliceSource(NamedTuple):
     digest: str
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class SliceOwner(_Part):
+class SliceOwner(Part):
     """What a file belongs to."""
 
     game: Digest
@@ -67,7 +73,7 @@ class SliceOwner(_Part):
     number: Number
 
 
-class SliceStats(_Part):
+class SliceStats(Part):
     """What a pass found out about a slice: its codes by side to move, and the messages that it sends, by slice."""
 
     white: Counts
@@ -76,13 +82,11 @@ class SliceStats(_Part):
     losses: Counts
 
 
-class _Block(_Part):
+class _Block(DataFile):
     at: Count
-    bytes: Count
-    sha256: Digest
 
 
-class _Section(_Part):
+class _Section(Part):
     dtype: Literal["uint8", "uint16", "uint32"]
     items: Count
     blocks: tuple[_Block, ...]
@@ -131,9 +135,9 @@ class SliceWriter:
 
     def __init__(self, target: Path) -> None:
         self.target, self._codec = target, block_codec()
-        self._sections: dict[str, _Growing] = {}
+        self._what, self._sections = f"scratch file {str(target)!r}", dict[str, _Growing]()
         self._bytes = 0
-        with self._naming_failures():
+        with folders.writing(self._what):
             target.parent.mkdir(parents=True, exist_ok=True)
             descriptor, self._temporary = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
             self._file = os.fdopen(descriptor, "wb")
@@ -153,7 +157,7 @@ class SliceWriter:
         for at in range(0, count, BLOCK):
             items = held[at : min(at + BLOCK, count)]
             packed = bytes(self._codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
-            with self._naming_failures():
+            with folders.writing(self._what):
                 self._file.write(packed)
             section.blocks.append(_Block(at=self._bytes, bytes=len(packed), sha256=hashlib.sha256(packed).hexdigest()))
             self._bytes += len(packed)
@@ -170,7 +174,7 @@ class SliceWriter:
             for name, some in self._sections.items()
         }
         record = SliceRecord(owner=owner, stats=stats, sections=sections, bytes=self._bytes)
-        with self._naming_failures():
+        with folders.writing(self._what):
             self._file.close()
             record_path(self.target).unlink(missing_ok=True)  # it would be that of another file
             Path(self._temporary).replace(self.target)
@@ -181,16 +185,9 @@ class SliceWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._naming_failures():
+        with folders.writing(self._what):
             Path(self._temporary).unlink(missing_ok=True)
             self._file.close()
-
-    @contextmanager
-    def _naming_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise output_failure(f"scratch file {str(self.target)!r}: {error.strerror}", error) from error
 
 
 def block_codec() -> Any:
@@ -291,10 +288,10 @@ class PackedItems:
 
     def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
-        self.shape, self.dtype = (int(starts[-1]),), np.dtype(np.uint16)
+        self.dtype = np.dtype(np.uint16)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.starts[-1])
 
     def __getitem__(self, part: slice) -> NDArray[np.uint16]:
         """Return a range of codes, each block verified."""

@@ -269,21 +269,21 @@ def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def gather(
-    runs: Runs, block: int, stop: int, read: Callable[[NDArray[np.bool_]], Iterator[tuple[int, NDArray[Any]]]]
-) -> Callable[[NDArray[np.uint16], int], None]:
-    """Return a function that copies runs out of an array that is read block by block."""
-
-    def _copy(out: NDArray[np.uint16], at: int) -> None:
-        ends = runs.starts + runs.lengths
-        edges = at + np.minimum(np.arange(0, stop + block, block), stop)
-        first = np.searchsorted(ends, edges[:-1], side="right")
-        last = np.searchsorted(runs.starts, edges[1:], side="left")
-        for place, items in read(first < last):
-            some = slice(int(first[place // block]), int(last[place // block]))
-            codes = np.ascontiguousarray(items, dtype=np.uint16)
-            copy_runs(codes, at + place, runs.starts[some], runs.lengths[some], runs.targets[some], out)
-
-    return _copy
+    runs: Runs,
+    block: int,
+    start: int,
+    stop: int,
+    read: Callable[..., Iterator[tuple[int, Any]]],
+    out: NDArray[np.uint16],
+) -> None:
+    """Copy runs out of a part of the tier that is read block by block; those blocks that have any are asked for."""
+    edges = np.minimum(np.arange(start, stop + block, block), stop)
+    first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
+    last = np.searchsorted(runs.starts, edges[1:], side="left")
+    for place, items in read(first < last):
+        some = slice(int(first[place // block]), int(last[place // block]))
+        codes = np.ascontiguousarray(items, dtype=np.uint16)
+        copy_runs(codes, start + place, runs.starts[some], runs.lengths[some], runs.targets[some], out)
 
 
 # -- memory --------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ class _Slice(TierPasses):
                 for number in np.flatnonzero(wanted).tolist():
                     yield number * stored.record.chunk, stored.chunk(name, number)
 
-            gather(runs, stored.record.chunk, stored.entries, read)(items, 0)
+            gather(runs, stored.record.chunk, 0, stored.entries, read, items)
             np.bitwise_or(items, np.uint16(DECIDED), out=items, where=items != 0)
             lower[2 * count + side] = items.ctypes.data
         return lower
@@ -212,7 +212,7 @@ class _Slice(TierPasses):
         for number, source in self.task.near:
             first, last = (int(self.whole.starts[self.task.cuts[number + more]]) for more in (0, 1))
             parts = partial(self._items, open_slice(source), "black")
-            gather(self.runs, BLOCK, last - first, parts)(self._black, first)
+            gather(self.runs, BLOCK, first, last, parts, self._black)
 
     def _items(
         self, file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None

@@ -17,7 +17,6 @@ from retrograde.puzzles.making import (
     is_symmetrical,
     self_play,
     tempting_moves,
-    threatens,
 )
 from retrograde.puzzles.puzzle_file import judge
 from retrograde.puzzles.shapes import from_shapes
@@ -82,13 +81,6 @@ def test_what_tempts() -> None:
     assert "c4-c5" not in tempting
     winning = [move for move in Board(variant, position).legal_moves if str(move) == "e4-e1"]
     assert "e4-e1" not in {str(move) for move in tempting_moves(variant, position, winning)}
-
-
-def test_threats_are_those_of_the_side_that_moved() -> None:
-    variant = load_variant("mcgill")
-    assert threatens(variant, Position.parse("9/9/9/9/9/9/9/7b1/4K4 b", 9))
-    assert not threatens(variant, Position.parse("9/9/9/9/4K4/9/9/7b1/9 b", 9))
-    assert threatens(variant, Position.parse("9/9/3bK4/9/9/9/9/5b3/9 w", 9))
 
 
 @pytest.mark.parametrize(("plies", "tempting", "expected"), [(1, 0, 1), (3, 7, 1), (3, 8, 2), (7, 0, 3), (21, 40, 5)])

@@ -158,17 +158,19 @@ def test_judging_what_is_not() -> None:
 # -- files from outside --------------------------------------------------------------------
 
 
-HOSTILE = sorted((Path(__file__).parents[2] / "data" / "hostile" / "puzzles").iterdir())
+DATA = Path(__file__).parents[2] / "data" / "hostile"
+HOSTILE = [path for kind in ("puzzles", "certificates") for path in sorted((DATA / kind).iterdir())]
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.stem)
 def test_a_hostile_file_is_refused_in_one_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The name says what is expected: ``refuted-…`` is read, and what it claims is not so."""
-    code = run(["puzzle", "solve", str(path), "--memory", "4", "--nodes", "100000"])
+    proof = path.parent.name == "certificates"
+    code = run(["puzzle", *(["check"] if proof else ["solve", "--memory", "4", "--nodes", "100000"]), str(path)])
     out, err = capsys.readouterr()
     if path.stem.startswith("refuted-"):
         assert (code, err) == (1, "")
-        assert "refuted" in out
+        assert ("fails" if proof else "refuted") in out
     else:
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert path.name in err

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.solution import ProofLimits, ReachableValues, first_moves, may_be_listed, reachable_values
+from retrograde.proofs.solution import ProofLimits, ReachableValues, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
-from retrograde.tablebase.probing import prober_for
-from tablut.board import Board
+from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
+from tablut.prober import MissingTableError
 from tablut.rules.naive import NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import MORE, examples, slow_but
@@ -147,11 +146,14 @@ def assert_agrees(engine, values: ReachableValues, solver: Solver, row: int, pos
         assert abs(value) > 7, (position, value)
         return
     assert value_of(Verdict(solution.wdl, solution.dtm)) == value, position
-    verdict = Verdict(solution.wdl, solution.dtm)
-    moves = first_moves(engine, values, values.words[row : row + 1])
-    assert moves is not None
-    assert list(solution.winning_moves) == [move.move for move in moves if move.verdict == verdict], position
+    moves = rated(values, position)
+    assert list(solution.winning_moves) == [m.move for m in moves if (m.wdl, m.dtm) == (solution.wdl, solution.dtm)]
     assert len(solution.line) == solution.dtm
+
+
+def rated(values: ReachableValues, position: Position):
+    board = unlimited_board(values.variant, position)
+    return rated_moves(board, lambda board: value_of(values.probe(board.position)))
 
 
 def sample(solved, number: int, seed: int):
@@ -169,25 +171,6 @@ def test_solved_boards(solved, number: int | None, nodes: int) -> None:
     solver = Solver(engine.variant, ProofLimits(nodes=nodes, memory_bytes=1 << 21, positions=0))
     for row, position in sample(solved, number or len(values.words), 7):
         assert_agrees(engine, values, solver, row, position)
-
-
-def test_the_listing_gives_the_known_numbers(solved) -> None:
-    """Classes won, drawn and lost, by side to move, and the deepest, as stated in the rules of both boards."""
-    engine, values = solved
-    known = {
-        "ashton-5-4v0": ([(8525, 0, 286), (2565, 0, 6142)], 5, 3),
-        "brandubh-5-4v0": ([(13097, 14, 80), (3790, 69, 8215)], 11, -7),
-    }
-    classes = (engine.canonical(values.words)[0] == values.words).all(axis=1)
-    black = engine.boards(values.words)[:, 2 * engine.variant.size + 1] != 0
-    counts = []
-    for side in (False, True):
-        chosen = values.values[classes & (black == side)]
-        counts.append(((chosen > 0).sum(), (chosen == 0).sum(), (chosen < 0).sum()))
-    by_side, deepest, start = known[engine.variant.name]
-    assert counts == by_side
-    assert max(values.values.max(), -values.values.min() - 1) == deepest
-    assert values.probe_words(engine.words(engine.start())).tolist() == [start]
 
 
 def test_the_listing_agrees_with_the_plain_solver() -> None:
@@ -306,8 +289,8 @@ def test_later_wins_are_told_from_moves_that_do_not_win(solved) -> None:
         if values.values[row] <= 0:
             continue
         solution = solver.solve(position, all_wins=True)
-        moves = first_moves(engine, values, values.words[row : row + 1])
-        later = {m.move for m in moves if m.verdict.wdl == "win" and m.verdict.dtm != solution.dtm}
+        moves = rated(values, position)
+        later = {m.move for m in moves if m.wdl == "win" and m.dtm != solution.dtm}
         assert solution.other_winning_moves is not None
         assert set(solution.other_winning_moves) <= later
         assert later <= {*solution.other_winning_moves, *solution.open_moves}
@@ -327,6 +310,8 @@ class FewMen:
         return attackers <= self.most
 
     def probe(self, position):
+        if self.missing or position.material[0] > self.most:
+            raise MissingTableError
         return self.values.probe(position)
 
     def probe_words(self, words):
@@ -390,39 +375,8 @@ def test_what_may_be_listed() -> None:
     assert reachable_values(variant, engine.words(engine.start()), 1000) is None
     listed = complete("ashton-5-4v0")[1]
     assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
-    with pytest.raises(InputError, match="not among"):
+    with pytest.raises(MissingTableError, match="not among"):
         listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
 
 
 # -- two ways to the same truth: what the tablebase says of an ending, proof search finds without it
-
-
-MATERIALS = [(1, 0), (1, 1), (2, 0)]
-
-
-@pytest.mark.parametrize("number", [25, pytest.param(3000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ashton", "mcgill"])
-def test_proof_search_agrees_with_the_shipped_tablebase(name: str, number: int) -> None:
-    variant, random = load_variant(name), Random(11)
-    tablebase, placements = prober_for(variant), PlacementIndex(variant)
-    assert tablebase is not None
-    solver = Solver(variant, ProofLimits(nodes=2_000_000, positions=0, memory_bytes=32 << 20))
-    proved = 0
-    for _ in range(number):
-        material = random.choice(MATERIALS)
-        rank = random.randrange(placements.tiers[material].size)
-        position = placements.unrank_in_tier(*material, rank, random.choice("wb"))  # type: ignore[arg-type]
-        verdict = tablebase.probe(position)
-        if verdict.dtm is None:
-            # Without the tablebase or a listing there is no proof of a draw, and none is claimed.
-            found = Solver(variant, ProofLimits(nodes=20_000, positions=0, memory_bytes=4 << 20)).solve(position)
-            assert found.status == "unknown"
-            continue
-        found = solver.solve(position)
-        assert (found.status, found.wdl, found.dtm) == ("proved", *verdict), str(position)
-        if verdict.wdl == "win":
-            rated = tablebase.best_moves(Board(variant, position))
-            best = {str(one.move) for one in rated if (one.wdl, one.dtm) == ("win", verdict.dtm)}
-            assert {str(move) for move in found.winning_moves} == best
-        proved += 1
-    assert proved > number // 2
