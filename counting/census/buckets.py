@@ -44,6 +44,7 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer,
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
+from tablut.engine.splitmix import split_mix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -342,15 +343,6 @@ def compact(
 
 
 _BIN_BITS: Final = BINS.bit_length() - 1
-_WORD: Final = (1 << 64) - 1
-
-
-def mixed(value: int) -> int:
-    """Return a word mixed by a bijection (the finaliser of splitmix64)."""
-    value = (value + 0x9E3779B97F4A7C15) & _WORD
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
-    return value ^ (value >> 31)
 
 
 @lru_cache(maxsize=16)
@@ -363,7 +355,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
     for kind in range(2):
         for cell in range(cells):
             for number, element in enumerate(group):
-                marks[kind * cells + cell, number] = mixed(kind * cells + int(element.table[cell]))
+                marks[kind * cells + cell, number] = next(split_mix(kind * cells + int(element.table[cell])))
     marks.flags.writeable = False
     return marks
 

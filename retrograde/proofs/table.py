@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.splitmix import finalised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,13 +49,9 @@ def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
 @inlined
 def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
     """Return the bucket of a packed position."""
-    # The finaliser of splitmix64, word by word: every bit of every word moves every bit of the hash.
     value = U64(0)
     for word in range(width):
-        value ^= words[word]
-        value = (value ^ (value >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> U64(27))) * U64(0x94D049BB133111EB)
-        value ^= value >> U64(31)
+        value = finalised(U64(value ^ words[word]))
     return I64(value % U64(buckets))
 
 

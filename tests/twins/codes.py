@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import comb
 from typing import TYPE_CHECKING
 
-from counting.census.buckets import BINS, mixed
+from counting.census.buckets import BINS
 from tablut.engine import engine_for
+from tablut.engine.splitmix import split_mix
 from tablut.indexing.placements import rank_combination, unrank_combination
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def plain_bin(variant: Variant, full: bool, king: int | None, soldiers: list[int
     for element in engine.group[:1] if full else engine.group:
         value = 0
         for cell in soldiers:
-            value ^= mixed(int(element.table[cell]))
+            value ^= next(split_mix(int(element.table[cell])))
         if king is not None:
-            value ^= mixed(cells + int(element.table[king]))
+            value ^= next(split_mix(cells + int(element.table[king])))
         value = (value * 0xBF58476D1CE4E5B9) & _WORD
         value ^= value >> 29
         value = (value * 0x94D049BB133111EB) & _WORD
