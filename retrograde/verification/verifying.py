@@ -139,10 +139,11 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
-    """Return the tiers that captures lead to: a ply captures three soldiers at most."""
+    """Return the tiers that captures lead to: a ply captures three soldiers at most, if it takes no shieldwall."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
-    fewer_attackers = [(left, defenders) for left in range(max(1, attackers - 3), attackers)]
-    return fewer_attackers + [(attackers, left) for left in range(max(0, defenders - 3), defenders)]
+    most = 3 if tier.index.variant.rules.shieldwall is None else attackers + defenders
+    fewer_attackers = [(left, defenders) for left in range(max(1, attackers - most), attackers)]
+    return fewer_attackers + [(attackers, left) for left in range(max(0, defenders - most), defenders)]
 
 
 def _prove_tiers(
