@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
-from tablut.cli.options import check_folder
+from tablut.cli.options import check_folder, threads_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, commit, origin, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
@@ -47,8 +47,9 @@ def play_command(
     only: OnlyOption = "*",
     nodes: NodesOption = None,
     games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Of each cell.")] = 200,
+    threads: Annotated[int, threads_option("Games at once.")] = 1,
 ) -> Reply:
-    """Play what the store lacks, one game at a time; stopped or killed, the same command goes on where it was."""
+    """Play what the store lacks, cell by cell; stopped or killed, the same command goes on where it was."""
     from tablut.play.arena import play_match
 
     check_folder(Path(store), "--store")
@@ -64,7 +65,8 @@ def play_command(
             for many in nodes or STRENGTHS:
                 for cell in cells:
                     folder = store_path(store) / f"{cell.name}@{many}"
-                    report = play_match(plan_of(cell, many, games), folder=folder, watch=lambda _: observer.advance())
+                    plan = plan_of(cell, many, games)
+                    report = play_match(plan, threads=threads, folder=folder, watch=lambda _: observer.advance())
                     found[folder.name] = len(report.played)
         except KeyboardInterrupt:
             raise Interrupted(_reply(), f"the same command; {store} has the games so far") from None

@@ -66,9 +66,10 @@ def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, 
     for one, sure in zip(found, adjusted([one["p"] for one in found]), strict=True):
         one["adjusted"] = sure
         sides = [favours(one["weak"]), favours(one["strong"])]
+        one["turned"] = set(sides) == {"white", "black"}
         one["verdict"] = (
             f"turns from {sides[0]} to {sides[1]}"
-            if set(sides) == {"white", "black"}
+            if one["turned"]
             else f"holds: {sides[0]} at both"
             if sides[0] == sides[1] != "neither"
             else "no side shown at either"
@@ -170,7 +171,7 @@ def artefacts() -> list[Artefact]:
                 drawn = [rows[cell.name, nodes].draw_share for nodes in STRENGTHS if (cell.name, nodes) in rows]
                 lines.append(
                     {
-                        "name": cell.words if cell.change else game,
+                        "name": cell.words if cell.change else f"{game} {cell.variant.size}×{cell.variant.size}",
                         "shipped": not cell.change,
                         "marks": marks,
                         "people": [round(value, 4) for value in told],
@@ -202,6 +203,8 @@ def artefacts() -> list[Artefact]:
             missing={nodes: [cell.name for cell in cells if (cell.name, nodes) not in rows] for nodes in STRENGTHS},
             all_cells=len(cells),
             changed=CHANGED,
+            changed_names=[cell.name for cell in cells if cell.change],
+            distinct=min(row.openings / row.games for row in rows.values()),
         ),
         figure("figures/balance.svg", _draw, lines, "Share of white's wins among the decided games of each rule set"),
     ]

@@ -127,7 +127,7 @@ def test_two_cells_are_killed_and_go_on(tmp_path: Path, capsys: pytest.CaptureFi
     assert 4 <= len(kept) < 24
     texts = {}
     for store in ("killed", "whole"):
-        assert run(arguments(store), app, NAME) == 0
+        assert run([*arguments(store), "--threads", "2"], app, NAME) == 0
         assert run(["gather", "--store", str(tmp_path / store), "--out", str(tmp_path / "out" / store)], app, NAME) == 0
         rows, atlas = read_data(tmp_path / "out" / store)
         assert [row.games for row in rows.values()] == [12, 12]
