@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
+from reports.studies.rendered import CheckOption, rendered
 from tablut.cli.options import check_folder, threads_option
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, commit, origin, progress, typed
+from tablut.cli.runtime import Interrupted, Reply, command, commit, origin, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
 from tablut.results import Result
@@ -110,28 +111,13 @@ def gather_command(
     return Reply(result, lambda console: console.print(f"{len(rows)} cells written to {str(folder)!r}"))
 
 
-class _Page(Result):
-    stale: list[str]
-
-
 @app.command("page")
 @command
-def page_command(
-    check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if a file is stale.")] = False,
-) -> Reply:
+def page_command(check: CheckOption = False) -> Reply:
     """Render the page and its figure from the data."""
-    from reports.rendering import write
     from reports.studies.balance.page import FOLDER, artefacts
 
-    stale = []
-    for artefact in artefacts():
-        path = FOLDER / artefact.path
-        if artefact.differs(path.read_bytes() if path.exists() else None):
-            stale.append(artefact.path)
-            if not check:
-                write(FOLDER, artefact)
-    lines = "\n".join(f"{'stale' if check else 'written'}: {path}" for path in stale) or "up to date"
-    return Reply(_Page(stale=stale), lambda console: console.print(lines), EXIT_NO if check and stale else 0)
+    return rendered(FOLDER, artefacts(), check)
 
 
 if __name__ == "__main__":
