@@ -86,7 +86,12 @@ def test_tests_against_their_twins() -> None:
     assert (better, worse) == (4, 1)
     assert p == pytest.approx(2 * sum(comb(5, many) for many in (4, 5)) / 2**5)
     mean, low, high = difference(before, after)
-    assert (mean, (low + high) / 2) == pytest.approx((0.25, 0.25))
+    # Ten pairs, and half a game in each of the four corners of their table.
+    pairs = [0, -1, 0, 1, 0, 0.5, 1, 0, 1, 0, *[0] * 2]
+    assert (mean, (low + high) / 2) == pytest.approx((0.25, sum(pairs) / 12))
+    wide = 1.96 * np.sqrt(((sum(pair**2 for pair in pairs) + 1) / 12 - (sum(pairs) / 12) ** 2) / 12)
+    assert (high - low) / 2 == pytest.approx(wide, abs=1e-4)
+    assert difference("wb", "wb")[1] < 0 < difference("wb", "wb")[2]
     assert compared("wbd", "wbd") == (0, 0, 1.0)
     # Every way to give three wins to seven games; those that part the moves as much or more.
     results, first = "wwwbbbb", "a1-a2 a1-a2 a1-a2 b1-b2 b1-b2 b1-b2 b1-b2"
