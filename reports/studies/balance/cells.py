@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from reports.rulebook.points import with_field
 from tablut.errors import VariantError
 from tablut.play.arena import MatchPlan, Openings, contestant
+from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant, write_variant
@@ -26,6 +27,8 @@ SHIPPED: Final = (
 CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwrdd", "copenhagen", "sea-battle-11")
 """Those of which single rules are changed."""
 SEED: Final = 20_261_123
+HASH: Final = 64
+"""MiB, more than a search of these strengths fills."""
 _OPENING: Final = 4
 _MOST_PLIES: Final = 500
 
@@ -124,8 +127,8 @@ def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
 
 
 def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
-    """Return the games of a cell at a strength: those of ``tablut measure alphabeta --nodes N --seed SEED``."""
-    player = contestant("alphabeta", SearchLimits(nodes=nodes))
+    """Return the games of a cell at a strength: those of ``tablut measure alphabeta`` with these options."""
+    player = contestant("alphabeta", SearchLimits(nodes=nodes), PlayerOptions(hash_mib=HASH))
     openings = Openings(_OPENING, 1, SEED)
     return MatchPlan(cell.variant, player, player, games, SEED, openings, None, _MOST_PLIES, math.inf, paired=False)
 

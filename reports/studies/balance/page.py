@@ -12,7 +12,7 @@ from scipy import stats
 from reports.rendering import Artefact, axes_of, figure, page
 from reports.stored import DATA as STORED
 from reports.stored import STUDIES
-from reports.studies.balance.cells import CHANGED, SHIPPED, STRENGTHS, all_cells
+from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
 from reports.studies.balance.gathering import adjusted, compared, difference, read_data
 from tablut.play.arena.statistics import wilson
 from tablut.results import Result
@@ -45,7 +45,10 @@ class Quoted(Result):
 
 def quoted() -> list[Quoted]:
     """Return the figures of people."""
-    return [Quoted.model_validate(one) for one in tomllib.loads((FOLDER / "humans.toml").read_text())["figures"]]
+    return [
+        Quoted.model_validate(one)
+        for one in tomllib.loads((FOLDER / "humans.toml").read_text(encoding="utf-8"))["figures"]
+    ]
 
 
 def favours(row: Row) -> str:
@@ -204,6 +207,7 @@ def artefacts() -> list[Artefact]:
             all_cells=len(cells),
             changed=CHANGED,
             changed_names=[cell.name for cell in cells if cell.change],
+            hash=HASH,
             distinct=min(row.openings / row.games for row in rows.values()),
         ),
         figure("figures/balance.svg", _draw, lines, "Share of white's wins among the decided games of each rule set"),

@@ -16,7 +16,16 @@ import pytest
 
 from reports.rulebook.points import with_field
 from reports.studies.balance.__main__ import NAME, app
-from reports.studies.balance.cells import CHANGED, all_cells, change_of, changed_cells, plan_of, shipped_cell
+from reports.studies.balance.cells import (
+    CHANGED,
+    HASH,
+    SEED,
+    all_cells,
+    change_of,
+    changed_cells,
+    plan_of,
+    shipped_cell,
+)
 from reports.studies.balance.gathering import (
     Played,
     compared,
@@ -138,6 +147,11 @@ def test_two_cells_are_killed_and_go_on(tmp_path: Path, capsys: pytest.CaptureFi
         assert [row.games for row in rows.values()] == [12, 12]
         texts[store] = [one.model_dump() for some in atlas.played.values() for one in some.values()]
     assert all(path.read_text() == text for path, text in kept.items())
+    # A shipped game is what the command on the page plays: it takes the records as its own.
+    both = ["--store", str(tmp_path), "--nodes", "60", "--games", "4"]
+    assert run(["play", *both, "--only", "brandubh"], app, NAME) == 0
+    both[1] += "/brandubh@60"
+    assert run(["measure", "alphabeta", *both, "-v", "brandubh", "--seed", str(SEED), "--hash", str(HASH)]) == 0
     assert texts["killed"] == texts["whole"]
     assert run(["play", "--store", str(tmp_path), "--only", "nothing"], app, NAME) == 2
     assert "fits no cell" in capsys.readouterr().err
