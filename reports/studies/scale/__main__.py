@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reports.studies.rendered import CheckOption, rendered
 from tablut.cli.options import VariantOption
 from tablut.cli.people import Table, number, safe_text
-from tablut.cli.runtime import EXIT_NO, Reply, command
+from tablut.cli.runtime import Reply, command
 from tablut.cli.shell import main
 from tablut.results import Result
 from tablut.store.files import write_text
@@ -102,29 +103,13 @@ def _show(console: PeopleConsole, result: _Schedule) -> None:
     console.print(table)
 
 
-class _Page(Result):
-    stale: list[str]
-
-
 @app.command("page")
 @command
-def page_command(
-    check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if a file is stale.")] = False,
-) -> Reply:
+def page_command(check: CheckOption = False) -> Reply:
     """Render the page and its figures from what was measured."""
-    from reports.rendering import write
     from reports.studies.scale.page import FOLDER, artefacts
 
-    stale = []
-    for artefact in artefacts():
-        path = FOLDER / artefact.path
-        if artefact.differs(path.read_bytes() if path.exists() else None):
-            stale.append(artefact.path)
-            if not check:
-                write(FOLDER, artefact)
-    verb = "stale" if check else "written"
-    lines = "\n".join(f"{verb}: {path}" for path in stale) or "up to date"
-    return Reply(_Page(stale=stale), lambda console: console.print(lines), EXIT_NO if check and stale else 0)
+    return rendered(FOLDER, artefacts(), check)
 
 
 class _Measured(Result):

@@ -1,0 +1,124 @@
+"""``python -m reports.studies.balance``: play the games of the atlas, gather what they say, render the page."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
+from reports.studies.rendered import CheckOption, rendered
+from tablut.cli.options import check_folder, threads_option
+from tablut.cli.runtime import Interrupted, Reply, command, commit, origin, progress, typed
+from tablut.cli.shell import main
+from tablut.errors import InputError
+from tablut.results import Result
+from tablut.store.files import store_path, write_text
+
+if TYPE_CHECKING:
+    from reports.studies.balance.cells import Cell
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="The balance of the tafl games, rule by rule.")
+NAME = "python -m reports.studies.balance"
+_KINDS: Final = "Cells whose name fits, such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
+
+StoreOption = Annotated[str, typer.Option("--store", metavar="DIR", help="Where the records of the games are kept.")]
+OnlyOption = Annotated[str, typer.Option("--only", metavar="PATTERN", help=_KINDS, show_default=False)]
+NodesOption = Annotated[list[int] | None, typer.Option("--nodes", min=1, help="Nodes a move; may be repeated.")]
+
+
+class _Played(Result):
+    games: dict[str, int]
+
+
+def _chosen(only: str) -> list[Cell]:
+    found = [cell for cell in all_cells() if fnmatchcase(cell.name, only)]
+    if not found:
+        raise InputError(f"--only {only}: fits no cell; they have names such as fetlar and {all_cells()[-1].name}")
+    return found
+
+
+@app.command("play")
+@command
+def play_command(
+    store: StoreOption,
+    only: OnlyOption = "*",
+    nodes: NodesOption = None,
+    games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Of each cell.")] = 200,
+    threads: Annotated[int, threads_option("Games at once.")] = 1,
+) -> Reply:
+    """Play what the store lacks, cell by cell; stopped or killed, the same command goes on where it was."""
+    from tablut.play.arena import play_match
+
+    check_folder(Path(store), "--store")
+    cells, found = _chosen(only), dict[str, int]()
+
+    def _reply() -> Reply:
+        result = _Played(games=found)
+        return Reply(result, lambda console: console.print(f"{sum(found.values()):,} games in {len(found)} cells"))
+
+    with progress("balance") as observer:
+        observer.begin("games", games * len(cells) * len(nodes or STRENGTHS))
+        try:
+            for many in nodes or STRENGTHS:
+                for cell in cells:
+                    folder = store_path(store) / f"{cell.name}@{many}"
+                    plan = plan_of(cell, many, games)
+                    report = play_match(plan, threads=threads, folder=folder, watch=lambda _: observer.advance())
+                    found[folder.name] = len(report.played)
+        except KeyboardInterrupt:
+            raise Interrupted(_reply(), f"the same command; {store} has the games so far") from None
+    return _reply()
+
+
+@app.command("gather")
+@command
+def gather_command(
+    store: StoreOption,
+    only: OnlyOption = "*",
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="By default the data of the study.")] = None,
+) -> Reply:
+    """Write down what the games of a store say, however many they are; every record is replayed first."""
+    from reports.stored import Provenance
+    from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
+    from reports.studies.balance.page import DATA
+    from tablut.play.arena import play_match
+
+    rows, played = [], dict[str, dict[int, Played]]()
+    for cell in _chosen(only):
+        for folder in sorted(store_path(store).glob(f"{cell.name}@*"), key=lambda path: int(path.name.split("@")[1])):
+            many = int(folder.name.split("@")[1])
+            kept = 0
+            while (folder / f"game-{kept:06d}.txt").exists():
+                kept += 1
+            if kept >= 2:
+                plan = plan_of(cell, many, kept)
+                report = play_match(plan, folder=folder)
+                played.setdefault(cell.name, {})[many] = short(report, plan.digest, cell.variant)
+                rows.append(row_of(cell, many, report, played[cell.name][many]))
+    if not rows:
+        raise InputError(f"--store {store}: has no two games of a cell")
+    left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
+    source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
+    atlas = Atlas(provenance=source, played=played, left_out=left_out)
+    folder = out or DATA
+    write_text(folder / "atlas.csv", csv_text(rows))
+    write_text(folder / "atlas.json", json.dumps(atlas.model_dump(mode="json"), indent=1) + "\n")
+    result = _Played(games={f"{row.cell}@{row.nodes}": row.games for row in rows})
+    return Reply(result, lambda console: console.print(f"{len(rows)} cells written to {str(folder)!r}"))
+
+
+@app.command("page")
+@command
+def page_command(check: CheckOption = False) -> Reply:
+    """Render the page and its figure from the data."""
+    from reports.studies.balance.page import FOLDER, artefacts
+
+    return rendered(FOLDER, artefacts(), check)
+
+
+if __name__ == "__main__":
+    main(app, NAME)

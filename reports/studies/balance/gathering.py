@@ -1,0 +1,214 @@
+"""What the games of a cell say: shares with Wilson's intervals, length, branching, tree, first moves; and tests.
+
+The result of each game is kept in the order of the games. Games of one number begin with the same random plies in
+every cell in which these are legal, so cells are compared game by game: a sign test, which is right whether or not
+the two games share more than their number.
+
+References
+----------
+A. Agresti and Y. Min, "Simple improved confidence intervals for comparing matched proportions", Statistics in
+Medicine 24 (2005).
+Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57
+(1995).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Final
+
+import numpy as np
+from pydantic import Field
+from scipy import stats
+
+from reports.stored import Provenance, check_numbers
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.play.arena import measure
+from tablut.play.arena.statistics import wilson
+from tablut.position import Move
+from tablut.results import Result
+from tablut.store.files import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from reports.studies.balance.cells import Cell
+    from tablut.play.arena import MatchReport
+    from tablut.variants import Variant
+
+_LETTERS: Final = {"white": "w", "black": "b", "draw": "d"}
+_POINTS: Final = {"w": 1.0, "b": 0.0, "d": 0.5}
+_SHUFFLES: Final = 9_999
+
+
+class Row(Result):
+    """One cell at one strength, as a line of the CSV file."""
+
+    cell: str
+    game: str
+    change: str
+    nodes: int
+    games: Annotated[int, Field(ge=2)]
+    white: int
+    black: int
+    draws: int
+    white_share: float
+    white_low: float
+    white_high: float
+    black_share: float
+    black_low: float
+    black_high: float
+    draw_share: float
+    draw_low: float
+    draw_high: float
+    decided_white: float
+    decided_low: float
+    decided_high: float
+    ends: str
+    plies: float
+    plies_low: float
+    plies_high: float
+    branching: float
+    branching_low: float
+    branching_high: float
+    log10_tree: float
+    log10_tree_low: float
+    log10_tree_high: float
+    openings: int
+    first_moves: int
+    first_seen: int
+    first_p: float
+    seconds: float
+
+
+class Played(Result):
+    """The games of a cell at a strength: their plan, results in order (w, b, d) and first moves up to symmetry."""
+
+    digest: str
+    results: Annotated[str, Field(pattern=r"^[wbd]+$")]
+    first: str
+
+    @property
+    def first_moves(self) -> list[str]:
+        """The first move of each game."""
+        return self.first.split()
+
+
+class Atlas(Result):
+    """Every game of the atlas in short, and where it comes from."""
+
+    provenance: Provenance
+    played: dict[str, dict[int, Played]]
+    left_out: dict[str, dict[str, str]]
+
+
+def share(won: int, games: int) -> tuple[float, float, float]:
+    """Return a share with Wilson's interval of 95 %; of no games, that nothing is known."""
+    low, high = wilson(won, games) if games else (0.0, 1.0)
+    return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
+
+
+def short(report: MatchReport, digest: str, variant: Variant) -> Played:
+    """Return the games of a report in short."""
+    return Played(
+        digest=digest,
+        results="".join(_LETTERS[one.game.winner] for one in report.played),
+        first=" ".join(first_move(variant, one.game.moves[0]) for one in report.played),
+    )
+
+
+def first_move(variant: Variant, move: Move) -> str:
+    """Return the name of a first move that its mirror images share."""
+    tables = [symmetry.table for symmetry in variant.start_symmetries]
+    return str(Move(*min((table[move.start], table[move.target]) for table in tables), variant.size))
+
+
+def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
+    """Return the line of a cell."""
+    found = measure(cell.variant, report)
+    shares = [value for won in (found.white, found.black, found.draws) for value in (won, *share(won, found.games))]
+    ends = Counter(one.game.termination for one in report.played).most_common()
+    possible = {first_move(cell.variant, move) for move in Board(cell.variant).legal_moves}
+    estimated = [
+        value for one in (found.plies, found.branching, found.log10_tree) for value in (one.mean, one.low, one.high)
+    ]
+    values = [
+        *(cell.name, cell.game, cell.words, nodes, found.games, *shares[::4]),
+        *(value for place, value in enumerate(shares) if place % 4),
+        *share(found.white, found.white + found.black),
+        "; ".join(f"{name} {count}" for name, count in ends),
+        *estimated,
+        len({one.game.moves[:4] for one in report.played}),
+        *(len(possible), len(set(played.first_moves)), first_move_matters(played)),
+        round(sum(sum(one.game.seconds) for one in report.played), 1),
+    ]
+    return Row.model_validate(dict(zip(Row.model_fields, values, strict=True)))
+
+
+def first_move_matters(played: Played) -> float:
+    """Return how likely first moves differ so much by chance: a permutation test of white's points between them."""
+    points = np.array([_POINTS[letter] for letter in played.results])
+    moves, place = np.unique(played.first_moves, return_inverse=True)
+    member = np.eye(len(moves))[:, place]
+    random = np.random.default_rng(1)
+    shuffled = np.array([points, *(random.permutation(points) for _ in range(_SHUFFLES))])
+    spread = ((shuffled @ member.T) ** 2 / member.sum(axis=1)).sum(axis=1)
+    return round(float((spread >= spread[0] - 1e-9).mean()), 4)
+
+
+def compared(first: str, second: str) -> tuple[int, int, float]:
+    """Return in how many games of one number white fared better and worse in the second, and the sign test's p."""
+    pairs = [_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)]
+    better, worse = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)
+    p = float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
+    return better, worse, p
+
+
+def difference(first: str, second: str) -> tuple[float, float, float]:
+    """Return by how much white's points a game rise from the first to the second, with an interval of 95 %.
+
+    Half a game is added to each way in which a pair can end, as Agresti and Min do: where no pair differs, the
+    interval is still not empty.
+    """
+    pairs = np.array([_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)])
+    many = len(pairs) + 2
+    centre = pairs.sum() / many
+    half = stats.norm.ppf(0.975) * np.sqrt((((pairs**2).sum() + 1) / many - centre**2) / many)
+    return float(pairs.mean()), float(centre - half), float(centre + half)
+
+
+def adjusted(chances: Sequence[float]) -> list[float]:
+    """Return chances of error for many tests at once: Benjamini and Hochberg's."""
+    return [float(value) for value in stats.false_discovery_control(chances)] if chances else []
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """Return the file of the rows."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.model_dump() for row in rows)
+    return text.getvalue()
+
+
+def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
+    """Return the rows by cell and strength, and the games; a file that contradicts itself or the other is refused."""
+    where = folder / "atlas.csv"
+    try:
+        rows = [Row.model_validate(line) for line in csv.DictReader(read_text(where, "study data").splitlines())]
+        atlas = Atlas.model_validate_json(read_text(folder / "atlas.json", "study data", 16 << 20))
+        for row in rows:
+            check_numbers(row.model_dump())
+            played = atlas.played[row.cell][row.nodes]
+            counts = [played.results.count(letter) for letter in "wbd"]
+            if [row.white, row.black, row.draws] != counts or row.games != sum(counts) != len(played.first_moves):
+                raise ValueError(f"{row.cell} at {row.nodes} nodes: counts other games than atlas.json")
+            if (row.decided_white, row.decided_low, row.decided_high) != share(row.white, row.white + row.black):
+                raise ValueError(f"{row.cell} at {row.nodes} nodes: shares are not those of the counts")
+    except (KeyError, ValueError) as error:
+        raise InputError(f"study data {str(where)!r}: {error}; restore the files, or gather them again") from error
+    return {(row.cell, row.nodes): row for row in rows}, atlas

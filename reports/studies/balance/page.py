@@ -1,0 +1,253 @@
+"""The page of the atlas and its figure, from the data of the study alone."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from scipy import stats
+
+from reports.rendering import Artefact, axes_of, figure, page
+from reports.stored import DATA as STORED
+from reports.stored import STUDIES
+from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
+from reports.studies.balance.gathering import adjusted, compared, difference, read_data
+from tablut.play.arena.statistics import wilson
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from reports.studies.balance.gathering import Atlas, Row
+
+FOLDER: Final = STUDIES / "balance"
+DATA: Final = FOLDER / "data"
+WANTED: Final = 200
+"""Games of a cell at a strength that the atlas is meant to have."""
+_SURE: Final = 0.05
+_WEAK, _STRONG = STRENGTHS
+_HUMAN: Final = "people (quoted)"
+_COLOURS: Final = {f"{_WEAK:,} nodes a move": "#2f6f8f", f"{_STRONG:,} nodes a move": "#d39a16", _HUMAN: "#444444"}
+
+
+class Quoted(Result):
+    """What people got, with its source."""
+
+    game: str
+    white: int
+    black: int
+    kind: Literal["ratio", "counts"]
+    what: str
+    source: str
+
+
+def quoted() -> list[Quoted]:
+    """Return the figures of people."""
+    return [
+        Quoted.model_validate(one)
+        for one in tomllib.loads((FOLDER / "humans.toml").read_text(encoding="utf-8"))["figures"]
+    ]
+
+
+def favours(row: Row) -> str:
+    """Return which side a cell favours, as far as the interval of its decided games shows."""
+    return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
+
+
+def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
+    """Return the cells that were played at both strengths, compared game by game."""
+    found: list[dict[str, Any]] = []
+    for name in [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]:
+        weak, strong = rows[name, _WEAK], rows[name, _STRONG]
+        pair = [atlas.played[name][nodes].results for nodes in STRENGTHS]
+        better, worse, p = compared(*pair)
+        found.append(
+            {"weak": weak, "strong": strong, "better": better, "worse": worse, "p": p, "shift": difference(*pair)}
+        )
+    for one, sure in zip(found, adjusted([one["p"] for one in found]), strict=True):
+        one["adjusted"] = sure
+        sides = [favours(one["weak"]), favours(one["strong"])]
+        one["turned"] = set(sides) == {"white", "black"}
+        one["verdict"] = (
+            f"turns from {sides[0]} to {sides[1]}"
+            if one["turned"]
+            else f"holds: {sides[0]} at both"
+            if sides[0] == sides[1] != "neither"
+            else "no side shown at either"
+            if sides == ["neither", "neither"]
+            else f"{sides[0]}, then {sides[1]}"
+        )
+    return found
+
+
+def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
+    """Return the rule changes, each compared game by game with the game as it ships, at the lower strength."""
+    found: list[dict[str, Any]] = []
+    for row in rows.values():
+        if row.cell != row.game and row.nodes == _WEAK and (row.game, _WEAK) in rows:
+            pair = [atlas.played[name][_WEAK].results for name in (row.game, row.cell)]
+            better, worse, p = compared(*pair)
+            found.append({"row": row, "better": better, "worse": worse, "p": p, "shift": difference(*pair)})
+    for one, sure in zip(found, adjusted([one["p"] for one in found]), strict=True):
+        one["adjusted"] = sure
+        one["verdict"] = "none shown" if sure >= _SURE else "white" if one["better"] > one["worse"] else "black"
+    return found
+
+
+def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
+    """Return what people got beside the atlas at each strength, with the chance of so large a difference."""
+    found: list[dict[str, Any]] = []
+    for one in quoted():
+        for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
+            if one.kind == "counts":
+                p = stats.fisher_exact([[row.white, row.black], [one.white, one.black]])[1]
+            else:
+                p = stats.binomtest(row.white, row.white + row.black, one.white / (one.white + one.black)).pvalue
+            told = one.white / (one.white + one.black)
+            found.append({"quoted": one, "row": row, "share": told, "p": float(p)})
+    for entry, sure in zip(found, adjusted([entry["p"] for entry in found]), strict=True):
+        entry["adjusted"] = sure
+        entry["verdict"] = "differ" if sure < _SURE else "no difference shown"
+    return found
+
+
+def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
+    """Return the hours that the games would take that each strength lacks of `WANTED`, by the times of those played."""
+    each = {key: row.seconds / row.games for key, row in rows.items()}
+    both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
+    ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]
+    # Where nothing was played, a game takes as long as that of the rule set that was changed, or as a usual one.
+    ratio = median(ratios) if ratios else _STRONG / _WEAK
+    usual = median(value for (_, nodes), value in each.items() if nodes == _WEAK)
+    hours = dict.fromkeys(STRENGTHS, 0.0)
+    for cell in all_cells():
+        weak = each.get((cell.name, _WEAK), each.get((cell.game, _WEAK), usual))
+        for nodes, guess in ((_WEAK, weak), (_STRONG, ratio * weak)):
+            found = rows.get((cell.name, nodes))
+            lacking = WANTED - (found.games if found else 0)
+            hours[nodes] += max(0, lacking) * each.get((cell.name, nodes), guess) / 3600
+    return hours
+
+
+def _placements() -> dict[str, int]:
+    """Return the exact bounds that the report renders, by game."""
+    text = (STUDIES.parent / "rendered" / "data" / "bounds.json").read_text(encoding="utf-8")
+    return {one["variant"]: int(one["tightened"]["distinct"]) for one in json.loads(text)["bounds"]}
+
+
+def older(rows: dict[tuple[str, int], Row]) -> list[tuple[Row, list[float], list[float]]]:
+    """Return the games of which the report's measures, by an older version of the player, say something else.
+
+    White's score with its interval, there and here; the intervals do not meet.
+    """
+    found = []
+    for row in rows.values():
+        path = STORED / "measures" / f"alphabeta-{row.cell}.json"
+        if row.nodes == _WEAK and path.exists():
+            then = json.loads(path.read_text(encoding="utf-8"))
+            there = [then["white_score"], *then["white_score_interval"]]
+            score = row.white + row.draws / 2
+            here = [score / row.games, *wilson(score, row.games)]
+            if here[1] > there[2] or here[2] < there[1]:
+                found.append((row, there, here))
+    return found
+
+
+def artefacts() -> list[Artefact]:
+    """Return the page and its figure."""
+    rows, atlas = read_data(DATA)
+    cells = all_cells()
+    shipped = [row for row in rows.values() if row.cell == row.game]
+    first = [row for row in shipped if row.nodes == _WEAK]
+    lines = []
+    for game in SHIPPED:
+        for cell in (cell for cell in cells if cell.game == game):
+            marks = {
+                f"{nodes:,} nodes a move": [row.decided_white, row.decided_low, row.decided_high]
+                for nodes in STRENGTHS
+                if (row := rows.get((cell.name, nodes)))
+            }
+            told = [one.white / (one.white + one.black) for one in quoted() if one.game == cell.name]
+            if marks:
+                drawn = [rows[cell.name, nodes].draw_share for nodes in STRENGTHS if (cell.name, nodes) in rows]
+                lines.append(
+                    {
+                        "name": cell.words if cell.change else f"{game} {cell.variant.size}×{cell.variant.size}",
+                        "shipped": not cell.change,
+                        "marks": marks,
+                        "people": [round(value, 4) for value in told],
+                        "draws": drawn,
+                    }
+                )
+    return [
+        page(
+            "page.md",
+            "page.md.j2",
+            "studies/balance",
+            atlas=atlas,
+            shipped=shipped,
+            weak=_WEAK,
+            strong=_STRONG,
+            wanted=WANTED,
+            favours=favours,
+            strengths=strengths(rows, atlas),
+            changes=changes(rows, atlas),
+            people=people(rows),
+            quoted=quoted(),
+            older=older(rows),
+            first=list(zip(first, adjusted([row.first_p for row in first]), strict=True)),
+            placements=_placements(),
+            hours=missing_hours(rows),
+            games={nodes: sum(row.games for row in rows.values() if row.nodes == nodes) for nodes in STRENGTHS},
+            counts={nodes: sorted({row.games for row in rows.values() if row.nodes == nodes}) for nodes in STRENGTHS},
+            cells={nodes: sum(row.nodes == nodes for row in rows.values()) for nodes in STRENGTHS},
+            missing={nodes: [cell.name for cell in cells if (cell.name, nodes) not in rows] for nodes in STRENGTHS},
+            all_cells=len(cells),
+            changed=CHANGED,
+            changed_names=[cell.name for cell in cells if cell.change],
+            hash=HASH,
+            distinct=min(row.openings / row.games for row in rows.values()),
+        ),
+        figure("figures/balance.svg", _draw, lines, "Share of white's wins among the decided games of each rule set"),
+    ]
+
+
+def _draw(lines: list[dict[str, Any]]) -> Figure:
+    """Draw a row for each rule set: white's share of the decided games, with intervals, at each strength."""
+    figure, axes = axes_of(8.2, 0.2 * len(lines) + 1.6)
+    axes.axvline(50, color="#222222", linewidth=1)
+    for place, line in enumerate(lines):
+        if line["shipped"]:
+            axes.axhspan(place - 0.5, place + 0.5, color="#e9e6dc", linewidth=0, zorder=0)
+        for shift, (name, (middle, low, high)) in zip((-0.17, 0.17), line["marks"].items(), strict=False):
+            at = place + (shift if len(line["marks"]) > 1 else 0)
+            axes.plot([100 * low, 100 * high], [at, at], color=_COLOURS[name], linewidth=1.6, solid_capstyle="butt")
+            axes.plot(100 * middle, at, "o", color=_COLOURS[name], markersize=4.5, clip_on=False)
+        for value in line["people"]:
+            axes.plot(100 * value, place, "D", color=_COLOURS[_HUMAN], markersize=5, fillstyle="none")
+        drawn = ", ".join(f"{100 * value:.0f}" for value in line["draws"])
+        axes.text(101.5, place, drawn, fontsize=7, va="center", color="#444444")
+    labels = axes.set_yticks(range(len(lines)), [line["name"] for line in lines])
+    for tick, line in zip(labels, lines, strict=True):
+        tick.label1.set_fontweight("bold" if line["shipped"] else "normal")
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    axes.set_xlim(0, 100)
+    axes.tick_params(axis="y", length=0, labelsize=8)
+    axes.set_xticks(range(0, 101, 25), ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.tick_params(axis="x", top=True, labeltop=True)
+    axes.spines[["left"]].set_visible(False)
+    axes.grid(axis="x", color="#cccccc", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("white's share of the decided games, with its interval of 95 %")
+    top = axes.transAxes
+    far = 1 + 0.32 / (0.2 * len(lines) + 0.6)
+    axes.text(0, far, "← black wins more", transform=top, fontsize=9, fontweight="bold")
+    axes.text(1, far, "white wins more →", transform=top, fontsize=9, fontweight="bold", ha="right")
+    axes.text(1.015, far, "draws, %", transform=top, fontsize=7, color="#444444")
+    for name, colour in _COLOURS.items():
+        people = name == _HUMAN
+        axes.plot([], [], "D" if people else "o-", color=colour, fillstyle="none" if people else "full", label=name)
+    axes.legend(frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.4, -0.6 / (0.2 * len(lines) + 0.6)))
+    return figure

@@ -1,0 +1,36 @@
+"""The page of a study: written where it differs from its data, or only compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reports.rendering import write
+from tablut.cli.runtime import EXIT_NO, Reply
+from tablut.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from reports.rendering import Artefact
+
+CheckOption = Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if a file is stale.")]
+
+
+class _Page(Result):
+    stale: list[str]
+
+
+def rendered(folder: Path, artefacts: Iterable[Artefact], check: bool) -> Reply:
+    """Write the files of a study that differ, or with ``check`` only name them."""
+    stale = []
+    for artefact in artefacts:
+        path = folder / artefact.path
+        if artefact.differs(path.read_bytes() if path.exists() else None):
+            stale.append(artefact.path)
+            if not check:
+                write(folder, artefact)
+    lines = "\n".join(f"{'stale' if check else 'written'}: {path}" for path in stale) or "up to date"
+    return Reply(_Page(stale=stale), lambda console: console.print(lines), EXIT_NO if check and stale else 0)

@@ -1,0 +1,157 @@
+"""The atlas of balance: its cells, what games say against plain twins, and a run that is killed and goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from reports.rulebook.points import with_field
+from reports.studies.balance.__main__ import NAME, app
+from reports.studies.balance.cells import (
+    CHANGED,
+    HASH,
+    SEED,
+    all_cells,
+    change_of,
+    changed_cells,
+    plan_of,
+    shipped_cell,
+)
+from reports.studies.balance.gathering import (
+    Played,
+    compared,
+    difference,
+    first_move,
+    first_move_matters,
+    read_data,
+    row_of,
+    short,
+)
+from tablut.cli.shell import run
+from tablut.errors import InputError
+from tablut.play.arena import Openings, contestant, play_match
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move
+from tablut.variants import load_variant
+from tests.support.pages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_cells_change_one_rule_and_contradictions_are_named() -> None:
+    cells = all_cells()
+    assert len({cell.variant.digest for cell in cells}) == len(cells)
+    for game in CHANGED:
+        found, left_out = changed_cells(game)
+        ships = load_variant(game)
+        assert len(found) + len(left_out) == 8
+        for cell in found:
+            assert cell.variant.start == ships.start
+            assert (cell.change == "escape") == (cell.variant.terrain != ships.terrain)
+            # The same change once more changes it back, but for what it says beside.
+            _, fields, terrain = change_of(cell.variant, cell.change)
+            back = cell.variant.rules
+            for field, value in fields.items():
+                back = with_field(back, field, value)
+            assert terrain == ships.terrain
+            assert back == ships.rules or cell.change in ("throne", "repetition"), cell.name
+    assert "throne" in changed_cells("sea-battle-9")[1]
+    assert "no king stands on an edge cell" in changed_cells("saami-tablut")[1]["fort"]
+    assert "corner" in changed_cells("copenhagen")[1]["escape"]
+
+
+def test_what_games_say_is_what_a_plain_count_says() -> None:
+    cell, random = shipped_cell("brandubh"), contestant("random", SearchLimits(nodes=1))
+    plan = plan_of(cell, 1, 30)._replace(first=random, second=random, openings=Openings(4, 1, 3))
+    report = play_match(plan)
+    games = [one.game for one in report.played]
+    played = short(report, plan.digest, cell.variant)
+    row = row_of(cell, 1, report, played)
+    assert [row.white, row.black, row.draws] == [
+        sum(game.winner == side for game in games) for side in ("white", "black", "draw")
+    ]
+    assert row.decided_white == pytest.approx(row.white / (row.white + row.black), abs=1e-4)
+    assert row.plies == pytest.approx(sum(len(game.moves) for game in games) / 30, abs=1e-4)
+    assert sum(int(part.split()[-1]) for part in row.ends.split(";")) == 30
+    assert row.white_low < row.white_share < row.white_high
+    # The moves of one man to one square and all its mirror images: 40 first moves are 5.
+    assert row.first_moves == 5
+    assert {first_move(cell.variant, Move.parse(text, 7)) for text in ("d2-a2", "b4-b1", "f4-f7")} == {"d2-a2"}
+
+
+def test_tests_against_their_twins() -> None:
+    before, after = "wwbbddwbwb", "wbwwdwwwwb"
+    better, worse, p = compared(before, after)
+    assert (better, worse) == (4, 1)
+    assert p == pytest.approx(2 * sum(comb(5, many) for many in (4, 5)) / 2**5)
+    mean, low, high = difference(before, after)
+    # Ten pairs, and half a game in each of the four corners of their table.
+    pairs = [0, -1, 0, 1, 0, 0.5, 1, 0, 1, 0, *[0] * 2]
+    assert (mean, (low + high) / 2) == pytest.approx((0.25, sum(pairs) / 12))
+    wide = 1.96 * np.sqrt(((sum(pair**2 for pair in pairs) + 1) / 12 - (sum(pairs) / 12) ** 2) / 12)
+    assert (high - low) / 2 == pytest.approx(wide, abs=1e-4)
+    assert difference("wb", "wb")[1] < 0 < difference("wb", "wb")[2]
+    assert compared("wbd", "wbd") == (0, 0, 1.0)
+    # Every way to give three wins to seven games; those that part the moves as much or more.
+    results, first = "wwwbbbb", "a1-a2 a1-a2 a1-a2 b1-b2 b1-b2 b1-b2 b1-b2"
+    spreads = [
+        sum(place < 3 for place in won) ** 2 / 3 + sum(place >= 3 for place in won) ** 2 / 4
+        for won in combinations(range(7), 3)
+    ]
+    exact = np.mean([spread >= 3 - 1e-9 for spread in spreads])
+    assert first_move_matters(Played(digest="", results=results, first=first)) == pytest.approx(exact, abs=0.01)
+
+
+def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["page", "--check"], app, NAME) == 0, capsys.readouterr().out
+    data = ROOT / "reports" / "studies" / "balance" / "data"
+    for name in ("atlas.csv", "atlas.json"):
+        (tmp_path / name).write_text((data / name).read_text())
+    rows, _ = read_data(tmp_path)
+    some = next(iter(rows.values()))
+    changed = f",{some.nodes},{some.games},{some.white + 1},"
+    text = (tmp_path / "atlas.csv").read_text()
+    (tmp_path / "atlas.csv").write_text(text.replace(f",{some.nodes},{some.games},{some.white},", changed, 1))
+    with pytest.raises(InputError, match="counts other games"):
+        read_data(tmp_path)
+
+
+@pytest.mark.study
+def test_two_cells_are_killed_and_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def arguments(store: str) -> list[str]:
+        return ["play", "--store", str(tmp_path / store), "--only", "brandubh+[af]*", "--nodes", "60", "--games", "12"]
+
+    command = [sys.executable, "-m", "reports.studies.balance", *arguments("killed")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    while process.poll() is None and not list(tmp_path.glob("killed/*/game-000003.txt")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = {path: path.read_text() for path in tmp_path.glob("killed/*/game-*.txt")}
+    assert 4 <= len(kept) < 24
+    texts = {}
+    for store in ("killed", "whole"):
+        assert run([*arguments(store), "--threads", "2"], app, NAME) == 0
+        assert run(["gather", "--store", str(tmp_path / store), "--out", str(tmp_path / "out" / store)], app, NAME) == 0
+        rows, atlas = read_data(tmp_path / "out" / store)
+        assert [row.games for row in rows.values()] == [12, 12]
+        texts[store] = [one.model_dump() for some in atlas.played.values() for one in some.values()]
+    assert all(path.read_text() == text for path, text in kept.items())
+    # A shipped game is what the command on the page plays: it takes the records as its own.
+    both = ["--store", str(tmp_path), "--nodes", "60", "--games", "4"]
+    assert run(["play", *both, "--only", "brandubh"], app, NAME) == 0
+    both[1] += "/brandubh@60"
+    assert run(["measure", "alphabeta", *both, "-v", "brandubh", "--seed", str(SEED), "--hash", str(HASH)]) == 0
+    assert texts["killed"] == texts["whole"]
+    assert run(["play", "--store", str(tmp_path), "--only", "nothing"], app, NAME) == 2
+    assert "fits no cell" in capsys.readouterr().err
