@@ -9,8 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-PROTOCOL, MODE = sys.argv[1:3]
-LOG, SIZE = Path(sys.argv[3]), int(sys.argv[4])
+# pytest imports it as well, to look for examples.
+_, PROTOCOL, MODE, log, size = sys.argv if __name__ == "__main__" else ("", "", "", "", "0")
+LOG, SIZE = Path(log), int(size)
 GAMES = {
     7: "g4-g5 e4-e6 f4-f6 d4-g4 d6-c6 g4-g1",
     11: "e1-e3 e5-d5 k4-k2 e6-e4 f2-c2 d6-d7 f10-j10 f6-c6 c2-c1 c6-c11 c1-c7 c11-a11",
@@ -150,4 +151,5 @@ def htp() -> None:
         say(f"= {reply}\n")
 
 
-{"otep": otep, "taflzero": taflzero, "htp": htp}[PROTOCOL]()
+if __name__ == "__main__":
+    {"otep": otep, "taflzero": taflzero, "htp": htp}[PROTOCOL]()
