@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np

@@ -87,11 +87,18 @@ class MatchScore(NamedTuple):
 
 
 def play_game(
-    searchers: Sequence[Searcher], variant: Variant, random: Random, *, nodes: int, opening: int, stray: float = 0.0
+    searchers: Sequence[Searcher],
+    variant: Variant,
+    random: Random,
+    *,
+    nodes: int | None,
+    opening: int,
+    stray: float = 0.0,
+    movetime: float | None = None,
 ) -> tuple[float, list[Quiet]]:
     """Play a game from an opening of random moves."""
     engine, rules = engine_for(variant), variant.rules
-    board, limits = engine.start(), SearchLimits(nodes=nodes)
+    board, limits = engine.start(), SearchLimits(nodes=nodes, movetime=movetime)
     past: list[int] = []
     since_capture = 0
     quiet: list[Quiet] = []
@@ -130,7 +137,13 @@ def play_game(
 
 
 def play_pairs(
-    searchers: Sequence[Searcher], variant: Variant, *, pairs: int, nodes: int, seed: int
+    searchers: Sequence[Searcher],
+    variant: Variant,
+    *,
+    pairs: int,
+    nodes: int | None,
+    seed: int,
+    movetime: float | None = None,
 ) -> Iterator[tuple[float, float]]:
     """Play pairs of games from openings of 4, 6 and 8 random moves, each opening twice with colours changed."""
     random = Random(seed)
@@ -140,7 +153,8 @@ def play_pairs(
             for searcher in searchers:
                 searcher.forget()
             order = searchers[::-1] if swapped else searchers
-            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=4 + 2 * (number % 3))
+            opening = 4 + 2 * (number % 3)
+            result, _ = play_game(order, variant, Random(opening_seed), nodes=nodes, opening=opening, movetime=movetime)
             points.append(1 - result if swapped else result)
         yield points[0], points[1]
 

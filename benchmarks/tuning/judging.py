@@ -1,6 +1,6 @@
 """``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: the match that patterns have to win.
 
-The first patterns play the second ones, or the terms alone, at a number of nodes a move; both
+The first patterns play the second ones, or the terms alone, at a number of nodes a move, or with equal time; both
 sides have the weights that ship. A sequential test ends the match where one of its two
 differences in Elo is likelier than the other.
 """
@@ -8,7 +8,7 @@ differences in Elo is likelier than the other.
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -49,9 +49,10 @@ def judge(
     variant: Variant,
     *,
     pairs: int,
-    nodes: int,
+    nodes: int | None,
     seed: int,
     test: Sprt,
+    movetime: float | None = None,
     watch: Callable[[Judgement], None] | None = None,
 ) -> Judgement:
     """Play a match of patterns until the test has ended, or all pairs are played."""
@@ -59,7 +60,7 @@ def judge(
     searchers = [Searcher(variant, hash_mib=8, weights=weights, patterns=patterns) for patterns in players]
     made: list[tuple[float, float]] = []
     stands = Judgement(Tally(), 0.0, "running")
-    for points in play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed):
+    for points in play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed, movetime=movetime):
         made.append(points)
         tally = Tally.of(list(chain.from_iterable(made)), made)
         stands = Judgement(tally, test.ratio(tally.pairs), test.state(tally.pairs))
@@ -76,6 +77,7 @@ def judging_command(
     name: Annotated[str, typer.Option("--variant", help="The rule set.")] = "ashton",
     pairs: Annotated[int, typer.Option(min=1, help="Openings, at most.")] = 500,
     nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 10_000,
+    movetime: Annotated[float | None, typer.Option(help="Seconds a move, in place of the nodes.")] = None,
     seed: Annotated[int, typer.Option(help="Of the openings.")] = 1,
     sprt: Annotated[tuple[float, float], typer.Option(metavar="ELO0 ELO1", help="The two differences.")] = (0, 10),
 ) -> None:
@@ -86,12 +88,14 @@ def judging_command(
         players,
         load_variant(name),
         pairs=pairs,
-        nodes=nodes,
+        nodes=nodes if movetime is None else None,
+        movetime=movetime,
         seed=seed,
         test=test,
         watch=lambda stands: typer.echo(stands, err=True),
     )
-    typer.echo(f"{name}, {nodes} nodes, seed {seed}: {found}")
+    each = f"{nodes} nodes" if movetime is None else f"{movetime} s"
+    typer.echo(f"{name}, {each}, seed {seed}: {found}")
 
 
 if __name__ == "__main__":

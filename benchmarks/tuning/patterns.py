@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from itertools import product
-from pathlib import Path  # noqa: TC003 (typer reads the annotations when it runs)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.tuning.__main__ import TRAINING
 from benchmarks.tuning.games import MatchScore, gather, play_game
 from benchmarks.tuning.judging import judge, judging_command
+from benchmarks.tuning.net import fit_net
 from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_of
 from benchmarks.tuning.positions import Positions, gather_positions
 from benchmarks.tuning.regression import fit, term_values
@@ -20,6 +21,7 @@ from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.weights import (
     HAND_WEIGHTS,
+    NO_NET,
     TERMS,
     hand_weights,
     load_patterns,
@@ -106,6 +108,30 @@ def test_what_the_patterns_add_is_what_made_the_results():
     added = scores - plain
     assert added[middle].mean() > 100
     assert added[~middle].mean() < -20
+
+
+@pytest.mark.slow
+def test_what_a_net_adds_is_what_made_the_results():
+    variant, random = load_variant("brandubh"), Random(7)
+    engine, patterns = engine_for(variant), load_patterns(variant)._replace(net=NO_NET)
+    made = [placement(variant, random) for _ in range(300)]
+    cells = [letters(7, position) for position in made]
+    boards = np.array([engine.board(text, position.side) for text, position in zip(cells, made, strict=True)])
+    # No sum over lines says this: white likes an even number of sides of the board with a piece on the middle cell.
+    even = np.array([sum(text[cell] != "." for cell in (3, 21, 27, 45)) % 2 == 0 for text in cells])
+    plain = np.zeros(len(boards), dtype=np.int64)
+    evaluate_boards(engine.tables, evaluation_tables(variant, load_weights(variant), patterns), boards, plain)
+    worth = 1 / (1 + np.exp(-(plain / 100 + np.where(even, 1.5, -1.5))))
+    shown = Positions(boards, worth)
+    net, (without, with_it) = fit_net(variant, patterns, shown, shown, epochs=300, seed=1)
+    assert with_it < 0.9 * without
+    short = [fit_net(variant, patterns, shown, shown, epochs=3, seed=1)[0] for _ in range(2)]
+    assert (short[0] == short[1]).all()
+    scores = np.zeros(len(boards), dtype=np.int64)
+    tables = evaluation_tables(variant, load_weights(variant), patterns._replace(net=net))
+    evaluate_boards(engine.tables, tables, boards, scores)
+    added = scores - plain
+    assert added[even].mean() > added[~even].mean() + 100
 
 
 def test_positions_before_a_random_move_are_not_judged_by_the_result():

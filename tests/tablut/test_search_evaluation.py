@@ -12,7 +12,16 @@ from benchmarks.tuning.regression import term_values
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
-from tablut.play.search.weights import HAND_WEIGHTS, TERMS, Patterns, load_patterns, load_weights, weights_family
+from tablut.play.search.net import LARGEST, UNITS, net_rows
+from tablut.play.search.weights import (
+    HAND_WEIGHTS,
+    NO_NET,
+    TERMS,
+    Patterns,
+    load_patterns,
+    load_weights,
+    weights_family,
+)
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
@@ -40,7 +49,14 @@ def some_patterns(variant, random):
         rng.integers(-99, 100, (2, 3**size)).astype(np.int16),
         rng.integers(0, 2, (size * size, 2 * size)).astype(np.uint8),
         rng.integers(-99, 100, (4, 3**9)).astype(np.int16),
+        some_net(size, rng) if size <= LARGEST else NO_NET,
     )
+
+
+def some_net(size, rng):
+    net = rng.integers(-99, 100, (3 * size * size + 3, UNITS))
+    net[-1] *= 20
+    return net.astype(np.int16)
 
 
 def scores_of(variant, positions, tables):
@@ -95,10 +111,15 @@ def test_a_line_may_cross_all_four_camps_and_one_of_them_twice():
 def test_symmetric_positions_have_one_evaluation(variant, seed):
     random = Random(seed)
     position, weights = placement(variant, random), some_weights(random)
+    # Lines and corners without patterns; a net knows no side of the board, whatever its weights are.
+    patterns = some_patterns(variant, random) if variant.size <= LARGEST else None
+    if patterns is not None:
+        plain = {name: 0 * getattr(patterns, name) for name in ("line_scores", "corner_scores")}
+        patterns = patterns._replace(**plain)
     seen, engine = Position(letters(variant.size, position), position.side), engine_for(variant)
     images = [engine.board(image.cells, image.side) for image in map(seen.transformed, variant.symmetries)]
     scores = np.zeros(len(images), dtype=np.int64)
-    evaluate_boards(engine.tables, evaluation_tables(variant, weights), np.array(images), scores)
+    evaluate_boards(engine.tables, evaluation_tables(variant, weights, patterns), np.array(images), scores)
     assert len(set(scores.tolist())) == 1, NaiveGame(variant).write(position)
 
 
@@ -145,3 +166,14 @@ def test_bad_weights_are_named():
         evaluation_tables(variant, HAND_WEIGHTS | {"open_escapes": 1e4})
     with pytest.raises(InputError, match="does not fit into 32 bits"):
         evaluation_tables(load_variant("alea-evangelii"), HAND_WEIGHTS | {"open_escapes": 1e9})
+
+
+def test_a_net_of_another_board_or_one_that_could_overflow_is_refused():
+    net = np.zeros((3 * 49 + 3, UNITS), dtype=np.int16)
+    with pytest.raises(InputError, match="not one of eight units"):
+        net_rows(net, 9)
+    net[:49, 3] = 32767 // 49
+    assert net_rows(net, 7).max() == 32767 // 49
+    net[49:98, 3] = -32767 // 49 - 1
+    with pytest.raises(InputError, match="does not fit"):
+        net_rows(net, 7)

@@ -236,3 +236,8 @@ def test_a_win_that_repeats_is_none():
         refused += again.move != free.move
         assert again.move != free.move or mate_in(again.score) is None
     assert refused > 5
+
+
+def test_a_walled_in_king_runs_out_of_moves():
+    board = Board("ashton", "1bb6/1bK5b/1bww3b1/3b5/9/7b1/wb5b1/2b3b2/9 w")
+    assert Searcher(board.variant).search(board, SearchLimits(nodes=3_000_000)).score <= -PROVEN

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from symmetry import dihedral
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, REPETITION
+from tablut.play.search.net import FULL, OUTPUT_BITS
 from tablut.play.search.weights import RINGS, SCALE, TERMS, corner_cells, corner_rows, scaled_weights, weights_family
 from tablut.rules.naive import NaiveGame, NaivePosition
 
@@ -96,7 +98,19 @@ class NaiveSearch:
             total += int(patterns.line_scores[table, sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
         for scores, cells in zip(patterns.corner_scores, corner_cells(size, rows), strict=True):
             total += int(scores[sum(digits[cell] * 3**place for place, cell in enumerate(cells))])
-        return total
+        return total + (self._net(position, patterns.net.tolist()) if len(patterns.net) else 0)
+
+    def _net(self, position: NaivePosition, net: list[list[int]]) -> int:
+        """Return what a net says, scaled: its units look at the board in each symmetry of the square."""
+        size, total, say = self.game.size, 0, net[-1]
+        for element in dihedral(size):
+            sums = net[-3 if position.side == "w" else -2]
+            for (file, rank), piece in position.pieces.items():
+                image = element.table[rank * size + file]
+                for kind in {"b": (0,), "w": (1,)}.get(piece, (1, 2)):
+                    sums = [sum(pair) for pair in zip(sums, net[kind * size * size + image], strict=True)]
+            total += sum(min(max(value, 0), FULL) * much for value, much in zip(sums, say, strict=True))
+        return total >> OUTPUT_BITS
 
     def _fort_wall(self, position: NaivePosition, king: Cell) -> int:
         """Return the defenders near a king that may be in a fort soon."""

@@ -21,6 +21,7 @@ from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
+from tablut.play.search.net import net_rows, net_score
 from tablut.play.search.weights import (
     CELL_TERMS,
     CORNER,
@@ -180,6 +181,8 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
         score += _corner_patterns(t, e, board, CORNER)
     if is_far(t.distant) and e.corners > CORNER:
         score += _corner_patterns(t, e, board, CORNER + 1)
+    if not is_wide(board) and e.has_net != 0:
+        score += net_score(t, e.net, board)
     # Tempo belongs to whoever is to move.
     score += e.weights[10] * (1 - 2 * I64(board[lines + 1]))
     return score >> SCALE_BITS
@@ -235,6 +238,10 @@ class EvaluationTables(NamedTuple):
         By mask, three bits a row, the content in base 3 of nine cells with an attacker on each of them.
     corner_score : ndarray of int16, flat
         Blocks of ``3**9`` scores of a corner, by its content.
+    has_net : int
+        Whether there is a net.
+    net : ndarray of int16, flat
+        See `tablut.play.search.net.net_rows`.
     """
 
     line_score: NDArray[np.int16]
@@ -246,6 +253,8 @@ class EvaluationTables(NamedTuple):
     corners: int
     corner_ternary: NDArray[np.uint16]
     corner_score: NDArray[np.int16]
+    has_net: int
+    net: NDArray[np.int16]
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
@@ -393,6 +402,7 @@ def evaluation_tables(
         corners = corners + patterns.corner_scores
     if np.abs(corners).max() > np.iinfo(np.int16).max:
         raise InputError("weights: too large; the score of a corner does not fit into 16 bits")
+    net = np.zeros(0, dtype=np.int16) if patterns is None or not patterns.net.size else net_rows(patterns.net, size)
     ways = [
         _way_open(variant, terrain, tuple(bool(int(mask) >> place & 1) for place in range(size)))
         for terrain, mask in zip(board_lines(variant), build_tables(variant).escapes_on, strict=True)
@@ -407,6 +417,8 @@ def evaluation_tables(
         corners=rows if corners.any() else 0,
         corner_ternary=_corner_ternary(rows),
         corner_score=corners.astype(np.int16).ravel(),
+        has_net=int(net.size > 0),
+        net=net.ravel(),
     )
 
 

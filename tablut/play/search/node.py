@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture, winner_of
-from tablut.engine.jit import I64, U64, advance, called, inlined, read_clock
+from tablut.engine.attacks import NO_MOVE, blocking_places, escape_targets, king_capture, king_slides, winner_of
+from tablut.engine.jit import I64, U64, advance, called, inlined, popcount, read_clock
 from tablut.engine.kernels import can_move, escape_of_king, generate, key_change
 from tablut.engine.layout import coordinates, count_of, king_of, put_side, side_of, start_of, target_of, undo_captured
 from tablut.play.search import transposition
@@ -242,9 +242,17 @@ def extend_line(s: SearchState, ply: int, move: int) -> None:
 INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
+_NULL_MARGIN = 80
+"""Centi-logits above beta for each of which a null move is searched a ply less deep, up to three."""
 MARGIN_DEPTH = 3
 MARGIN = 70
-"""Centi-logits a ply by which an estimate may be off where it is trusted to end a branch."""
+"""Centi-logits a ply by which an estimate may be off where hopeless moves are left out."""
+_TRUST_DEPTH = 5
+_TRUST_MARGIN = 60
+"""Centi-logits a ply by which an estimate may be off where it ends a branch."""
+_FEW_SOLDIERS = 3
+_FEW_MOVES = 3
+"""A king with no more moves than this, and so few soldiers, may run out of moves that spoil nothing."""
 
 
 class Node(NamedTuple):
@@ -264,6 +272,7 @@ class Node(NamedTuple):
     selective: bool
     remembered: int
     stand: int
+    improving: bool
 
 
 @inlined
@@ -312,6 +321,7 @@ def open_node(
         if endangered and selective and ply < 2 * s.counters[ROOT_DEPTH]:
             depth += 1
         settled, value, remembered, stand = _recall(t, s, key, depth, ply, alpha, beta)
+    s.stands[ply + 2] = stand
     n = Node(
         depth=depth,
         alpha=alpha,
@@ -327,6 +337,7 @@ def open_node(
         selective=selective,
         remembered=remembered,
         stand=stand,
+        improving=stand > s.stands[ply],
     )
     return settled, value, n
 
@@ -389,21 +400,31 @@ def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
 
 
 @inlined
-def may_end_early(n: Node) -> bool:
+def may_end_early(t: Tables, s: SearchState, n: Node) -> bool:
     """Return whether a node may be given up for its estimate, or after a null move."""
-    return n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
+    wanted = n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
+    if not wanted or n.side != 0 or count_of(t, s.board, 0) > _FEW_SOLDIERS:
+        return wanted
+    row, column = king_slides(t, s.board, n.king)
+    return popcount(row) + popcount(column) > _FEW_MOVES
 
 
 @inlined
 def trusts_estimate(n: Node) -> bool:
     """Return whether the estimate is so high that it ends the node."""
-    return n.depth <= MARGIN_DEPTH and n.stand - MARGIN * n.depth >= n.beta
+    return n.depth <= _TRUST_DEPTH and n.stand - _TRUST_MARGIN * n.depth >= n.beta
 
 
 @inlined
 def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
     """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
     return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
+
+
+@inlined
+def depth_after_pass(n: Node) -> int:
+    """Return how deep a null move is searched."""
+    return n.depth - 3 - n.depth // 4 - min((n.stand - n.beta) // _NULL_MARGIN, 3)
 
 
 @inlined

@@ -354,7 +354,7 @@ def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> b
         and not n.principal
         and best > -PROVEN
         and n.depth <= MARGIN_DEPTH
-        and searched > 6 + 6 * n.depth * n.depth
+        and searched > (6 + 6 * n.depth * n.depth) // (1 if n.improving else 2)
     )
 
 

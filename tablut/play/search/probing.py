@@ -24,6 +24,7 @@ from tablut.indexing.tier_tables import (
 from tablut.indexing.values import MISSING
 from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
 from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
+from tablut.position import NARROW
 from tablut.prober import MissingTableError, TierProber
 
 if TYPE_CHECKING:
@@ -154,8 +155,13 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Return what fits into so many bytes of a prober's values, if it hands them out; else None."""
-    values = prober.load_tiers(memory) if isinstance(prober, TierProber) else None
+    """Return what fits into so many bytes of a prober's values, if it hands them out; else None.
+
+    None on wide boards (`tablut.engine.layout`): kernels find values by a directory, which is for narrow ones.
+    """
+    if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
+        return None
+    values = prober.load_tiers(memory)
     return None if values is None else directory_of(values)
 
 

@@ -7,17 +7,18 @@ see them as pointers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from tablut.engine.jit import I64, inlined
 from tablut.engine.layout import new_board
-from tablut.play.search.evaluation import EvaluationTables  # noqa: TC001 (`field_kinds` looks its class up)
+from tablut.play.search.evaluation import EvaluationTables
 from tablut.play.search.limits import MAX_PLY
+from tablut.play.search.transposition import own_lines
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
 
 # Places in `SearchState.counters`.
 NODES: Final = 0
@@ -72,9 +73,6 @@ SEEN: Final = 1 << 12
 HISTORY: Final = 1 << 14
 """Entries of the history of one side, by move."""
 
-_LINE: Final = 128
-"""Bytes of a pair of cache lines, which processors fetch together."""
-
 
 class SearchState(NamedTuple):
     """The memory of a search; P is `MAX_PLY`, N the size and C the cells of the board.
@@ -97,6 +95,8 @@ class SearchState(NamedTuple):
         The positions of the game that may recur, then those of the path.
     reversible : ndarray of int64, shape (P + 1,)
         By ply, how many plies back the last capture lies.
+    stands : ndarray of int64, shape (P + 2,)
+        By ply, two further on, the estimate.
     seen : ndarray of uint16, shape (SEEN,)
         How many of the keys end in certain bits.
     line : ndarray of int32, shape (P * P,)
@@ -124,6 +124,7 @@ class SearchState(NamedTuple):
     history: NDArray[np.int32]
     keys: NDArray[np.uint64]
     reversible: NDArray[np.int64]
+    stands: NDArray[np.int64]
     seen: NDArray[np.uint16]
     line: NDArray[np.int32]
     line_length: NDArray[np.int64]
@@ -141,31 +142,25 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     # Grows with both, as in most engines, with customary constants.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
-        board=_own_lines(len(new_board(size)), new_board(size).dtype),
-        root_moves=_own_lines(4 * cells, np.int32),
-        moves=_own_lines(MAX_PLY * 4 * cells, np.int32),
-        ranks=_own_lines(MAX_PLY * 4 * cells, np.int32),
-        threats=_own_lines(MAX_PLY * 4 * size, np.uint32),
-        killers=_own_lines(2 * MAX_PLY, np.int32),
-        history=_own_lines(2 * HISTORY, np.int32),
-        keys=_own_lines(MAX_PLY + 1, np.uint64),
-        reversible=_own_lines(MAX_PLY + 1, np.int64),
-        seen=_own_lines(SEEN, np.uint16),
-        line=_own_lines(MAX_PLY * MAX_PLY, np.int32),
-        line_length=_own_lines(MAX_PLY + 1, np.int64),
+        board=own_lines(len(new_board(size)), new_board(size).dtype),
+        root_moves=own_lines(4 * cells, np.int32),
+        moves=own_lines(MAX_PLY * 4 * cells, np.int32),
+        ranks=own_lines(MAX_PLY * 4 * cells, np.int32),
+        threats=own_lines(MAX_PLY * 4 * size, np.uint32),
+        killers=own_lines(2 * MAX_PLY, np.int32),
+        history=own_lines(2 * HISTORY, np.int32),
+        keys=own_lines(MAX_PLY + 1, np.uint64),
+        reversible=own_lines(MAX_PLY + 1, np.int64),
+        stands=own_lines(MAX_PLY + 2, np.int64),
+        seen=own_lines(SEEN, np.uint16),
+        line=own_lines(MAX_PLY * MAX_PLY, np.int32),
+        line_length=own_lines(MAX_PLY + 1, np.int64),
         reductions=reductions.astype(np.int64).ravel(),
         table=table,
-        counters=_own_lines(COUNTERS, np.int64),
-        stop=_own_lines(1, np.int64),
+        counters=own_lines(COUNTERS, np.int64),
+        stop=own_lines(1, np.int64),
         evaluation=evaluation,
     )
-
-
-def _own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return zeros that share no cache line with other memory, which another thread may write to all the time."""
-    memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
-    begin = -memory.ctypes.data % _LINE
-    return memory[begin : begin + items * np.dtype(dtype).itemsize].view(dtype)
 
 
 @inlined

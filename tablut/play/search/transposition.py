@@ -26,7 +26,7 @@ from tablut.engine.jit import I64, U64, advance, inlined
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 NONE: Final = 0
 UPPER: Final = 1
@@ -35,6 +35,8 @@ EXACT: Final = 3
 
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
+_LINE: Final = 128
+"""Bytes of a pair of cache lines, which processors fetch together."""
 
 
 class Entry(NamedTuple):
@@ -48,14 +50,18 @@ class Entry(NamedTuple):
     evaluation: int
 
 
+def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return zeros that share no cache line with other memory, which another thread may write to all the time."""
+    memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    return memory[begin : begin + items * np.dtype(dtype).itemsize].view(dtype)
+
+
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
     """Return an empty table of at most so many MiB, aligned to cache lines."""
     if mebibytes < 1:
         raise InputError(f"hash {mebibytes} MiB: the transposition table needs at least 1")
-    words = 1 << ((mebibytes << 17).bit_length() - 1)
-    memory = np.zeros(words + 7, dtype=np.uint64)
-    skip = -(memory.ctypes.data // 8) % 8
-    return memory[skip : skip + words]
+    return own_lines(1 << ((mebibytes << 17).bit_length() - 1), np.uint64)
 
 
 @inlined

@@ -35,6 +35,7 @@ from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
 from tablut.play.search.node import (
     INFINITE,
     arrive,
+    depth_after_pass,
     estimate,
     extend_line,
     goes_back,
@@ -174,12 +175,12 @@ def _negamax(
         return value
     depth, alpha, beta = n.depth, n.alpha, n.beta
     # Step 3. The estimate is high: trust it, or see whether even passing refutes.
-    if may_end_early(n):
+    if may_end_early(t, s, n):
         if trusts_estimate(n):
             return n.stand
         if may_pass(s, n, after_null):
             child = pass_turn(t, s, n)
-            left = depth - 3 - depth // 4
+            left = I64(depth_after_pass(n))
             if left > 0:
                 value = -_negamax(t, s, left, -beta, 1 - beta, ply + 1, child, I64(1))
             else:

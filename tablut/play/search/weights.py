@@ -151,6 +151,9 @@ CORNER: Final = 3
 """The side of the square of cells in a corner that a pattern covers; where plies act afar, of the triangle there."""
 
 
+NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
+
+
 class Patterns(NamedTuple):
     """Scores by content for one board; N is its size, C = N² its cells. All are white's, in 1/SCALE centi-logits.
 
@@ -168,6 +171,9 @@ class Patterns(NamedTuple):
         The table for the king's cell and the line.
     corner_scores : ndarray of int16, shape (4, 3**9)
         By corner and the content of its cells, see `corner_cells`.
+    net : ndarray of int16, shape (3 * C + 3, 8)
+        By unit, what it adds for an attacker on a cell, a white piece, the king once more, white to move, black to
+        move, and how much it says (`tablut.play.search.net`); or no rows.
     """
 
     terrain: str
@@ -176,6 +182,7 @@ class Patterns(NamedTuple):
     line_scores: NDArray[np.int16]
     line_table: NDArray[np.uint8]
     corner_scores: NDArray[np.int16]
+    net: NDArray[np.int16] = NO_NET
 
 
 def corner_rows(family: str, size: int) -> int:
@@ -199,7 +206,8 @@ def read_patterns(stored: bytes) -> Patterns:
     with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
         terrain, family, made = (str(arrays[name]) for name in ("terrain", "family", "made"))
         lines, corners = arrays["line_scores"], arrays["corner_scores"]
-        return Patterns(terrain, family, made, lines, arrays["line_table"], corners)
+        net = arrays.get("net", NO_NET)
+        return Patterns(terrain, family, made, lines, arrays["line_table"], corners, net)
 
 
 def written_patterns(patterns: Patterns) -> bytes:

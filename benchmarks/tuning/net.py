@@ -1,0 +1,201 @@
+"""``python -m benchmarks.tuning.net FILE --variant NAME``: a small net beside the patterns that ship, from self-play.
+
+What positions are worth comes from games (`benchmarks.tuning.positions`), as for patterns. The net
+(`tablut.play.search.net`) learns what is missing in the sum of terms and patterns, which stay
+as they are but for a slope: by Adam, from batches in an order that the seed decides. In rounds:
+each plays with the net of the one before, the first without any, and learns from the positions of all. Games
+held out, a twentieth, say what it has gained. FILE gets the patterns with the net, and how both were made.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+
+import numpy as np
+import typer
+from scipy.special import expit
+
+from benchmarks.tuning.patterns import calibration
+from benchmarks.tuning.positions import Positions, gather_positions
+from symmetry import dihedral
+from tablut.engine import engine_for
+from tablut.engine.layout import KING_AT, SIDE_AT, head
+from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
+from tablut.play.search.net import FULL, OUTPUT_BITS, UNITS
+from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family, written_patterns
+from tablut.store.files import write_bytes
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+_BATCH: Final = 4096
+_RATE: Final = 5e-3
+"""The step of Adam at first; it falls to nothing along a cosine."""
+_CHUNK: Final = 20_000
+_HELD_OUT: Final = 20
+"""For so many games that are learnt from, one is held out."""
+
+
+def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
+    """Return what stands where, shape (n, 3C + 2): attackers, white pieces, the king; white to move, black to move."""
+    found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
+    cells, state, rows = size * size, head(boards), np.arange(len(boards))
+    for rank in range(size):
+        for file in range(size):
+            found[:, rank * size + file] = boards[:, rank] >> file & 1
+            found[:, cells + rank * size + file] = boards[:, rank] >> (16 + file) & 1
+    found[rows, 2 * cells + state[:, KING_AT]] = 1
+    found[rows, 3 * cells + state[:, SIDE_AT]] = 1
+    return found
+
+
+class Net(NamedTuple):
+    """The weights of a net while it learns: by feature and unit; how much a unit says, and a logit without the net."""
+
+    weights: NDArray[np.float32]
+    say: NDArray[np.float32]
+    slope: NDArray[np.float32]
+
+
+class Learner:
+    """A net that learns from features; it is the same in each symmetry of the board."""
+
+    def __init__(self, variant: Variant, slope: float, seed: int) -> None:
+        cells, self._random = variant.size**2, np.random.default_rng(seed)
+        tables = np.array([element.table for element in dihedral(variant.size)])
+        sides = np.broadcast_to([3 * cells, 3 * cells + 1], (len(tables), 2))
+        self._images = np.concatenate([tables, tables + cells, tables + 2 * cells, sides], axis=1)
+        weights = self._random.normal(scale=0.15, size=(3 * cells + 2, UNITS)).astype(np.float32)
+        weights[-2:] = 0.3
+        say = self._random.normal(scale=0.02, size=UNITS).astype(np.float32)
+        self.net = Net(weights, say, np.array([slope], dtype=np.float32))
+
+    def _forward(self, features: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the sums of all units in all symmetries, and what each unit says in all of them together."""
+        whole = self.net.weights[self._images].transpose(1, 0, 2).reshape(features.shape[1], -1)
+        sums = features.astype(np.float32) @ np.ascontiguousarray(whole)
+        return sums, sums.clip(0, 1).reshape(len(features), -1, UNITS).sum(axis=1)
+
+    def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return what the net and the logits without it say of positions."""
+        said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
+        return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
+
+    def _gradient(self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32]) -> Net:
+        sums, shown = self._forward(features)
+        errors = ((expit(self.net.slope[0] * base + shown @ self.net.say) - worth) / len(worth)).astype(np.float32)
+        inside = (sums > 0) & (sums < 1)
+        blame = np.where(inside, np.tile(self.net.say, len(self._images)) * errors[:, None], np.float32(0))
+        whole = (features.astype(np.float32).T @ blame).reshape(features.shape[1], -1, UNITS)
+        weights = np.zeros_like(self.net.weights)
+        for number, image in enumerate(self._images):
+            weights[image] += whole[:, number]
+        return Net(weights, shown.T @ errors, np.array([errors @ base]))
+
+    def learn(
+        self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32], epochs: int
+    ) -> None:
+        """Learn from positions, each so many times, by Adam."""
+        first, second = (Net(*(np.zeros_like(part) for part in self.net)) for _ in range(2))
+        batches = max(1, len(base) // _BATCH)
+        for step in range(epochs * batches):
+            if step % batches == 0:
+                order = self._random.permutation(len(base))
+            batch = order[step % batches * _BATCH :][:_BATCH]
+            rate = _RATE / 2 * (1 + np.cos(np.pi * step / (epochs * batches)))
+            found = self._gradient(features[batch], base[batch], worth[batch])
+            for part, by, mean, square in zip(self.net, found, first, second, strict=True):
+                mean += (by - mean) / 10
+                square += (by * by - square) / 1000
+                part -= rate * (mean / (1 - 0.9 ** (step + 1))) / (np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-9)
+
+    def rounded(self) -> NDArray[np.int16]:
+        """Return the net in integers, as a file of patterns has it."""
+        weights = self.net.weights * FULL
+        say = self.net.say / self.net.slope[0] * 100 * SCALE * (1 << OUTPUT_BITS) / FULL
+        # The say of the units stands in the last row.
+        most = np.iinfo(np.int16).max
+        return np.rint(np.concatenate([weights, say[None]])).clip(-most, most).astype(np.int16)
+
+
+def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
+    """Return the mean loss against what positions are worth."""
+    return float((np.logaddexp(0, logits) - worth * logits).mean())
+
+
+def fit_net(
+    variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
+) -> tuple[NDArray[np.int16], tuple[float, float]]:
+    """Return a net that makes positions' worth likely, and the loss on those held out without it and with it."""
+    evaluation = evaluation_tables(variant, load_weights(variant), patterns)
+    logits = []
+    for boards in (positions.boards, held_out.boards):
+        raw = np.zeros(len(boards), dtype=np.int64)
+        evaluate_boards(engine_for(variant).tables, evaluation, boards, raw)
+        logits.append(raw / 100)
+    slope, level = calibration(logits[0], positions.worth)
+    learner = Learner(variant, slope, seed)
+    features = features_of(positions.boards, variant.size)
+    learner.learn(features, logits[0].astype(np.float32), positions.worth.astype(np.float32), epochs)
+    shown = learner.logits(features_of(held_out.boards, variant.size), logits[1].astype(np.float32))
+    return learner.rounded(), (loss(slope * logits[1] + level, held_out.worth), loss(shown, held_out.worth))
+
+
+def make_net(
+    variants: Sequence[Variant], patterns: Patterns, *, games: int, nodes: int, rounds: int, epochs: int, seed: int
+) -> Patterns:
+    """Return patterns with a net from rounds of self-play."""
+    gathered: tuple[list[Positions], list[Positions]] = ([], [])
+    for round_ in range(rounds):
+        for number, variant in enumerate(variants):
+            began = time.process_time()
+            for kept, many, of in zip(gathered, (games, -(-games // _HELD_OUT)), (0, 500), strict=True):
+                of += seed + 1000 * round_ + number
+                kept.append(gather_positions(variant, games=many, nodes=nodes, seed=of, patterns=patterns))
+            spent = time.process_time() - began
+            found = len(gathered[0][-1].worth)
+            typer.echo(f"round {round_ + 1}, {variant.name}: {found} positions, {spent:.0f} CPU s", err=True)
+        learnt, held_out = (
+            Positions(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True))) for kept in gathered
+        )
+        plain = patterns._replace(net=patterns.net[:0])
+        net, losses = fit_net(variants[0], plain, learnt, held_out, epochs=epochs, seed=seed + round_)
+        typer.echo(f"loss on games held out: {losses[0]:.4f} without the net, {losses[1]:.4f} with it", err=True)
+        patterns = patterns._replace(net=net)
+    return patterns._replace(made=f"{len(learnt.worth)} positions of {games * rounds * len(variants)} games")
+
+
+def net_command(
+    output: Annotated[Path, typer.Argument(help="The file to write.")],
+    names: Annotated[list[str], typer.Option("--variant", help="Whose games; several only of one board.")],
+    games: Annotated[int, typer.Option(min=1, help="Games of each variant in a round.")] = 8_000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 800,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of games and learning.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="How often a round learns from each position.")] = 8,
+    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 1,
+) -> None:
+    """Make a net beside the patterns that ship, from self-play."""
+    variants = [load_variant(name) for name in names]
+    if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
+        raise typer.BadParameter("the variants differ in their boards, or in their families of weights")
+    shipped = load_patterns(variants[0])
+    if shipped is None:
+        raise typer.BadParameter(f"{names[0]} has no patterns; make them first (python -m benchmarks.tuning.patterns)")
+    plain = shipped._replace(net=shipped.net[:0])
+    made = make_net(variants, plain, games=games, nodes=nodes, rounds=rounds, epochs=epochs, seed=seed)
+    options = " ".join(f"--variant {name}" for name in names)
+    command = f"{options} --games {games} --nodes {nodes} --rounds {rounds} --epochs {epochs} --seed {seed}"
+    said = f"{shipped.made.split('; a net: ')[0]}; a net: python -m benchmarks.tuning.net FILE {command}: {made.made}"
+    write_bytes(output, written_patterns(made._replace(made=said)))
+    typer.echo(said, err=True)
+
+
+if __name__ == "__main__":
+    typer.run(net_command)
