@@ -32,8 +32,6 @@ from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import as_variant
-from tablut.variants.library import check_known
-from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,7 +113,6 @@ def build_tablebase(
     """
     variant = as_variant(variant)
     root = store_path(root)
-    check_known(variant, "a tablebase", [WIDE])  # before a store is made
     graph = tier_graph(variant, men, materials)
     order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
     watcher, tracer = observer or Observer(), tracer or Tracer(variant, men or 0, memory)

@@ -30,6 +30,7 @@ from retrograde.tablebase.probing import best_line, unlimited_board
 from retrograde.tablebase.store import tier_name
 from retrograde.tablebase.writer import create
 from tablut.board import Board
+from tablut.engine.layout import new_board
 from tablut.engine.records import directory
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
@@ -352,7 +353,7 @@ def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
         carried = found[material] = np.empty(size, dtype=np.uint16), np.empty(size, dtype=np.uint16)
         for start in range(0, size, _STEP):
             entries = np.arange(start, min(start + _STEP, size), dtype=np.int64)
-            boards = np.empty((len(entries), 2 * variant.size + 4), dtype=np.uint32)
+            boards = new_board(variant.size, len(entries))
             unrank_entries(solver.tables, solver.index, tier, entries, 0, boards)
             there = np.empty_like(entries)
             rank_boards(solver.tables, index, boards, np.empty(len(boards), dtype=np.int32), there)

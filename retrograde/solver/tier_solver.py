@@ -24,8 +24,6 @@ from tablut.engine.tables import build_tables, line_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
-from tablut.variants.library import check_known
-from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +46,6 @@ class TierSolver:
         group: Sequence[Symmetry] | None = None,
         threads: int = 1,
     ) -> None:
-        check_known(variant, "a tablebase", [WIDE])
         self.variant = variant
         self.materials = list(materials)
         self.group = tuple(group if group is not None else variant.symmetries)
@@ -149,7 +146,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
 def _can_be_taken_back(slides: NDArray[np.uint16], standing: int) -> bool:
     """Return whether the slides of a line that begin on some of its places all have a way back."""
     size = len(slides)
-    occupancy = np.arange(1 << size)
+    occupancy = np.arange(slides.shape[1])
     for start in (place for place in range(size) if standing >> place & 1):
         left = occupancy & ~(1 << start)
         for target in range(size):

@@ -1,8 +1,9 @@
 """Tablebases of endgames: their files, and probing; `retrograde.verification` proves their values."""
 
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase
-from retrograde.tablebase.records import DamagedTableError, TablebaseError, TooNewError, TooOldError
+from retrograde.tablebase.records import DamagedTableError, TablebaseError
 from tablut.prober import MissingTableError
+from tablut.store.records import TooNewError, TooOldError
 
 __all__ = [
     "DamagedTableError",

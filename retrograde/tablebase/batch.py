@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from retrograde.tablebase.encoding import slices, value_table
+from retrograde.tablebase.store import Store
 from tablut.engine.packing import cells_of, soldier_counts
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError, output_failure
 from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
-from tablut.position import SIDES
+from tablut.position import SIDES, SideName
 from tablut.store.files import reserve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from retrograde.tablebase.store import Store
-    from tablut.position import SideName
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
@@ -59,11 +54,12 @@ class BatchProber:
         found = np.full(len(words), missing, dtype=np.int16)
         for start, stop in slices(len(words), _STEP):
             part = np.ascontiguousarray(words[start:stop])
-            attackers, defenders = soldier_counts(part, self._variant.size**2)
-            # Material as one number; at most 121 men.
-            kinds = attackers * 128 + defenders
+            cells = self._variant.size**2
+            attackers, defenders = soldier_counts(part, cells)
+            # Material as one number.
+            kinds = attackers * (cells + 1) + defenders
             for kind in np.flatnonzero(np.bincount(kinds)):
-                material = divmod(int(kind), 128)
+                material = divmod(int(kind), cells + 1)
                 if not self._store.has(*material):
                     continue
                 chosen = kinds == kind

@@ -10,17 +10,13 @@ Aliases, to which no position is ranked, repeat the code before them, which cost
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.indexing.values import ALIAS_CODE, value_of_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
 
 _STEP = 1 << 18
 

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
+from tablut.engine.tables import Tables
 from tablut.indexing.tier_kernels import SCRATCH, entry_of
-from tablut.indexing.tier_tables import code_at
+from tablut.indexing.tier_tables import TierTables, code_at
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
+_BITS = 62
+"""Cells of a wide board that are read together, as an int64; a narrow one is two words."""
 
 
 @inlined
-def _cells(low: np.uint64, high: np.uint64, cells: NDArray[np.uint8]) -> None:
-    """Write the numbers of the bits that are set."""
+def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
+    """Write the cells of a position's attackers, or of its defenders."""
     count = I64(0)
+    if is_wide(t.exposed):
+        for first in range(0, t.cells, _BITS):
+            bits = field(word, start + first, min(t.cells - first, _BITS))
+            while bits:
+                cells[count] = first + trailing_zeros(bits)
+                bits &= bits - 1
+                count += 1
+        return
+    low, high = board_bits(word, t.words, start, t.cells)
     while low != U64(0):
         cells[count] = trailing_zeros(low)
         low &= low - U64(1)
@@ -45,17 +52,15 @@ def look_up(
 ) -> None:
     """Write the value of each position of the first tier of an index."""
     t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
     white = advance(black, t.cells)
     width = king_width(t)
     for number in range(len(words)):
         found[number] = missing
         word = advance(pointer(words), number * t.words)
-        low, high = board_bits(word, t.words, 0, t.cells)
-        _cells(low, high, black)
-        low, high = board_bits(word, t.words, t.cells, t.cells)
-        _cells(low, high, white)
+        _cells(t, word, 0, black)
+        _cells(t, word, t.cells, white)
         king = field(word, 2 * t.cells, width)
         entry = I64(-1)
         if king < t.cells:

@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from cachetools import LRUCache
 
 from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import Store, open_store
+from retrograde.tablebase.store import Store, StoredTier, open_store
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.formats.reading import as_position
+from tablut.formats.reading import PositionLike, as_position
 from tablut.indexing.values import (
     MISSING,
     Verdict,
@@ -49,10 +49,10 @@ from tablut.indexing.values import (
     verdict_of,
     within_limit,
 )
-from tablut.position import Position
+from tablut.position import Move, Position, SideName
 from tablut.prober import MissingTableError
 from tablut.store.files import store_path
-from tablut.variants import as_variant
+from tablut.variants import Variant, VariantLike, as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,11 +61,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.tablebase.batch import BatchProber
-    from retrograde.tablebase.store import StoredTier
-    from tablut.formats.reading import PositionLike
     from tablut.indexing.tier_tables import TierValues
-    from tablut.position import Move, SideName
-    from tablut.variants import Variant, VariantLike
 
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
@@ -133,8 +129,16 @@ class Tablebase:
         -------
         bool
             Whether its tier is stored.
+
+        Raises
+        ------
+        DamagedTableError
+            If it has been deleted: a tier that is built out of it is there.
         """
-        return self.store.has(attackers, defenders)
+        if self.store.has(attackers, defenders):
+            return True
+        self.store.check_not_gone((attackers, defenders))
+        return False
 
     @cached_property
     def max_men(self) -> int:
@@ -146,7 +150,7 @@ class Tablebase:
                 for attackers in range(1, men + 1)
                 if attackers <= self.variant.attackers and men - attackers <= self.variant.defenders
             ]
-            if not tiers or not all(self.covers(*tier) for tier in tiers):
+            if not tiers or not all(self.store.has(*tier) for tier in tiers):
                 return men
             men += 1
 

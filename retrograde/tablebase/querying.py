@@ -7,28 +7,23 @@ A position stands for its symmetric images: each is listed once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrograde.tablebase.encoding import slices, value_table
 from retrograde.tablebase.records import TablebaseError
+from retrograde.tablebase.store import Store, StoredTier
+from tablut.engine.layout import new_board
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
-from tablut.indexing.tier_tables import tier_tables
+from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
-from tablut.position import SIDES, SideName
+from tablut.position import SIDES, Position, SideName
 from tablut.store.files import brief
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from retrograde.tablebase.store import Store, StoredTier
-    from tablut.indexing.tier_tables import TierTables
-    from tablut.position import Position
 
 _SLICE: Final = 1 << 18
 """Entries read at once."""
@@ -239,7 +234,7 @@ class _Reader:
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which entries have a position ranked to them: all but the aliases."""
-        boards = np.empty((len(entries), 2 * self._store.variant.size + 4), dtype=np.uint32)
+        boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)
         rank_boards(self._tables, self._index, boards, tiers, again)

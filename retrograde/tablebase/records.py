@@ -8,43 +8,30 @@ that are published, whoever packed them.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeVar
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Final, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from tablut.indexing.values import ALIAS_CODE, is_loss, plies_of
+from tablut.indexing.values import ALIAS_CODE, Wdl, is_loss, plies_of
+from tablut.position import WIDEST
 from tablut.store import records
-from tablut.store.records import (
-    Count,
-    DamagedError,
-    DataFile,
-    Digest,
-    Part,
-    Record,
-    StoreError,
-    TooNewError,
-    TooOldError,
-)
+from tablut.store.records import Count, DataFile, Digest, Part, Record, TooOldError
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+__all__ = ["TooOldError"]
 
-    from tablut.indexing.values import Wdl
-
-__all__ = ["TooNewError", "TooOldError"]
-
-TablebaseError = StoreError
-DamagedTableError = DamagedError
+TablebaseError = records.StoreError
+DamagedTableError = records.DamagedError
 
 PARTS: Final = ("white", "black", "representatives")
 """The arrays of a tier."""
 
 _VERSION: Final = 4
 """Version of the layout; goes up whenever another program would misread a store."""
-_SIZES: Final = range(3, 12, 2)
+_SIZES: Final = range(3, WIDEST + 1, 2)
 
 TierPart = Literal["white", "black", "representatives"]
 
@@ -64,7 +51,7 @@ class RulesRecord(Part):
         for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
             size = len(self.terrain)
             if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
-                raise ValueError("a diagram is not square, or not of an odd side from 3 to 11")
+                raise ValueError(f"a diagram is not square, or not of an odd side from 3 to {WIDEST}")
             if unknown := {letter for row in rows for letter in row} - set(letters):
                 raise ValueError(f"a diagram has the unknown letter {min(unknown)!r}")
         if "".join(self.start).count("K") != 1:

@@ -23,12 +23,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrograde.tablebase.encoding import slices
 from retrograde.tablebase.records import (
@@ -36,24 +38,18 @@ from retrograde.tablebase.records import (
     DamagedTableError,
     RootRecord,
     TablebaseError,
+    TierPart,
     TierRecord,
     read_record,
     values_digest,
 )
 from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
+from tablut.position import SideName
 from tablut.prober import MissingTableError
 from tablut.store.files import beside, excerpt, store_path
 from tablut.store.records import check_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from retrograde.tablebase.records import TierPart
-    from tablut.position import SideName
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
@@ -93,9 +89,20 @@ class Store:
         if found is not None:
             return found
         if not self.has(*material):
+            self.check_not_gone(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
             raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
+
+    def check_not_gone(self, material: tuple[int, int]) -> None:
+        """Refuse a tier that is not there while one that is built out of it is: it has been deleted."""
+        attackers, defenders = material
+        above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
+        if material in self.planned and above:
+            raise DamagedTableError(
+                f"tablebase {str(self.root)!r}: tier {tier_name(material)} is gone, out of which "
+                f"{tier_name(above[0])} was built; build it again, or copy it anew"
+            )
 
     def is_current(self) -> bool:
         """Return whether the records that have been read are still there as they were: else open the store anew."""

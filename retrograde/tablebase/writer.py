@@ -7,12 +7,14 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, slices
 from retrograde.tablebase.records import (
@@ -20,23 +22,17 @@ from retrograde.tablebase.records import (
     RulesRecord,
     SideRecord,
     TablebaseError,
+    TierPart,
     TierRecord,
     write_record,
 )
 from retrograde.tablebase.store import Store, little_endian, open_store
+from tablut.indexing.tiers import TierIndex
+from tablut.position import SideName
 from tablut.store import folders
 from tablut.store.files import lock_folder, store_path, sync_names, write_text
 from tablut.store.records import data_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from retrograde.tablebase.records import TierPart
-    from tablut.indexing.tiers import TierIndex
-    from tablut.position import SideName
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20
 """Entries of a chunk: what is unpacked to read one of them."""

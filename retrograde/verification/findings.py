@@ -8,8 +8,9 @@ to the digests of all of these: when one of them changes, the tier is verified a
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import ConfigDict, Field
 
@@ -17,9 +18,6 @@ from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
 from tablut.results import Result
 from tablut.store.records import Count, Digest, Part, Record, read_record, write_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LISTED: Final = 20
 """Of what is wrong, so many are listed."""

@@ -9,23 +9,19 @@ short win and a short loss, of which there must be none, and followed along move
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from retrograde.tablebase.probing import Tablebase
-from retrograde.verification.findings import describe
+from retrograde.tablebase.store import Store, StoredTier
+from retrograde.verification.findings import Verification, describe
 from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code
 from tablut.position import SIDES, Position, SideName
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retrograde.tablebase.store import Store, StoredTier
-    from retrograde.verification.findings import Verification
-
-    _Kind: TypeAlias = "tuple[StoredTier, SideName, int]"
+_Kind: TypeAlias = tuple[StoredTier, SideName, int]
 
 SEARCHED_PLIES: Final = 5
 """The longest win or loss that is searched."""

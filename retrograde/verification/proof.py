@@ -17,9 +17,10 @@ import numpy as np
 
 from retrograde.verification.findings import LISTED
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.jit import I64, advance, called, inlined, kernel
 from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import (
+    cells_dtype,
     count_of,
     king_of,
     new_board,
@@ -93,6 +94,8 @@ class Listing(NamedTuple):
 class ProofMemory(NamedTuple):
     """The memory of one thread; C is the number of cells, R that of row soldiers.
 
+    Cells are uint8; on wide boards uint16, see `tablut.engine.layout.cells_dtype`. No number of a cell is above C.
+
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
@@ -113,7 +116,7 @@ class ProofMemory(NamedTuple):
         By change of the row that is proved, the first entry of the row that it leads to, or `_UNSEEN`, `_NOWHERE` or
         `_SYMMETRIC`. Change 0 leaves it; change 1 + r * C + cell puts row soldier r, or the king as the last, there.
     row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        By change and cell, the number of a column soldier's place in that row, or `_NO_PLACE`.
+        By change and cell, one more than the number of a column soldier's place in that row, or 0.
     """
 
     board: NDArray[np.uint32]
@@ -165,20 +168,20 @@ class ProofDesk(NamedTuple):
 
 def new_memory(variant: Variant, row_men: int) -> ProofMemory:
     """Return memory for one thread, for tiers of so many row soldiers."""
-    cells = variant.size**2
+    cells, cell = variant.size**2, cells_dtype(variant.size)
     changes = 1 + (row_men + 1) * cells
     return ProofMemory(
         board=new_board(variant.size),
         moves=np.zeros(4 * cells, dtype=np.int32),
-        black=np.zeros(cells, dtype=np.uint8),
-        white=np.zeros(cells, dtype=np.uint8),
-        spare_black=np.zeros(cells, dtype=np.uint8),
-        spare_white=np.zeros(cells, dtype=np.uint8),
-        left=np.zeros(cells, dtype=np.uint8),
+        black=np.zeros(cells, dtype=cell),
+        white=np.zeros(cells, dtype=cell),
+        spare_black=np.zeros(cells, dtype=cell),
+        spare_white=np.zeros(cells, dtype=cell),
+        left=np.zeros(cells, dtype=cell),
         column=np.zeros(cells + 1, dtype=np.int64),
         scratch=np.zeros(SCRATCH, dtype=np.int64),
         row_first=np.zeros(changes, dtype=np.int64),
-        row_place=np.zeros(cells * changes, dtype=np.uint8),
+        row_place=np.zeros(cells * changes, dtype=cell),
     )
 
 
@@ -262,7 +265,6 @@ _NOWHERE: Final = -2
 """No row: who may not stand there."""
 _SYMMETRIC: Final = -3
 """A row that has symmetries of its own."""
-_NO_PLACE: Final = 255
 
 
 @called
@@ -291,7 +293,7 @@ def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
     for cell in range(cells):
         image = I64(x.square.image[element * cells + cell])
         number = place_of(x, orbit, w.scratch, d.listing.row_men, image)
-        w.row_place[change * cells + cell] = number if number >= 0 else I64(_NO_PLACE)
+        w.row_place[change * cells + cell] = number + 1
 
 
 @inlined
@@ -307,8 +309,8 @@ def _entry_after(d: ProofDesk, change: int, king: int) -> int:
         return _entry_at(x, d.tier, king, w.black, w.white, w.scratch)
     column_cells = w.black if d.listing.row_kind == 1 else w.white
     for k in range(d.listing.column_men):
-        number = I64(w.row_place[change * cells + I64(column_cells[k])])
-        if number == _NO_PLACE:
+        number = I64(w.row_place[change * cells + I64(column_cells[k])]) - 1
+        if number < 0:
             return I64(-1)
         sort_in(w.scratch, k, number)
     return first + combination_rank(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
@@ -449,8 +451,6 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
     x, w, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
     stabiliser = I64(1)
-    low, high = _mask(w.black, attackers)
-    white_low, white_high = _mask(w.white, defenders)
     # The first is the identity.
     for element in range(1, order):
         table = advance(d.listing.image, element * x.square.cells)
@@ -461,30 +461,21 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
         moved = I64(table[king])
         if _entry_at(x, d.tier, moved, w.spare_black, w.spare_white, w.scratch) != entry:
             return I64(-1)
-        same_low, same_high = _mask(w.spare_black, attackers)
-        same_white_low, same_white_high = _mask(w.spare_white, defenders)
-        if (
-            moved == king
-            and same_low == low
-            and same_high == high
-            and same_white_low == white_low
-            and same_white_high == white_high
-        ):
-            stabiliser += 1
+        if moved == king and _are_same(w.black, w.spare_black, attackers):
+            stabiliser += I64(_are_same(w.white, w.spare_white, defenders))
     return order // stabiliser
 
 
 @inlined
-def _mask(cells: NDArray[np.uint8], count: int) -> tuple[np.uint64, np.uint64]:
-    """Return cells as a set of bits, the lower 64 and the others."""
-    low, high = U64(0), U64(0)
+def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -> bool:
+    """Return whether two lists of as many cells, none of them twice, have the same cells."""
     for k in range(count):
-        cell = I64(cells[k])
-        if cell < 64:
-            low |= U64(1) << U64(cell)
-        else:
-            high |= U64(1) << U64(cell - 64)
-    return low, high
+        found = False
+        for other in range(count):
+            found = found or others[other] == cells[k]
+        if not found:
+            return False
+    return True
 
 
 @inlined
@@ -537,7 +528,7 @@ def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> Non
 @kernel
 def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
     """Prove all positions in some rows of a tier; O(entries * moves)."""
-    d = record_at(pointer(desk), ProofDesk)
+    d = record_at(desk, ProofDesk)
     listing, orbit = d.listing, I64(0)
     for row in range(first, last):
         while row >= listing.first_row[orbit + 1]:
@@ -598,7 +589,7 @@ def listing(index: TierIndex) -> Listing:
     """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)
-    cells = index.variant.size**2
+    cells, cell = index.variant.size**2, cells_dtype(index.variant.size)
     return Listing(
         row_kind=int(index.defenders > 0),
         row_men=index.row_men,
@@ -612,8 +603,8 @@ def listing(index: TierIndex) -> Listing:
         width=np.array(index.widths, dtype=np.int64),
         first_row=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         combination=np.nonzero(index.representatives)[1].astype(np.int64),
-        row_cell=np.array(index.row_cells, dtype=np.uint8),
-        column_cell=np.array(index.column_cells, dtype=np.uint8),
+        row_cell=np.array(index.row_cells, dtype=cell),
+        column_cell=np.array(index.column_cells, dtype=cell),
         binomial=np.array([[comb(n, k) for k in range(most)] for n in range(cells + 1)], dtype=np.int64).ravel(),
-        image=np.array([symmetry.table for symmetry in index.kings.group], dtype=np.uint8).ravel(),
+        image=np.array([symmetry.table for symmetry in index.kings.group], dtype=cell).ravel(),
     )

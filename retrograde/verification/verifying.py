@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retrograde.tablebase.records import TablebaseError, values_digest
-from retrograde.tablebase.store import STANDINGS, Store, open_store, standing_of
+from retrograde.tablebase.store import STANDINGS, Store, StoredTier, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
 from tablut.running.progress import Observer
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from retrograde.tablebase.batch import UnpackedTiers
-    from retrograde.tablebase.store import StoredTier
 
 MEMORY: Final = 4 << 30
 """Most memory for unpacked tiers, in bytes, by default."""

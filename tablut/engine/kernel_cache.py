@@ -21,6 +21,7 @@ import atexit
 import hashlib
 import pickle
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -58,6 +59,8 @@ _MOST: Final = 1 << 28
 """Most bytes of a file: a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
 """Seconds after which a temporary file or a lock is one that a killed process left."""
+_BEGAN: Final = time.time()
+"""When this process began, to within what it takes to load modules."""
 _PATIENCE: Final = 120.0
 """Seconds that a process waits for another that compiles the same kernel; the largest takes a tenth of that."""
 
@@ -93,11 +96,14 @@ def source_digest(module: str, path: Path) -> str:
     """Return the SHA-256, in hexadecimal, of all sources that a module's kernels can be made of.
 
     These are the module and what it imports of the packages, directly or not: a kernel inlines functions and
-    freezes constants from anywhere among them.
+    freezes constants from anywhere among them. If one was changed since this process began, what runs may be what
+    stood there before: then the digest is one that no other process has.
     """
-    digest = hashlib.sha256()
-    for name, source in sorted(imported_sources(module, path).items()):
+    digest, found = hashlib.sha256(), imported_sources(module, path)
+    for name, source in sorted(found.items()):
         digest.update(f"{name} {len(source)}\n".encode() + source)
+    if any((path if name == module else _path_of(name)).stat().st_mtime > _BEGAN for name in found):
+        digest.update(secrets.token_bytes(_DIGEST))
     return digest.hexdigest()
 
 

@@ -53,6 +53,11 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
     return np.zeros((*many, 2 * size + _HEAD), dtype=np.uint64 if size > NARROW else np.uint32)
 
 
+def cells_dtype(size: int) -> type[np.unsignedinteger]:
+    """Return the type of lists of cells, and of numbers of cells: a narrow board has at most 121, a wide one 361."""
+    return np.uint16 if size > NARROW else np.uint8
+
+
 def head(boards: NDArray[Any]) -> NDArray[Any]:
     """Return the heads of boards, a view."""
     return boards[..., -_HEAD:]

@@ -18,7 +18,7 @@ import hashlib
 import re
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numba import from_dtype
@@ -28,10 +28,11 @@ from numba.extending import intrinsic, models, register_model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
 
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
+WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2, 4)}
+"""What an array may be on a wide board (`tablut.engine.layout`) that is declared to be of a type."""
 
 
 @cache
@@ -52,13 +53,24 @@ def _kind(record: type, name: str, declared: Any) -> Any:
     return inner
 
 
-def directory(record: tuple[Any, ...]) -> NDArray[Any]:
+def directory(record: tuple[Any, ...]) -> Any:
     """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive.
 
     They are uint64 if a record within is of the subclass of what it is declared: a kernel knows that by the type.
+    A record with arrays of other types than declared, those of wide boards, is returned as it is.
     """
+    if _is_wide(record):
+        return record
     items = np.array(list(_items(record)), dtype=np.int64)
     return items.view(np.uint64) if _is_less(record) else items
+
+
+def _is_wide(record: tuple[Any, ...]) -> bool:
+    kinds = field_kinds(type(record)).values()
+    return any(
+        _is_wide(value) if hasattr(kind, "_fields") else kind is not int and value.dtype == WIDER.get(kind)
+        for kind, value in zip(kinds, record, strict=True)
+    )
 
 
 def _is_less(record: tuple[Any, ...]) -> bool:
@@ -192,17 +204,23 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record that a `directory` describes, with pointers for arrays.
+    """Return the record that a `directory`, or a pointer to one, describes, with pointers for arrays.
 
     What lies at the addresses must be kept alive.
     """
+    if _is_record(items):
+        return _pointers(items)(items, record), lambda context, builder, _, args: _flattened(
+            context, builder, items, args[0]
+        )
     made = _declared(record.instance_class, less=items.dtype == types.uint64)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         def _places() -> Iterator[Any]:
-            number = 0
+            number, start = 0, args[0]
+            if isinstance(items, types.Array):
+                start = context.make_array(items)(context, builder, start).data
             while True:
-                yield builder.gep(args[0], [context.get_constant(types.int64, number)])
+                yield builder.gep(start, [context.get_constant(types.int64, number)])
                 number += 1
 
         return _loaded(context, builder, made, _places())

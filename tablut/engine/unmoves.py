@@ -1,6 +1,6 @@
 """Moves backward, compiled: every ply that can have led to a position, its captures taken back.
 
-An un-move is the undo record of the ply that it takes back, ``from | to << 7 | directions << 14``,
+An un-move is the undo record of the ply that it takes back (`tablut.engine.layout`),
 so that `tablut.engine.kernels.unmake` makes it: the piece slides back, and what it captured stands
 again. `unmoves` lists those that lead to a *counted* placement (`tablut.indexing`): each piece
 on a cell where its kind may stand, no side with more soldiers than at the start.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, king_falls_to, wins_afar
+from tablut.engine.attacks import captures_at, king_falls_to, open_way, wins_afar
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, unmake
 from tablut.engine.layout import (
@@ -33,6 +33,7 @@ from tablut.engine.layout import (
     coordinates,
     count_of,
     head,
+    is_wide,
     king_of,
     line_of,
     move_of,
@@ -40,6 +41,7 @@ from tablut.engine.layout import (
     new_board,
     occupied,
     own_pieces,
+    shift_of,
     side_of,
     undo_of,
 )
@@ -49,7 +51,6 @@ from tablut.engine.records import flat
 from tablut.engine.tables import Tables, build_tables, line_masks
 from tablut.notation import diagram_cells
 from tablut.variants.library import check_known
-from tablut.variants.model import WIDE
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -72,6 +73,7 @@ class OriginTables(NamedTuple):
         Soldiers at the start; no predecessor has more.
     origins : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
+        On wide boards uint32, ``N`` masks by place, of an empty line; other masks are uint64 there.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
         Where the block of a line begins, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
@@ -136,7 +138,7 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
     black = {cell for cell, letter in enumerate(cells) if letter == "b"}
     white = {cell for cell, letter in enumerate(cells) if letter in "wK"}
     board = new_board(size)
-    board[: 2 * size] = line_masks(black, size) | line_masks(white, size) << np.uint32(16)
+    board[: 2 * size] = line_masks(black, size) | line_masks(white, size) << board.dtype.type(4 * board.itemsize)
     counts = head(board)
     counts[KING_AT], counts[SIDE_AT] = cells.index("K"), variant.rules.first == "black"
     counts[ATTACKERS_AT], counts[DEFENDERS_AT] = variant.attackers, variant.defenders
@@ -146,7 +148,7 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
     """Return where a slide to a place can have begun, by place and occupancy; the place's own bit does not matter."""
     size = len(slides)
-    occupancy = np.arange(1 << size)
+    occupancy = np.arange(slides.shape[1])
     masks = np.zeros_like(slides)
     for place in range(size):
         without = occupancy & ~(1 << place)
@@ -154,7 +156,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
             if origin == place or not standing >> origin & 1:
                 continue
             reaches = (slides[origin, without] >> place) & 1 == 1
-            masks[place, reaches & (occupancy >> origin & 1 == 0)] |= np.uint16(1 << origin)
+            masks[place, reaches & (occupancy >> origin & 1 == 0)] |= masks.dtype.type(1 << origin)
     return masks
 
 
@@ -172,6 +174,10 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
         at_row, at_column = I64(r.defender_origins[rank]), I64(r.defender_origins[size + file])
     elif kind == 2:
         at_row, at_column = I64(r.king_origins[rank]), I64(r.king_origins[size + file])
+    if is_wide(t.exposed):
+        return I64(r.origins[at_row + file]) & open_way(row, file), I64(r.origins[at_column + rank]) & open_way(
+            column, rank
+        )
     return I64(r.origins[at_row + (file << size) + row]), I64(r.origins[at_column + (rank << size) + column])
 
 
@@ -185,7 +191,7 @@ def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, ki
 def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
     """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
     size = t.size
-    shift = side << 4
+    shift = shift_of(board, side ^ 1)
     cells = r.defender_cells if side == 1 else r.attacker_cells
     rank, file = coordinates(t, cell)
     row = I64(cells[rank]) & ~occupied(line_of(board, rank))
@@ -301,10 +307,8 @@ def _retract(
     """Write the predecessors of positions and return how many there are."""
     t, r = flat(tables), flat(origins)
     width = t.words
-    scratch, scratch_records = (
-        np.empty(board_items(t.size), dtype=np.uint32),
-        np.empty(MOST_UNMOVES * t.cells, np.int32),
-    )
+    scratch = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
+    scratch_records = np.empty(MOST_UNMOVES * t.cells, np.int32)
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
@@ -344,7 +348,7 @@ class Retractions(NamedTuple):
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
-    check_known(variant, "play backwards", ["shieldwall", WIDE])
+    check_known(variant, "play backwards", ["shieldwall"])
     tables, origins = build_tables(variant), build_origins(variant)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     words = np.ascontiguousarray(words)

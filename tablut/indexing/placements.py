@@ -14,21 +14,17 @@ Everything is in Python integers: an index on 9x9 has up to 90 bits.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from math import comb
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tablut.errors import InputError
 from tablut.notation import square_name
-from tablut.position import Position
+from tablut.position import Position, Side
+from tablut.variants import Variant
 from tablut.variants.model import king_patterns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tablut.position import Side
-    from tablut.variants import Variant
 
 
 class PlacementTier(NamedTuple):

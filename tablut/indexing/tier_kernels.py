@@ -6,24 +6,21 @@ any order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import toggle
-from tablut.engine.layout import board_items, count_of, king_of, put_count, put_king, put_side
+from tablut.engine.layout import board_items, count_of, half_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
-from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
+from tablut.engine.tables import Tables
+from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, unrank_places
+from tablut.position import WIDEST
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
-
-ROOM = 128
-"""Room for a list of cells: no board has more, see `tablut.variants`."""
+ROOM = WIDEST**2
+"""Room for a list of cells: no board has more."""
 SCRATCH = 2 * ROOM
 """Number of int64 that `entry_of` and `men_of` need for themselves: two lists."""
 
@@ -197,15 +194,15 @@ def men_of(
 @inlined
 def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
     """Write the cells of a board's attackers and of its defenders, each list ascending; O(size + men)."""
-    king = king_of(t, board)
+    king, half = king_of(t, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(t.size):
         row = I64(board[rank])
         while row:
             place = trailing_zeros(row)
             row &= row - 1
-            cell = rank * t.size + (place & 15)
-            if place < 16:
+            cell = rank * t.size + (place & (half - 1))
+            if place < half:
                 black[attackers] = cell
                 attackers += 1
             elif cell != king:
@@ -223,7 +220,7 @@ def rank_boards(
 ) -> None:
     """Write the tier and the entry of each position; -1 where there is none."""
     t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)
     for number in range(len(boards)):
@@ -249,7 +246,7 @@ def unrank_entries(
 ) -> None:
     """Write the positions of some entries of a tier to boards."""
     t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=np.uint8), np.empty(SCRATCH, dtype=np.int64)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
     white = advance(black, t.cells)
     for number in range(len(entries)):
@@ -274,11 +271,12 @@ def set_board(
     """Write a position of a tier to a board."""
     for line in range(2 * t.size):
         board[line] = np.uint32(0)
-    toggle(t, board, king, 16)
+    half = half_of(board)
+    toggle(t, board, king, half)
     for k in range(x.tier.attackers[tier]):
         toggle(t, board, I64(black[k]), 0)
     for k in range(x.tier.defenders[tier]):
-        toggle(t, board, I64(white[k]), 16)
+        toggle(t, board, I64(white[k]), half)
     put_king(t, board, king)
     put_side(t, board, side)
     put_count(t, board, 1, x.tier.attackers[tier])

@@ -5,25 +5,21 @@ The plain twins are `tablut.indexing.placements.rank_combination` and `unrank_co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from symmetry import Symmetry
 from tablut.engine.jit import I64, inlined, items_at, keep, kernel, pointer, trailing_zeros
+from tablut.engine.layout import cells_dtype
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import values
-from tablut.indexing.tiers import TierIndex, king_orbits
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from symmetry import Symmetry
-    from tablut.indexing.tiers import KingOrbits
-    from tablut.variants import Variant
+from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
+from tablut.variants import Variant
 
 
 @inlined
@@ -72,6 +68,8 @@ _LIMIT = 1 << 62
 
 class SquareTables(NamedTuple):
     """The square as all tiers see it: C cells, K orbits of the king, kinds 0 for attackers and 1 for defenders.
+
+    Cells are uint8; on wide boards uint16, see `tablut.engine.layout.cells_dtype`.
 
     Attributes
     ----------
@@ -202,11 +200,12 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
         sorted(variant.regions.free_cells),
     )
     place = np.full((2, cells), -1, dtype=np.int16)
-    spot = np.zeros((2, cells), dtype=np.uint8)
+    cell_type = cells_dtype(variant.size)
+    spot = np.zeros((2, cells), dtype=cell_type)
     for kind in (0, 1):
         place[kind, soldiers[kind]] = np.arange(len(soldiers[kind]))
         spot[kind, : len(soldiers[kind])] = soldiers[kind]
-    image = np.zeros((8, cells), dtype=np.uint8)
+    image = np.zeros((8, cells), dtype=cell_type)
     compose = np.zeros((8, 8), dtype=np.uint8)
     number = {symmetry.table: count for count, symmetry in enumerate(elements)}
     for first, symmetry in enumerate(elements):
@@ -231,7 +230,7 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
         compose=compose.ravel(),
         king=king,
         to_king=to_king,
-        representative=np.array(orbits.representatives, dtype=np.uint8),
+        representative=np.array(orbits.representatives, dtype=cell_type),
         king_place=place[0, list(orbits.representatives)],
     )
 

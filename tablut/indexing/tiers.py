@@ -22,27 +22,22 @@ single position; `tablut.indexing.tier_kernels` is the compiled one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, combinations
 from math import comb
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from symmetry import Symmetry
 from tablut.errors import InputError
 from tablut.indexing.placements import unrank_combination
-from tablut.position import Position
+from tablut.position import Position, Side
 from tablut.store.records import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from symmetry import Symmetry
-    from tablut.position import Side
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class KingOrbits(NamedTuple):

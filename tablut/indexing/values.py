@@ -19,10 +19,9 @@ numba; `tablut.indexing.tier_tables` has them compiled, for kernels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 Wdl = Literal["win", "draw", "loss", "unresolved"]
 

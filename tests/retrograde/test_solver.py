@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from retrograde.solver import tier_solver
 from retrograde.solver.passes import SolverError, TierPasses
 from retrograde.solver.tier_solver import TierSolver, rules_to_solve_by
 from symmetry import dihedral
 from tablut.indexing import PlacementIndex
+from tablut.indexing.tiers import tier_index
 from tablut.indexing.values import code_of
 from tablut.variants import Variant, load_variant
 from tests.support.effort import MORE, examples, slow_but
-from tests.support.strategies import small_variants
+from tests.support.strategies import shrunk, small_variants
+from tests.twins.proof import plain_proof
 from tests.twins.solver import plain_solution
 
 
@@ -87,6 +91,27 @@ def test_a_ply_that_leaves_either_side_without_a_move_ends_the_game() -> None:
 def test_rules_that_nobody_plays(variant: Variant) -> None:
     materials = [(1, 0)] + [(1, 1)] * (variant.defenders > 0)
     assert_plain(variant, materials)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [12, 19])
+@settings(max_examples=examples(1, MORE), deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_wide_boards(solve_codes, size: int, data: st.DataObject, seed: int) -> None:
+    # Camps leave the king few cells: all positions of two men are few, and of three the solver has soon done.
+    assert_plain(data.draw(small_variants(size, 1, 0, later=True)), [(1, 0)])
+    for variant in (data.draw(small_variants(size, 2, 1, later=True)), shrunk("alea-evangelii", size)):
+        indices = {
+            (attackers, defenders): index
+            for attackers, defenders in ((1, 0), (1, 1), (2, 0), (2, 1))
+            if attackers <= variant.attackers
+            and defenders <= variant.defenders
+            and (index := tier_index(variant, attackers, defenders)).size < 10_000_000
+        }
+        codes = solve_codes(variant, list(indices))
+        for index in indices.values():
+            entries = Random(seed).sample(range(index.size), min(index.size, 60))
+            assert not plain_proof(index, indices, codes, entries).wrong
 
 
 @pytest.mark.parametrize("name", ["ashton-5-4v2", pytest.param("brandubh-5-4v4", marks=pytest.mark.slow)])

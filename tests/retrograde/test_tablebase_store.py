@@ -95,15 +95,21 @@ def test_what_happens_to_a_file_while_it_is_open_is_noticed(copied) -> None:
 
 
 def test_a_missing_tier_is_named(copied) -> None:
-    shutil.rmtree(copied / "2v0")
-    tablebase = open_tablebase(copied)
-    with pytest.raises(MissingTableError, match="tier 2v0 is not built yet: finish the build of tablebase"):
-        tablebase.probe(Position.parse("5/1b3/2K2/3b1/5 b", 5))
+    tablebase, position = open_tablebase(copied), Position.parse("5/1b3/2K2/3b1/5 b", 5)
     with pytest.raises(MissingTableError, match="tier 3v1 is not in tablebase"):
         tablebase.store.tier(3, 1)
+    shutil.rmtree(copied / "2v0")
+    for ask in (lambda: tablebase.covers(2, 0), lambda: tablebase.probe(position)):
+        with pytest.raises(DamagedTableError, match="tier 2v0 is gone, out of which 3v0 was built"):
+            ask()
     wrong = {failure.where: failure.what for failure in verify(copied).failed}
     assert set(wrong) == {"2v0", "2v1", "3v0"}
     assert "captures lead to 2v0" in wrong["3v0"]
+    for above in ("2v1", "3v0"):
+        shutil.rmtree(copied / above)
+    assert not tablebase.covers(2, 0)
+    with pytest.raises(MissingTableError, match="tier 2v0 is not built yet: finish the build of tablebase"):
+        tablebase.probe(position)
 
 
 def test_a_tier_in_the_wrong_place_is_named(copied, tmp_path, solve_codes, write_store) -> None:

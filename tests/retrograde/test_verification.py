@@ -259,6 +259,7 @@ def compare(root, write_store, variant: Variant, codes: dict, most: int = 3) -> 
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     variant=small_variants(size=3, most_attackers=3, most_defenders=2, later=True),

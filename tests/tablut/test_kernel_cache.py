@@ -79,9 +79,19 @@ def run(tmp_path):
 
 def start(folder, script):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # Python takes a source of the same second and length for the old one
     return subprocess.Popen(
         [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def test_what_is_edited_under_a_running_process_is_compiled_anew_by_the_next(run, tmp_path):
+    new = MODULE.replace("2 * x", "5 * x")
+    edited = f"from pathlib import Path\nPath({str(tmp_path / 'module.py')!r}).write_text({new!r})"
+    asked = "import json; from module import answers"
+    assert run(f"{asked}\n{edited}\nprint(json.dumps(answers()[0]))") == [14, 21]
+    assert run(f"{asked}; print(json.dumps(answers()))") == [[35, 21], 2]
+    assert run(f"{asked}; print(json.dumps(answers()))") == [[35, 21], 0]
 
 
 @pytest.mark.slow

@@ -263,7 +263,7 @@ def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, la
 
     If messages are written, until all are or their room is short.
     """
-    d, p = record_at(pointer(desk), Desk), flat(task)
+    d, p = record_at(desk, Desk), flat(task)
     t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
     # A man comes along two lines, and no more than every other cell of them is one that it left.
@@ -299,7 +299,7 @@ def receive(
     desk: NDArray[np.int64], task: Pass, entries: NDArray[np.uint32], moves: NDArray[np.uint8], shift: int, item: int
 ) -> int:
     """Make of messages, that positions have moves to a value, what that says for them; O(messages)."""
-    d, p = record_at(pointer(desk), Desk), flat(task)
+    d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     w.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

@@ -23,6 +23,7 @@ from tablut.engine.kernels import toggle
 from tablut.engine.layout import (
     coordinates,
     count_of,
+    half_of,
     king_of,
     line_of,
     occupied,
@@ -83,7 +84,7 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
     put_side(t, board, side)
     put_count(t, board, 1, x.tier.attackers[tier])
     put_count(t, board, 0, x.tier.defenders[tier])
-    toggle(t, board, king, 16)
+    toggle(t, board, king, half_of(board))
     combination = I64(x.row.combination[x.tier.meta_at[tier] + row])
     unrank_places(s.binomial, s.most, combination, row_men, s.cells, c.numbers)
     men = w.here.white if kind == 1 else w.here.black
@@ -91,7 +92,7 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
         cell = I64(s.spot[kind * s.cells + c.numbers[k]])
         c.row_cells[k] = cell
         men[k] = cell
-        toggle(t, board, cell, kind << 4)
+        toggle(t, board, cell, kind * half_of(board))
     if x.tier.column_men[tier] > 0:
         number_cells(x, w, row_men)
     else:
@@ -259,8 +260,8 @@ _MISSING, _GENERIC = -1, -2
 def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
     """Write what the other attackers contribute to a rank, for `attacker_entry`; O(men).
 
-    With j of the others below the attacker, those contribute ``others[128 + j]`` and
-    the ones above ``others[256 + j]``.
+    With j of the others below the attacker, those contribute ``others[ROOM + j]`` and
+    the ones above ``others[2 * ROOM + j]``.
     """
     others, binomial, most = w.others, x.square.binomial, x.square.most
     for k in range(men - 1):
@@ -311,7 +312,7 @@ def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -
     base = w.hops.base[key]
     if base < 0:
         return _moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
-    numbers = advance(w.hops.number, key * ROOM)
+    numbers = advance(w.hops.number, key * x.square.cells)
     for k in range(column_men):
         sort_in(w.scratch, k, I64(numbers[w.cursor.numbers[k]]))
     return base + combination_rank(x.square.binomial, x.square.most, w.scratch, column_men)
@@ -366,7 +367,7 @@ def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> N
         number = I64(c.number[cell])
         if number >= 0:
             there = place_of(x, orbit, w.scratch, row_men, I64(s.image[element * s.cells + cell]))
-            h.number[key * ROOM + number] = there & 0xFF
+            h.number[key * s.cells + number] = there & 0xFFFF
 
 
 # -- plies -----------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from tablut.engine.attacks import (
     slides_from,
     winner_of,
 )
-from tablut.engine.jit import I64, advance, called, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
 from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
 from tablut.engine.records import flat, record_at
@@ -213,7 +213,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 @kernel
 def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
     """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries)."""
-    d, p = record_at(pointer(desk), Desk), flat(task)
+    d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men = x.tier.column_men[p.tier]
     w.cursor.head[ERRORS] = 0
@@ -406,7 +406,7 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
 @kernel
 def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
     """Write the items of some rows of a tier that are not final; O(entries looked at * moves)."""
-    d, p = record_at(pointer(desk), Desk), flat(task)
+    d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men, items = x.tier.column_men[p.tier], p.mine
     final = won_in(p.limit + 2)

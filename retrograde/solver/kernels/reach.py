@@ -93,7 +93,7 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: N
 @kernel
 def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
     """Mark the successors of all new entries in some rows; O(new entries * moves)."""
-    d, p = record_at(pointer(desk), Desk), flat(task)
+    d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     column_men = x.tier.column_men[p.tier]
@@ -127,7 +127,7 @@ def count_values(
     positions: NDArray[np.int64],
 ) -> None:
     """Count the marked entries of a tier by their codes; O(entries)."""
-    d = record_at(pointer(desk), Desk)
+    d = record_at(desk, Desk)
     t, x, w = d.tables, d.tiers, d.workspace
     own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]
     for orbit in range(x.square.kings):

@@ -75,7 +75,7 @@ def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: 
     More may be marked: what stands in the way is not looked at. So the rows from which such a
     move can come are among them, too.
     """
-    d, near = record_at(pointer(desk), Desk), pointer(marks)
+    d, near = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
     for row in range(first, last):
         near[row] = 1
@@ -89,7 +89,7 @@ def mark_captured(
     desk: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
     """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
-    d, met = record_at(pointer(desk), Desk), pointer(marks)
+    d, met = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
     men, left = x.tier.row_men[tier], x.tier.row_men[below]
     for row in range(first, last):

@@ -1,22 +1,27 @@
 """What the compiled passes are given: the task of a pass, and the memory of one thread.
 
 The kernels check no bounds. `judging_room` says how long the arrays are by which rows are judged as a whole, for every
-row of a tier; `new_workspace` makes these and all others.
+row of a tier; `new_workspace` makes these and all others, and says why their types are wide enough.
+
+Rows of a wide board (`tablut.engine.layout`) are not judged as a whole, so masks of places have 11 bits at most; its
+boards are uint64, its cells uint16.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.layout import new_board
+from tablut.engine.layout import cells_dtype, new_board
 from tablut.engine.tables import Tables, build_tables
 from tablut.engine.unmoves import OriginTables, build_origins
 from tablut.indexing.tier_kernels import ROOM, SCRATCH
-from tablut.indexing.tier_tables import TierTables  # noqa: TC001 (the fields of records are read when kernels are compiled)
+from tablut.indexing.tier_tables import TierTables
+from tablut.indexing.values import COUNTER
+from tablut.position import NARROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +65,7 @@ def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
     A row leaves fewer cells to the attackers than there are, so no choice of theirs has a number beyond these.
     """
     attackers, defenders = material
-    if attackers > _MOST_MEN:
+    if attackers > _MOST_MEN or variant.size > NARROW:
         return NOT_JUDGED
     cells = len(variant.regions.free_cells | variant.regions.camp_cells)
     choices = comb(cells, attackers - 1)
@@ -151,7 +156,7 @@ class Messages(NamedTuple):
 
 def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
     """Return room for so many messages."""
-    return Messages(room, _zeros(np.int64, room), _zeros(np.uint8, room), _zeros(np.int64, 2), starts)
+    return Messages(room, np.zeros(room, np.int64), np.zeros(room, np.uint8), np.zeros(2, np.int64), starts)
 
 
 class Pass(NamedTuple):
@@ -229,20 +234,20 @@ how far apart the marks of two cells lie."""
 
 
 class Cursor(NamedTuple):
-    """Where in a tier a thread is: the open row and column.
+    """Where in a tier a thread is: the open row and column; C is the number of cells.
 
     Attributes
     ----------
     head : ndarray of int64, shape (8,)
         See `ORBIT` and its fellows.
-    row_cells : ndarray of int64, shape (ROOM,)
+    row_cells : ndarray of int64, shape (C,)
         The row soldiers' cells.
-    numbers : ndarray of int64, shape (ROOM,)
+    numbers : ndarray of int64, shape (C,)
         The numbers of the column soldiers' cells in this row, ascending; without
         column soldiers those of the row soldiers' cells.
-    spot : ndarray of uint8, shape (ROOM,)
+    spot : ndarray of uint8, shape (C,)
         By number in this row, the cell.
-    number : ndarray of int16, shape (ROOM,)
+    number : ndarray of int16, shape (C,)
         By cell, the number in this row, or -1.
     """
 
@@ -254,13 +259,13 @@ class Cursor(NamedTuple):
 
 
 class Men(NamedTuple):
-    """A position, as the engine has it and as lists of cells.
+    """A position, as the engine has it and as lists of cells; C is the number of cells.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
         The board.
-    black, white : ndarray of uint8, shape (ROOM,)
+    black, white : ndarray of uint8, shape (C,)
         The cells of the attackers and of the defenders, in any order.
     """
 
@@ -277,8 +282,8 @@ class Hops(NamedTuple):
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
         At ``man * C + target`` the row for which they hold, and the first entry of the
         row that the move leads to.
-    number : ndarray of uint8, shape ((defenders + 1) * C * ROOM,)
-        At ``(man * C + target) * ROOM + number`` the number there.
+    number : ndarray of uint8, shape ((defenders + 1) * C * C,)
+        At ``(man * C + target) * C + number`` the number there.
     """
 
     stamp: NDArray[np.int64]
@@ -301,7 +306,7 @@ class RowMasks(NamedTuple):
         Of all choices.
     marks : ndarray of uint8, flat
         At ``number * choices + choice`` what the moves from a cell come to.
-    found : ndarray of uint8, shape (ROOM,)
+    found : ndarray of uint8, shape (C,)
         What the moves of a position come to, for each column of a run.
     mine, theirs : ndarray of uint16, flat
         The items of all columns of one king, see `retrograde.solver.kernels.rows`.
@@ -318,7 +323,7 @@ class RowMasks(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """The memory of one thread.
+    """The memory of one thread; C is the number of cells.
 
     Attributes
     ----------
@@ -334,7 +339,7 @@ class Workspace(NamedTuple):
         Where moves lead from the open row.
     judged : RowMasks
         What the open row is judged by.
-    sharp, quiet : ndarray of int64, shape (2 * ROOM,)
+    sharp, quiet : ndarray of int64, shape (2 * C,)
         At ``2 * man`` and the next the targets on its rank and on its file; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
         Sums for `retrograde.solver.kernels.cursor`.
@@ -342,9 +347,9 @@ class Workspace(NamedTuple):
         For `tablut.indexing.tier_kernels.entry_of`.
     seen : ndarray of int64
         How many parents of the open position were treated by counting, and which.
-    traits : ndarray of uint8, shape (ROOM,)
+    traits : ndarray of uint8, shape (C,)
         By number in this row, what the cell means to a question about all columns.
-    run : ndarray of int64, shape (ROOM,)
+    run : ndarray of int64, shape (C,)
         As the cursor's ``numbers``, where columns are gone through without a board.
     """
 
@@ -377,41 +382,47 @@ class Desk(NamedTuple):
 
 
 def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Workspace:
-    """Return memory for one thread, for tiers of so many defenders at most."""
-    size, cells = variant.size, variant.size**2
+    """Return memory for one thread, for tiers of so many defenders at most.
+
+    A cell, a number of one and a man are below C: 121, or 361 on a wide board, which `cells_dtype` holds. A position
+    has at most 4C moves, and as many come to it, because an empty cell is the end of four slides at most: so many
+    `Workspace.seen` remembers, and an item counts. Moves to one class lead to as many positions of an orbit, eight at
+    most: a message counts them in a byte. Rows, choices and entries `tablut.indexing.tier_tables` holds to their types.
+    """
+    size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
+    assert cells <= np.iinfo(cell).max
+    assert 4 * cells <= COUNTER
     hops = (defenders + 1) * cells
-    here, spare, below = (Men(new_board(size), _zeros(np.uint8), _zeros(np.uint8)) for _ in range(3))
+    here, spare, below = (Men(new_board(size), np.zeros(cells, cell), np.zeros(cells, cell)) for _ in range(3))
     return Workspace(
         cursor=Cursor(
-            head=_zeros(np.int64, 8),
-            row_cells=_zeros(np.int64),
-            numbers=_zeros(np.int64),
-            spot=_zeros(np.uint8),
-            number=_zeros(np.int16),
+            head=np.zeros(8, np.int64),
+            row_cells=np.zeros(cells, np.int64),
+            numbers=np.zeros(cells, np.int64),
+            spot=np.zeros(cells, cell),
+            number=np.zeros(cells, np.int16),
         ),
         here=here,
         spare=spare,
         below=below,
-        hops=Hops(stamp=_zeros(np.int64, hops), base=_zeros(np.int64, hops), number=_zeros(np.uint8, hops * ROOM)),
+        hops=Hops(np.zeros(hops, np.int64), np.zeros(hops, np.int64), np.zeros(hops * cells, cell)),
         judged=RowMasks(
             men=judged.men,
-            sources=line_sources(variant),
-            lines=_zeros(np.uint16, 6 * size),
-            masks=_zeros(np.uint16, judged.masks),
-            marks=_zeros(np.uint8, judged.marks),
-            found=_zeros(np.uint8),
-            mine=_zeros(np.uint16, judged.columns),
-            theirs=_zeros(np.uint16, judged.columns),
+            sources=line_sources(variant)
+            if judged.men
+            else LineSources(np.zeros(0, np.uint16), np.zeros(0, np.uint32)),
+            lines=np.zeros(6 * size, np.uint16),
+            masks=np.zeros(judged.masks, np.uint16),
+            marks=np.zeros(judged.marks, np.uint8),
+            found=np.zeros(cells, np.uint8),
+            mine=np.zeros(judged.columns, np.uint16),
+            theirs=np.zeros(judged.columns, np.uint16),
         ),
-        sharp=_zeros(np.int64, 2 * ROOM),
-        quiet=_zeros(np.int64, 2 * ROOM),
-        others=_zeros(np.int64, 3 * ROOM),
-        scratch=_zeros(np.int64, SCRATCH),
-        seen=_zeros(np.int64, 1 + 4 * cells),
-        traits=_zeros(np.uint8),
-        run=_zeros(np.int64),
+        sharp=np.zeros(2 * cells, np.int64),
+        quiet=np.zeros(2 * cells, np.int64),
+        others=np.zeros(3 * ROOM, np.int64),
+        scratch=np.zeros(SCRATCH, np.int64),
+        seen=np.zeros(1 + 4 * cells, np.int64),
+        traits=np.zeros(cells, np.uint8),
+        run=np.zeros(cells, np.int64),
     )
-
-
-def _zeros(dtype: type, length: int = ROOM) -> NDArray[Any]:
-    return np.zeros(length, dtype=dtype)

@@ -95,7 +95,7 @@ class SlicedTier:
         return self.solver.new_desk(self.material[1])
 
     @cached_property
-    def _directory(self) -> NDArray[np.int64]:
+    def _directory(self) -> Any:
         return directory(self._desk)
 
     def _rows_of(self, material: tuple[int, int]) -> int:

@@ -1,8 +1,10 @@
 """Moves backward: exactly the legal moves forward, on every edge of small boards."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -11,9 +13,10 @@ from counting.reachable.drawing import drawer_for
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
 from tablut.rules import NaivePosition
-from tablut.variants import Variant
+from tablut.variants import Rules, Variant, load_variant
 from tests.support.effort import examples
-from tests.support.strategies import placement, random_variants, small_variants, variants
+from tests.support.placements import letters
+from tests.support.strategies import placement, random_variants, rule_sets, small_variants, variants
 
 SEEDS = st.integers(0, 2**32)
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
@@ -40,6 +43,33 @@ def assert_edges_agree(variant: Variant) -> None:
 @given(small_variants(4, 2, 1))
 def test_every_edge_of_random_small_boards(variant: Variant) -> None:
     assert_edges_agree(variant)
+
+
+@pytest.mark.slow
+@settings(relaxed, max_examples=examples(3))
+@given(rule_sets(later=True, forts=False), SEEDS)
+def test_wide_boards(rules: Rules, seed: int) -> None:
+    """Every ply is an un-move of what it leads to, and every un-move a ply."""
+    wide, random = load_variant("alea-evangelii"), Random(seed)
+    variant = replace(wide, rules=rules.model_copy(update={"corners": wide.rules.corners, "shieldwall": None}))
+    engine, positions = engine_for(variant), [placement(variant, random, soldiers=40) for _ in range(3)]
+
+    def plies(words: np.ndarray) -> np.ndarray:
+        children = engine.expand(words)
+        kept = children.outcomes == 0
+        return np.column_stack(
+            [words[children.parents[kept]], children.words[kept], children.moves[kept].astype(np.uint64)]
+        )
+
+    forward = plies(np.concatenate([engine.words(engine.board(letters(19, one), one.side)) for one in positions]))
+    after = forward[:, 12:24]
+    # Captures leave fewer bits.
+    chosen = np.argsort(np.bitwise_count(after).sum(axis=1))[[*range(20), *range(-20, 0)]]
+    found = predecessors(variant, after[chosen])
+    backward = edges(found.words, after[chosen][found.sources], found.records & 0x3FFF)
+    assert {*map(bytes, forward[chosen])} <= {*map(bytes, backward)}
+    some = backward[:: len(backward) // 40]
+    assert {*map(bytes, some)} <= {*map(bytes, plies(np.unique(some[:, :12], axis=0)))}
 
 
 @relaxed
