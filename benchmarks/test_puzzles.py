@@ -11,6 +11,7 @@ import pytest
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.puzzles.puzzle_file import collection_names, parse_puzzles, read_puzzle_text
 from tablut.engine import engine_for
 from tablut.position import Position
 from tablut.variants import load_variant
@@ -51,6 +52,28 @@ def test_solve_a_long_win(benchmark):
     found = benchmark.pedantic(solver.solve, (position,), rounds=3)
     assert found.dtm == 7
     report(benchmark, "white wins in 7", found.nodes)
+
+
+@pytest.mark.parametrize("way", ["any win", "the distance told", "one bound after the other"])
+def test_prove_the_puzzles(benchmark, way):
+    """To a proof of each puzzle that takes 9 to 17 plies."""
+    puzzles = [puzzle for name in collection_names() for puzzle in parse_puzzles(name, read_puzzle_text(name))]
+    chosen = [puzzle for puzzle in puzzles if 9 <= puzzle.stipulation.plies <= (17 if benchmark.enabled else 9)]
+    searches = []
+
+    def run():
+        searches.clear()
+        for puzzle in chosen:
+            winner, plies = puzzle.stipulation
+            engine = engine_for(load_variant(puzzle.variant))
+            board = engine.board(puzzle.position.cells, puzzle.position.side)
+            search = WinSearch(engine, int(winner == "black"), 256 << 20, ProofBudget(ProofLimits(nodes=1 << 62)))
+            searches.append(search)
+            bounds = range(plies % 2 or 2, plies + 1, 2) if way == "one bound after the other" else [plies]
+            assert search.wins(board) if way == "any win" else [search.within(board, bound) for bound in bounds][-1]
+
+    benchmark.pedantic(run, rounds=1, warmup_rounds=1)
+    report(benchmark, f"{len(chosen)} puzzles, {way}", sum(search.budget.nodes for search in searches))
 
 
 def report(benchmark, name, nodes):

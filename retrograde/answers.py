@@ -14,14 +14,13 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
-from tablut.position import SIDES, Position
+from tablut.position import SIDES, Position, SideName
 from tablut.results import Result, SparseResult
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
-    from tablut.position import SideName
     from tablut.variants import Variant
 
 # -- tablebases ----------------------------------------------------------------------------

@@ -10,19 +10,17 @@ import typer
 from rich.text import Text
 
 from tablut.cli.options import SchedulerOption, VariantOption, material_option, read_materials, threads_option
-from tablut.cli.people import Table, label, number
+from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress, tabular, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
 from tablut.running.machine import physical_memory
 from tablut.store.files import check_output, store_path
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from retrograde.answers import TablebaseInfo
     from retrograde.solver.report import Line, SideCounts, SolveReport
-    from tablut.cli.people import PeopleConsole
-    from tablut.variants import Variant
 
 _LONG = 10
 """A build that takes more seconds is announced with its cost."""
@@ -30,30 +28,22 @@ _LONG = 10
 
 @tabular
 def build_command(
-    men: Annotated[int | None, typer.Option("--men", min=2, help="Most men, the king counted.")] = None,
+    men: Annotated[int | None, typer.Option(min=2, help="Most men, the king counted.")] = None,
     material: Annotated[
         list[str] | None,
         material_option("Attackers and defenders, such as 5v1, with all that captures lead to; may be repeated."),
     ] = None,
     variant: VariantOption = "ashton",
     store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="STORE",
-            help="A folder. [default: ./tablebase-NAME]",
-            show_default=False,
-        ),
+        str | None, typer.Option(metavar="STORE", help="A folder. [default: ./tablebase-NAME]", show_default=False)
     ] = None,
     threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
     memory: Annotated[
-        int,
-        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices."),
+        int, typer.Option(metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices.")
     ] = 4096,
     scheduler: SchedulerOption = None,
     trace: Annotated[
-        Path | None,
-        typer.Option("--trace", metavar="FILE", help="Write what each task took there, as JSON.", show_default=False),
+        Path | None, typer.Option(help="Write what each task took there, as JSON.", show_default=False)
     ] = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, or of some material, and store every value with its distance.
@@ -160,7 +150,6 @@ def solve_command(
     store: Annotated[
         str | None,
         typer.Option(
-            "--store",
             metavar="STORE",
             help="Also keep every value, in a folder; a solution that was stopped goes on from there.",
             show_default=False,
@@ -168,8 +157,7 @@ def solve_command(
     ] = None,
     threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
-        int | None,
-        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]"),
+        int | None, typer.Option(metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]")
     ] = None,
 ) -> Reply:
     """Solve a reduced board completely: the value of every position that the start reaches.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from retrograde.cli.puzzle_solving import (
     FileOption,
     NodesOption,
+    StoreOption,
     make_command,
     puzzle_ids_from,
     read_one,
@@ -25,16 +27,18 @@ from retrograde.puzzles.puzzle_file import (
     read_puzzles,
     rules_of,
 )
-from tablut.cli.options import read_text, variant_option, warn_if_impossible
-from tablut.cli.people import Live, Table, draw_board, label, legend, number, prose
+from retrograde.tablebase.probing import prober_for
+from tablut.cli.options import read_text, threads_option, variant_option, warn_if_impossible
+from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, tabular
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.terminal import LineReader
-from tablut.position import MoveText
+from tablut.position import Move, MoveText
 from tablut.results import Result
+from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
 
@@ -43,8 +47,9 @@ if TYPE_CHECKING:
 
     from retrograde.puzzles.game import PuzzleGame
     from retrograde.puzzles.puzzle_file import Puzzle
-    from tablut.cli.people import PeopleConsole
-    from tablut.position import Move
+
+_LONG: Final = 20
+"""Seconds of a check whose speed is worth a line."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
 
@@ -58,6 +63,8 @@ class _Checked(CheckedProof):
     plies: int
     plies_left: int | None
     strategy: int
+    tables: dict[str, str]
+    deep: bool
     interrupted: bool
 
 
@@ -68,8 +75,11 @@ def check_command(
         str | None, variant_option("A shipped rule set, or a TOML file. [default: what the proof names]")
     ] = None,
     plies: Annotated[
-        int, typer.Option("--plies", min=0, max=10**12, help="Plies to make in the search for a shorter win; 0: none.")
+        int, typer.Option(min=0, max=10**12, help="Plies to make in the search for a shorter win; 0: none.")
     ] = 20_000,
+    tablebase: StoreOption = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Play out what the proof leaves to tables.")] = False,
+    threads: Annotated[int, threads_option("Processes that check side by side.")] = 1,
 ) -> Reply:
     """Check a saved proof by the rules alone, in plain Python; docs/puzzles.md says what a proof is.
 
@@ -78,16 +88,17 @@ def check_command(
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from tablut.position import Position
 
-    proof = read_certificate(file, read_text(file, "proof", MOST_BYTES))
+    proof = read_certificate(file, read_text(file, "proof", MOST_BYTES) if file == "-" else Path(file))
     rules = game_of(file, proof, None if variant is None else load_variant(variant))
-    try:
-        check = StrategyCheck(rules, proof, most_plies=plies)
-    except InputError as error:
-        raise InputError(f"proof {excerpt(file)}: {error}") from error
-    warn_if_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
+    tables = prober_for(rules, tablebase) if proof.tables else None
     interrupted = False
     try:
+        scheduler = LocalScheduler(threads, processes=threads > 1)
+        check = StrategyCheck(rules, proof, most_plies=plies, scheduler=scheduler, tablebase=tables, deep=deep)
+        warn_if_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
         checked = interruptible(check.run)
+    except InputError as error:
+        raise InputError(f"proof {excerpt(file)}: {error}") from error
     except KeyboardInterrupt:
         checked, interrupted = check.found(), True
     result = _Checked(
@@ -99,6 +110,8 @@ def check_command(
         plies=proof.plies,
         plies_left=proof.plies_left,
         strategy=len(proof.strategy),
+        tables=proof.tables,
+        deep=deep,
         interrupted=interrupted,
         **checked.model_dump(),
     )
@@ -123,21 +136,25 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     if not result.proved:
         say(f"interrupted: {result.positions:,} positions checked, no fault found")
         return
-    answers = result.strategy - result.unused
-    replies = f"all replies to it in {result.positions - answers:,}"
+    replies = f"all replies to it in {result.positions - result.strategy:,}"
     say(
-        f": {result.winner} wins within {result.plies} plies; its answer in {answers:,} positions, {replies}",
+        f": {result.winner} wins within {result.plies} plies; its answer in {result.strategy:,} positions, {replies}",
         "proved",
         "green",
     )
     if result.unused:
-        say(f"not needed, and not checked: {result.unused:,} positions of the file")
+        say(f"not needed: {result.unused:,} positions of the file")
     if result.shorter is not None:
         say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
     elif result.distance == "exact":
         say("and no sooner: every shorter win was tried")
     else:
         say(f"whether a shorter one exists is left open: none within {result.excluded} plies, the limit of this check")
+    if result.in_tables:
+        played = "played out by their moves" if result.deep else "as the tables have them; --deep plays them out"
+        say(f"of its positions {result.in_tables:,} are in tables: {', '.join(result.tables)}, {played}")
+    if result.seconds > _LONG:
+        say(f"{result.positions:,} positions in {result.seconds:.0f} s, {result.positions_per_second:,} a second")
 
 
 # -- list and show -----------------------------------------------------------------------
@@ -161,18 +178,16 @@ def list_command(
         str, typer.Argument(metavar="FILE", help="A puzzle file, or one that ships (ashton, endings, mcgill …).")
     ] = "collection",
     variant: Annotated[str | None, variant_option("Only puzzles of a rule set, shipped or a TOML file.")] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option("--side", help="Who is to move.")] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Who is to win.")] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to move.")] = None,
+    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to win.")] = None,
     shortest: Annotated[int | None, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = None,
     longest: Annotated[int | None, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = None,
     grade: Annotated[
-        list[int] | None, typer.Option("--grade", min=1, max=5, help="1 is easiest; may be given more than once.")
+        list[int] | None, typer.Option(min=1, max=5, help="1 is easiest; may be given more than once.")
     ] = None,
     theme: Annotated[
         str | None,
-        typer.Option(
-            "--theme", help="Part of a theme: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."
-        ),
+        typer.Option(help="Part of a theme: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."),
     ] = None,
 ) -> Reply:
     """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""

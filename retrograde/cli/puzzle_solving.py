@@ -31,7 +31,7 @@ from tablut.cli.options import (
     variant_option,
     warn_if_impossible,
 )
-from tablut.cli.people import draw_board, legend
+from tablut.cli.people import PeopleConsole, draw_board, legend
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, did_you_mean
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from retrograde.proofs.solution import ProofLimits, Solution
     from retrograde.puzzles.making import Made
     from retrograde.puzzles.puzzle_file import Puzzle
-    from tablut.cli.people import PeopleConsole
-    from tablut.variants import Variant
 
 FileOption = Annotated[
     str, typer.Option("--file", "-f", metavar="FILE", help="The puzzle file that has it, or one that ships.")
@@ -124,19 +122,14 @@ def solve_command(
     positions: PositionsOption = 250_000,
     tablebase: StoreOption = None,
     plies_left: Annotated[
-        int | None,
-        typer.Option("--plies-left", min=0, max=10**6, help="Plies before a draw. [default: the variant's move limit]"),
+        int | None, typer.Option(min=0, max=10**6, help="Plies before a draw. [default: the variant's move limit]")
     ] = None,
     all_wins: Annotated[bool, typer.Option("--all-wins", help="Look for wins that take longer as well.")] = False,
-    save_proof: Annotated[
-        Path | None, typer.Option("--save-proof", metavar="FILE", help="Write the winner's whole strategy.")
-    ] = None,
+    save_proof: Annotated[Path | None, typer.Option(help="Write the winner's whole strategy.")] = None,
     proof_positions: Annotated[
-        int, typer.Option("--proof-positions", min=1, max=4_000_000, help="Most positions of a saved strategy.")
+        int, typer.Option(min=1, max=4000000, help="Most positions of a saved strategy.")
     ] = 2_000_000,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the line as a strip of boards.")
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the line as a strip of boards.")] = None,
 ) -> Reply:
     """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
 
@@ -166,7 +159,7 @@ def solve_command(
         solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
         if save_proof is not None:
             proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
-            proof.write(save_proof)
+            proof.write(save_proof, "; choose another file with --save-proof")
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
@@ -372,27 +365,19 @@ def make_command(
         typer.Option("--from", help="Where positions come from."),
     ] = "self-play",
     theme: Annotated[
-        Literal["exit fort", "encirclement", "shieldwall"] | None,
-        typer.Option("--theme", help="Only solutions that have it."),
+        Literal["exit fort", "encirclement", "shieldwall"] | None, typer.Option(help="Only solutions that have it.")
     ] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option("--winner", help="Only its wins.")] = None,
+    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Only its wins.")] = None,
     nodes: NodesOption = 1_000_000,
     memory: MemoryOption = 64,
-    games: Annotated[int, typer.Option("--games", min=1, max=10**9, help="Games after which to give up.")] = 1000,
+    games: Annotated[int, typer.Option(min=1, max=10**9, help="Games after which to give up.")] = 1000,
     samples: Annotated[
         int | None,
-        typer.Option(
-            "--samples",
-            min=1,
-            max=10**12,
-            help="Placements drawn [default: 100000], or positions of a tablebase [all].",
-        ),
+        typer.Option(min=1, max=10**12, help="Placements drawn [default: 100000], or positions of a tablebase [all]."),
     ] = None,
-    men: Annotated[
-        int, typer.Option("--men", min=2, max=121, help="Most men of a random placement, the king counted.")
-    ] = 7,
+    men: Annotated[int, typer.Option(min=2, max=121, help="Most men of a random placement, the king counted.")] = 7,
     tablebase: StoreOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a puzzle file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a puzzle file.")] = None,
 ) -> Reply:
     """Find new puzzles: wins with one first move only, graded, the same for the same seed.
 

@@ -22,24 +22,21 @@ from tablut.cli.options import (
     threads_option,
     variant_option,
 )
-from tablut.cli.people import Table, draw_board, label, number
+from tablut.cli.people import PeopleConsole, Table, draw_board, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress, tabular, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError
+from tablut.position import NARROW
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.running.machine import physical_memory
-from tablut.variants import load_variant
-from tablut.variants.library import check_known
-from tablut.variants.model import WIDE
+from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import TableQuery
     from retrograde.tablebase.store import Store
     from retrograde.verification.findings import Verification
-    from tablut.cli.people import PeopleConsole
-    from tablut.variants import Variant
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify tablebases.")
 app.command("build")(build_command)
@@ -67,22 +64,15 @@ def verify_command(
     store: StoreArgument,
     quick: Annotated[bool, typer.Option("--quick", help="Only compare every file with its digest.")] = False,
     sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", min=0, metavar="N", help="Positions to play out by the naive rules. [default: 20; --quick: 0]"
-        ),
+        int | None, typer.Option(min=0, help="Positions to play out by the naive rules. [default: 20; --quick: 0]")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
     threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     memory: Annotated[
-        int,
-        typer.Option("--memory", metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk."),
+        int, typer.Option(metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk.")
     ] = 4096,
     record: Annotated[
-        Path | None,
-        typer.Option(
-            "--record", metavar="FILE", help="Note verified tiers there; pass over those it has.", show_default=False
-        ),
+        Path | None, typer.Option(help="Note verified tiers there; pass over those it has.", show_default=False)
     ] = None,
 ) -> Reply:
     """Verify every stored value from its moves, by other code than the solver.
@@ -209,11 +199,11 @@ def _making(game: Variant, name: str) -> str:
     """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
     from retrograde.solver.solution import memory_needed
 
-    check_known(game, "a tablebase", [WIDE])  # nor is one made
     memory = physical_memory()
     if memory is not None and memory_needed(game) <= memory:
         return shlex.join(["tablut", "solve", "-v", name, "--store", f"solution-{game.name}"])
-    return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", "4", "--store", f"tablebase-{game.name}"])
+    men = "3" if game.size > NARROW else "4"
+    return shlex.join(["tablut", "tablebase", "build", "-v", name, "--men", men, "--store", f"tablebase-{game.name}"])
 
 
 def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> None:
@@ -254,9 +244,9 @@ class _Found(Result):
 def query_command(
     store: StoreArgument,
     wdl: Annotated[
-        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option("--wdl", help="Its value, for the mover.")
+        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option(help="Its value, for the mover.")
     ] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option("--side", help="Who is to move.")] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to move.")] = None,
     shortest: Annotated[int | None, typer.Option("--min-plies", min=0, max=20_000, help="Least distance.")] = None,
     longest: Annotated[int | None, typer.Option("--max-plies", min=0, max=20_000, help="Largest distance.")] = None,
     material: Annotated[
@@ -264,11 +254,9 @@ def query_command(
     ] = None,
     zugzwang: Annotated[
         Literal["full", "half", "any"] | None,
-        typer.Option("--zugzwang", help="Either side would rather not be to move: both lose (full), it costs a draw."),
+        typer.Option(help="Either side would rather not be to move: both lose (full), it costs a draw."),
     ] = None,
-    order: Annotated[Literal["index", "longest", "shortest"], typer.Option("--order", help="What comes first.")] = (
-        "index"
-    ),
+    order: Annotated[Literal["index", "longest", "shortest"], typer.Option(help="What comes first.")] = ("index"),
     most: Annotated[int, typer.Option("--most", "-n", min=0, max=10**6, help="Positions to be listed.")] = 20,
 ) -> Reply:
     """List positions of a tablebase: the longest wins, the draws of some material, mutual zugzwangs.

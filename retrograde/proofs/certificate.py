@@ -1,15 +1,18 @@
-"""Proof trees that can be saved: the winner's strategy, one move for every position it may have to face.
+"""Proofs that can be saved: the winner's strategy, one move for every position it may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move and
-the loser all of theirs. Positions recur in it, so what is saved is the strategy: for each
-position with the winner to move that the tree meets, the move and the number of plies
-within which it wins. That is the whole tree, because what the loser may do follows from
-the rules; the checker (`retrograde.proofs.checker`) regenerates it from them.
+the loser all of theirs. Positions recur in it, as themselves or as images under the
+symmetries of the rules, so what is saved is the strategy: for each position with the
+winner to move that the tree meets, up to symmetry, the move and the number of plies
+within which it wins. Positions in which a move wins at once, most of all, are left out.
+That is the whole tree, because the rest follows from the rules; the checker
+(`retrograde.proofs.checker`) regenerates it from them.
 
 The file is JSON lines: a header, then one array ``[position, plies, move]`` for each
-position, in ascending order of plies. The header is the claim: under which game, from
-which position, with how many plies left, who wins within how many. docs/puzzles.md says
-what each of its fields means.
+position. The header is the claim: under which game, from which position, with how many
+plies left, who wins within how many, and the digests of the tables in which the strategy
+may end. docs/puzzles.md says what each of its fields means. A name that ends in ``.gz``
+is compressed. A file is written and read a block at a time, whatever its length.
 
 A file names its game by a shipped name and `Variant.digest`, or under rules of one's own
 by the digest alone. It never names a path.
@@ -17,18 +20,26 @@ by the digest alone. It never names a path.
 
 from __future__ import annotations
 
+import gzip
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError, TablutError, fault_of
-from tablut.position import SideName
-from tablut.store.files import excerpt, write_text
-from tablut.store.records import Part
-from tablut.variants import load_variant, shipped_name, variant_names
+from retrograde.proofs.solution import keys_of
+from retrograde.proofs.table import LONGEST
+from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, SIDE_AT, head
+from tablut.errors import InputError, TablutError, fault_of, input_failure
+from tablut.indexing.values import MISSING
+from tablut.position import Move, Position, SideName
+from tablut.store.files import excerpt, write_bytes
+from tablut.store.records import Digest, Part
+from tablut.variants import Variant, load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,15 +48,19 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.win_search import WinSearch
     from tablut.engine import Engine
-    from tablut.variants import Variant
+    from tablut.prober import Prober
 
 FORMAT: Final = "tablut-proof"
-VERSION: Final = 2
-MOST_POSITIONS: Final = 4_000_000
-"""Most positions of a strategy, written or read."""
+VERSION: Final = 3
+MOST_POSITIONS: Final = 100_000_000
+"""Most positions of a strategy that is read."""
 MOST_BYTES: Final = 512 << 20
-"""Most bytes of a file that is read."""
+"""Most bytes that are read from standard input."""
+_READ: Final = (2, VERSION)
 _LINE: Final = 512
+_BLOCK: Final = 4096
+"""Lines that are written or checked at a time."""
+_BATCH: Final = 1 << 14
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
@@ -65,158 +80,293 @@ class _Claim(Part):
     format: Literal["tablut-proof"] = FORMAT
     version: int = VERSION
     variant: _Text | None
-    game: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    game: Digest
     position: _Text
     winner: SideName
     plies: _Plies
     plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
+    tables: dict[Annotated[str, Field(pattern="^[0-9]{1,3}v[0-9]{1,3}$")], Digest] = Field(default_factory=dict)
 
 
 class _Header(_Claim):
     positions: Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
 
 
-_ENTRY: TypeAdapter[tuple[str, int, str]] = TypeAdapter(
+Entry = tuple[str, int, str]
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(
     tuple[_Text, Annotated[int, Field(ge=1, le=MOST_PLIES)], Annotated[str, Field(max_length=7)]],
     config=ConfigDict(strict=True),
 )
 
 
 class ProofCertificate(_Claim):
-    """A winning strategy from a position."""
+    """A winning strategy from a position: a mapping, rows of a store, or the lines of a file."""
 
-    strategy: dict[str, tuple[int, str]] = Field(exclude=True)
+    strategy: Any = Field(exclude=True)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the strategy, without line ends."""
+        if not isinstance(self.strategy, dict):
+            return iter(self.strategy.lines())
+        entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
+        return (json.dumps([position, plies, move]) for plies, position, move in entries)
+
+    def blocks(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the lines of the strategy some at a time, each block with the number of its first line."""
+        lines, number = self.lines(), 2
+        while block := list(islice(lines, _BLOCK)):
+            yield number, block
+            number += len(block)
 
     def text(self) -> str:
         """Return the content of the file."""
-        header = {**self.model_dump(), "positions": len(self.strategy)}
-        entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
-        lines = [json.dumps(header), *(json.dumps([position, plies, move]) for plies, position, move in entries)]
-        return "\n".join(lines) + "\n"
+        return "".join(map(bytes.decode, self._content()))
 
-    def write(self, target: Path) -> None:
-        """Write the file, all of it or nothing."""
-        write_text(target, self.text(), hint="; choose another file with --save-proof")
+    def _content(self) -> Iterator[bytes]:
+        yield json.dumps({**self.model_dump(), "positions": len(self.strategy)}).encode() + b"\n"
+        for _, block in self.blocks():
+            yield "".join(line + "\n" for line in block).encode()
+
+    def write(self, target: Path, hint: str = "") -> None:
+        """Write the file, all of it or nothing; ``hint`` is the way out where that fails."""
+        content = self._content()
+        write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, hint)
+
+
+def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield content compressed; no time is in it: the same proof gives the same bytes."""
+    packer = zlib.compressobj(9, wbits=31)
+    for piece in content:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+# -- making ----------------------------------------------------------------------------
+
+
+class PackedStrategy(NamedTuple):
+    """Positions with the winner to move up to symmetry: words ascending, plies within which each wins, move codes."""
+
+    engine: Engine
+    words: NDArray[np.uint64]
+    plies: NDArray[np.int64]
+    moves: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.plies)
+
+    def chosen(self, which: Any) -> PackedStrategy:
+        """Return some of the positions."""
+        return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of a file, fewest plies first."""
+        size = self.engine.variant.size
+        order = np.argsort(self.plies, kind="stable")
+        for start in range(0, len(self), _BLOCK):
+            chosen = order[start : start + _BLOCK]
+            boards = self.engine.boards(self.words[chosen])
+            for board, plies, code in zip(
+                boards, self.plies[chosen].tolist(), self.moves[chosen].tolist(), strict=True
+            ):
+                yield json.dumps([text_of(self.engine, board), plies, str(Move.from_code(code, size))])
+
+
+def text_of(engine: Engine, board: NDArray[Any]) -> str:
+    """Return the one-line text of a board array."""
+    cells, side = engine.cells(board)
+    return str(Position(cells, side))  # type: ignore[arg-type]
+
+
+def joined(engine: Engine, parts: Sequence[PackedStrategy]) -> PackedStrategy:
+    """Return several strategies of one winner as one: of each position what has the fewest plies."""
+    words, plies, moves = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
+    order = np.lexsort((plies, *words.T[::-1]))
+    fresh = np.ones(len(words), dtype=bool)
+    fresh[1:] = (words[order][1:] != words[order][:-1]).any(axis=1)
+    first = order[fresh]
+    return PackedStrategy(engine, words[first], plies[first], moves[first])
+
+
+def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64]) -> PackedStrategy:
+    """Return the undecided positions that the loser's moves lead to, each with the fewest plies that are left there."""
+    children = engine.expand(words)
+    on = children.outcomes == 0
+    found, _ = engine.canonical(children.words[on], engine.variant.symmetries)
+    return joined(engine, [PackedStrategy(engine, found, left[children.parents[on]] - 1, children.moves[on])])
+
+
+def _after(engine: Engine, strategy: PackedStrategy) -> PackedStrategy:
+    """Return the positions that come after those of a strategy, each with the fewest plies that are left there."""
+    parts = [strategy.chosen(slice(0))]
+    for start in range(0, len(strategy), _BATCH):
+        part = strategy.chosen(slice(start, start + _BATCH))
+        children = engine.expand(part.words)
+        made = (children.moves == part.moves[children.parents]) & (children.outcomes == 0)
+        parts.append(_replies(engine, children.words[made], part.plies[children.parents[made]] - 1))
+    return joined(engine, parts)
+
+
+def _first(engine: Engine, prover: int, board: NDArray[Any], plies: int) -> PackedStrategy:
+    """Return the positions with the winner to move that a strategy begins with."""
+    words = engine.words(board)
+    if int(head(board)[SIDE_AT]) != prover:
+        return _replies(engine, words, np.array([plies]))
+    found, _ = engine.canonical(words, engine.variant.symmetries)
+    return PackedStrategy(engine, found, np.array([plies]), np.zeros(1, dtype=np.int32))
+
+
+def _plies_in(strategy: PackedStrategy, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where positions stand in a strategy, and the plies there: `LONGEST` where they do not."""
+    keys, wanted = keys_of(strategy.words), keys_of(words)
+    places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    if not len(keys):
+        return places, np.full(len(words), LONGEST)
+    return places, np.where(keys[places] == wanted, strategy.plies[places], LONGEST)
+
+
+def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int) -> PackedStrategy:
+    """Return the strategy behind a proof; some of it may not be needed.
+
+    Left out are positions that a tablebase knows, and those in which a move wins at once.
+    """
+    fresh = _first(engine, search.prover, board, plies)
+    found = fresh.chosen(slice(0))
+    while len(fresh):
+        fresh = fresh.chosen(_plies_in(found, fresh.words)[1] > fresh.plies)
+        if search.prober is not None:
+            fresh = fresh.chosen(search.prober.probe_words(fresh.words) == MISSING)
+        kept = search.answers(fresh.words, fresh.plies)
+        for at in np.flatnonzero(kept[:, 1] < 0):
+            one = engine.boards(fresh.words[at : at + 1])[0]
+            if not search.wins(one, plies=int(fresh.plies[at])):
+                raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
+            kept[at] = search.move, search.distance
+        fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
+        fresh = fresh.chosen(fresh.plies > 1)
+        found = joined(engine, [found, fresh])
+        if len(found) > most:
+            where = text_of(engine, board)
+            raise TablutError(f"proof of '{where}': has over {most:,} positions; raise --proof-positions")
+        fresh = _after(engine, fresh)
+    return found
+
+
+def needed(
+    strategy: PackedStrategy, prover: int, board: NDArray[Any], prober: Prober | None = None
+) -> tuple[PackedStrategy, set[tuple[int, int]]]:
+    """Return what play from a position meets of a strategy, and the materials of the table positions it meets."""
+    engine, leaves = strategy.engine, set()
+    kept = np.zeros(len(strategy), dtype=bool)
+    fresh = _first(engine, prover, board, LONGEST)
+    while len(fresh):
+        places, plies = _plies_in(strategy, fresh.words)
+        beyond = fresh.words[plies == LONGEST]
+        if prober is not None:
+            tabled = engine.boards(beyond[prober.probe_words(beyond) > 1])
+            leaves |= {(int(head(one)[ATTACKERS_AT]), int(head(one)[DEFENDERS_AT])) for one in tabled}
+        new = places[(plies < LONGEST)]
+        new = new[~kept[new]]
+        kept[new] = True
+        fresh = _after(engine, strategy.chosen(new))
+    return strategy.chosen(kept), leaves
+
+
+def certificate_of(
+    engine: Engine,
+    prover: int,
+    board: NDArray[Any],
+    plies: int,
+    strategy: Any,
+    *,
+    plies_left: int | None = None,
+    tables: Mapping[str, str] | None = None,
+) -> ProofCertificate:
+    """Return a strategy as a certificate."""
+    variant = engine.variant
+    return ProofCertificate(
+        variant=shipped_name(variant),
+        game=variant.digest,
+        position=text_of(engine, board),
+        winner="black" if prover else "white",
+        plies=plies,
+        plies_left=variant.rules.move_limit if plies_left is None else plies_left,
+        tables=dict(tables or {}),
+        strategy=strategy,
+    )
 
 
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the strategy behind a proof."""
-    variant = engine.variant
-    strategies = _Strategies(engine, search)
-    found = strategies.found(board, plies, most)
-    return ProofCertificate(
-        variant=shipped_name(variant),
-        game=variant.digest,
-        position=strategies.text(board),
-        winner="white" if search.prover == 0 else "black",
-        plies=plies,
-        plies_left=variant.rules.move_limit if plies_left is None else plies_left,
-        strategy=strategies.needed(board, found),
-    )
-
-
-class _Strategies:
-    """Strategies of a winner, taken out of the search that proved the win; positions are board arrays."""
-
-    def __init__(self, engine: Engine, search: WinSearch) -> None:
-        self._engine, self._search = engine, search
-        self._winner = ("white", "black")[search.prover]
-
-    def text(self, position: NDArray[Any]) -> str:
-        """Return the one-line text of a position."""
-        from tablut.position import Position
-
-        cells, side = self._engine.cells(position)
-        return str(Position(cells, side))  # type: ignore[arg-type]
-
-    def found(self, board: NDArray[Any], plies: int, most: int) -> dict[str, tuple[int, int]]:
-        """Return plies and move, as the engine writes it, by the text of every position that the search came to."""
-        found: dict[str, tuple[int, int]] = {}
-        # Positions to be covered, each with the plies that are left.
-        waiting = [(board, plies)]
-        while waiting:
-            position, left = waiting.pop()
-            code = None
-            if self._is_winners(position):
-                name = self.text(position)
-                if name in found and found[name][0] <= left:
-                    continue
-                if not self._search.within(position, left):
-                    raise TablutError(f"proof of '{name}': the limits ran out; raise --nodes or --seconds")
-                if len(found) >= most and name not in found:
-                    where = self.text(board)
-                    raise TablutError(f"proof of '{where}': has over {most:,} positions; raise --proof-positions")
-                left, code = self._search.distance, self._search.move
-                found[name] = left, code
-                left -= 1
-            waiting += [(child, left - 1) for child in self._after(position, code)]
-        return found
-
-    def needed(self, board: NDArray[Any], found: dict[str, tuple[int, int]]) -> dict[str, tuple[int, str]]:
-        """Return what the strategy comes to: where a faster move was found, not what only the slower one led to."""
-        from tablut.position import Move
-
-        size = self._engine.variant.size
-        strategy: dict[str, tuple[int, str]] = {}
-        uncovered = [board]
-        while uncovered:
-            position, code = uncovered.pop(), None
-            if self._is_winners(position):
-                name = self.text(position)
-                if name in strategy:
-                    continue
-                left, code = found[name]
-                strategy[name] = left, str(Move.from_code(code, size))
-            uncovered += self._after(position, code)
-        return strategy
-
-    def _is_winners(self, position: NDArray[Any]) -> bool:
-        """Return whether it is the winner's turn."""
-        return int(head(position)[SIDE_AT]) == self._search.prover
-
-    def _after(self, position: NDArray[Any], code: int | None) -> list[NDArray[Any]]:
-        """Return the positions that the loser's moves lead to, after the winner's move if it is the winner's turn."""
-        from tablut.rules.outcome import OUTCOMES
-
-        engine = self._engine
-        if code is not None:
-            position = position.copy()
-            _, outcome = engine.make(position, code)
-            if outcome:
-                return []
-        children = engine.expand(engine.words(position))
-        decided = [OUTCOMES[number] for number in children.outcomes.tolist()]
-        assert all(outcome is None or outcome.winner == self._winner for outcome in decided), self.text(position)
-        return [child for child, end in zip(engine.boards(children.words), decided, strict=True) if end is None]
+    """Return the strategy behind a proof, as a mapping from the text of a position to plies and move."""
+    strategy, _ = needed(strategy_of(engine, search, board, plies, most), search.prover, board)
+    entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
+    return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
 
 
 # -- reading ---------------------------------------------------------------------------
 
 
-def read_certificate(name: str, content: str) -> ProofCertificate:
-    """Return the certificate of a file's content."""
-    what = f"proof {excerpt(name)}"
-    if not content.strip():
-        raise InputError(f"{what}: is empty; there is nothing to check")
-    count = content.count("\n")
-    if count > MOST_POSITIONS + 1:
-        raise InputError(f"{what}: has {count:,} lines; a proof has {MOST_POSITIONS + 1:,} at most")
-    first, *lines = content.removesuffix("\n").split("\n")
-    claim = _header(what, first)
-    if len(lines) != claim.positions:
-        raise InputError(f"{what}: has {len(lines):,} positions, its header says {claim.positions:,}")
-    strategy: dict[str, tuple[int, str]] = {}
-    for number, line in enumerate(lines, 2):
+class _FileLines:
+    """The lines of a file after the first, or of its content."""
+
+    def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
+        self._what, self._source, self._positions = what, source, positions
+
+    def __len__(self) -> int:
+        return self._positions
+
+    def all_lines(self) -> Iterator[str]:
+        """Yield all lines, a long one in pieces."""
+        if isinstance(self._source, str):
+            yield from self._source.removesuffix("\n").split("\n")
+            return
         try:
-            position, plies, move = _ENTRY.validate_json(_bounded(line))
-        except ValueError as error:
-            raise InputError(f"{what}, line {number}: expected [position, plies, move]; {_problem(error)}") from error
-        if position in strategy:
-            raise InputError(f"{what}, line {number}: the position {excerpt(position)} occurs twice")
-        strategy[position] = plies, move
+            if self._source.exists() and not self._source.is_file():
+                raise InputError(f"{self._what}: is not an ordinary file")
+            with self._source.open("rb") as file:
+                opener: Any = gzip.open if file.read(2) == b"\x1f\x8b" else open
+            with opener(self._source, "rt", encoding="utf-8-sig") as lines:
+                while line := lines.readline(_LINE + 2):
+                    yield line.removesuffix("\n")
+        except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
+            said = "not a UTF-8 text file" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error}"
+            raise error if isinstance(error, InputError) else InputError(f"{self._what}: {said}") from error
+        except OSError as error:
+            raise input_failure(f"{self._what}: {error.strerror}", error) from error
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the strategy; their number must be the header's."""
+        count = 0
+        for count, line in enumerate(self.all_lines()):
+            if count > self._positions:
+                break
+            if count:
+                yield line
+        if count != self._positions:
+            has = f"{count:,}" if count < self._positions else f"over {self._positions:,}"
+            raise InputError(f"{self._what}: has {has} positions, its header says {self._positions:,}")
+
+
+def read_certificate(name: str, source: str | Path) -> ProofCertificate:
+    """Return the certificate of a file, or of its content; `entries_of` reads its lines when they are needed."""
+    what = f"proof {excerpt(name)}"
+    first = next(_FileLines(what, source).all_lines(), "")
+    if not first.strip():
+        raise InputError(f"{what}: is empty; there is nothing to check")
+    claim = _header(what, first)
+    strategy = _FileLines(what, source, claim.positions)
     return ProofCertificate(**claim.model_dump(exclude={"positions"}), strategy=strategy)
+
+
+def entries_of(number: int, block: Iterable[str]) -> Iterator[Entry]:
+    """Yield the entries of some lines; ``number`` is that of the first."""
+    for at, line in enumerate(block, number):
+        try:
+            yield _ENTRY.validate_json(_bounded(line))
+        except ValueError as error:
+            raise InputError(f"line {at}: expected [position, plies, move]; {_problem(error)}") from error
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
@@ -249,7 +399,7 @@ def _header(what: str, line: str) -> _Header:
         version = _Kind.model_validate_json(_bounded(line)).version
     except ValueError as error:
         raise InputError(f"{what}: is no file that --save-proof wrote; line 1: {_problem(error)}") from error
-    if version != VERSION:
+    if version not in _READ:
         raise InputError(f"{what}: has format version {version}; this program reads {VERSION}; {_AGAIN}")
     try:
         return _Header.model_validate_json(line)

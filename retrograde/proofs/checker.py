@@ -1,38 +1,52 @@
 """The independent checker of proofs: plain Python, the rules of `tablut.rules.naive` and nothing of the search.
 
-It takes a strategy (see `retrograde.proofs.certificate`) and plays everything that the
-loser can do against it. Each position with the winner to move must be in the strategy,
-with a legal move and a number of plies that is enough for what follows; each position
-with the loser to move is expanded in full. As the numbers fall with every ply, no play
-lasts for ever and none meets a position twice, so that no rule on repetition has a say;
-and as the first of them fits into the plies that are left, neither has the move limit.
-What is accepted is a proof, whatever wrote the file. docs/puzzles.md has the definition.
+It takes a strategy (see `retrograde.proofs.certificate`) block by block. Each of its
+positions must have a legal move after which, whatever the loser answers, the winner has
+a move that wins at once, or the strategy has the position that arises, or an image of it
+under the symmetries of the rules, with a number of plies that is enough. As the numbers
+fall with every ply, no play lasts for ever and none meets a position twice, so that no
+rule on repetition has a say; and as the first of them fits into the plies that are left,
+neither has the move limit. What is accepted is a proof, whatever wrote the file.
+docs/puzzles.md has the definition.
+
+What a block has and what it needs goes, by a hash of the position, into shares that are
+compared one after the other. So the memory is that of one block and one share, and the
+blocks can be checked by several processes. A position that no line has may be one of a
+table that the file names: then that table is asked, or, if the check is deep, played out
+by its own moves and checked like the lines.
 
 That shows *within* how many plies the side wins. That it takes no less is another
 claim, which a strategy cannot show; it is tried by exhaustive search, in plain
 Python too, as far as a number of plies made allows.
-
-Each position is expanded once, so a check costs no more than the strategy is long.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
+from zlib import crc32
 
+from retrograde.proofs.certificate import ProofCertificate, entries_of
+from retrograde.tablebase.probing import Tablebase, unlimited_board
 from tablut.errors import InputError
+from tablut.position import Position
 from tablut.results import Result
-from tablut.rules.naive import NaiveGame
+from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition
+from tablut.running.clocks import wall_clock
+from tablut.running.scheduling import LocalScheduler, Scheduler
 from tablut.store.files import excerpt
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retrograde.proofs.certificate import ProofCertificate
-    from tablut.rules.naive import NaiveMove, NaivePosition
-    from tablut.variants import VariantLike
+from tablut.variants import Variant, VariantLike, as_variant
 
 _LONGEST_MOVE = 7
+_SHARE = 250_000
+"""Positions of the strategy that are compared at a time, about."""
+_SPOOL = 16 << 20
+"""Bytes of a share that are kept in memory."""
+_DIGITS = str.maketrans(".bwK", "0123")
 
 
 class CheckedProof(Result):
@@ -45,6 +59,9 @@ class CheckedProof(Result):
     shorter: int | None
     excluded: int
     unused: int
+    in_tables: int
+    seconds: float
+    positions_per_second: int
 
 
 class _SpentError(Exception):
@@ -60,6 +77,156 @@ class _Open(NamedTuple):
     mine: bool
 
 
+class CheckTask(NamedTuple):
+    """Lines of a strategy to be checked; or, without lines, what it has and needs to be compared."""
+
+    variant: Variant
+    winner: str
+    number: int = 0
+    lines: list[str] | None = None
+    has: bytes = b""
+    needs: bytes = b""
+
+
+class SymmetricGame(NaiveGame):
+    """The plain rules, and positions up to their symmetries."""
+
+    def __init__(self, variant: Variant) -> None:
+        super().__init__(variant)
+        self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
+        self._images = [itemgetter(*symmetry.table) for symmetry in variant.symmetries]
+        self.width = (self.size**2 + 3) // 4
+
+    def key(self, position: NaivePosition) -> bytes:
+        """Return what a placement and its images have in common and no other placement has."""
+        piece = position.pieces.get
+        cells = "".join([piece(cell, ".") for cell in self._cells])
+        least = min([image(cells) for image in self._images])
+        return int("".join(least).translate(_DIGITS), 4).to_bytes(self.width, "big")
+
+    def placed(self, key: bytes, side: str) -> NaivePosition:
+        """Return a position by its key."""
+        code = int.from_bytes(key, "big")
+        digits = [(code >> 2 * at) & 3 for at in reversed(range(len(self._cells)))]
+        pieces = {cell: ".bwK"[digit] for cell, digit in zip(self._cells, digits, strict=True) if digit}
+        return NaivePosition(pieces, side)
+
+    def fault(self, position: NaivePosition) -> str | None:
+        """Return why nobody plays on from a placement, or None."""
+        pieces = list(position.pieces.values())
+        if pieces.count("K") != 1:
+            return f"has {pieces.count('K')} kings; nobody plays on from it"
+        for cell, piece in position.pieces.items():
+            letter = self.terrain[cell]
+            if (piece != "K" and letter in "TX") or (piece != "b" and letter in "ABCD"):
+                return "has a piece where none may stand; nobody plays on from it"
+        if self.terrain[position.king()] in "*X":
+            return "the game is over, the king has escaped"
+        return "the game is over, black has no soldier" if "b" not in pieces else None
+
+    def wins_at_once(self, key: bytes, winner: str) -> bool:
+        """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
+        position = self.placed(key, winner[0])
+        for move in self.legal_moves(position):
+            after, _, end = self.apply(position, move)
+            if end.winner == winner if end is not None else self._is_stuck(after, after.side):
+                return True
+        return False
+
+
+_game_of = lru_cache(2)(SymmetricGame)
+
+
+class _Block:
+    """The check of one block: what is wrong with it, what it has, what it needs."""
+
+    def __init__(self, variant: Variant, winner: str) -> None:
+        self.game, self.winner = _game_of(variant), winner
+        self.failures: list[str] = []
+        self.has: dict[bytes, int] = {}
+        self.needs: dict[bytes, int] = {}
+        self.positions = 0
+        # By the key of a position with the loser to move: how many moves there are, the keys of what they lead to.
+        self._after: dict[bytes, tuple[int, list[bytes]]] = {}
+
+    def winners_turn(self, name: str, plies: int, text: str) -> None:
+        """Check a position of the strategy and all answers to its move."""
+        self.positions += 1
+        try:
+            position = self.game.read(name)
+        except InputError as error:
+            self.failures.append(str(error))
+            return
+        fault = self.game.fault(position) or ("" if position.side == self.winner[0] else "the winner is not to move")
+        try:
+            move = None if fault or len(text) > _LONGEST_MOVE else self.game.parse_move(text)
+        except InputError:
+            move = None
+        if move is None or move not in self.game.legal_moves(position):
+            self.failures.append(f"'{name}': {fault or excerpt(text) + ' is not legal'}")
+            return
+        key = self.game.key(position)
+        self.has[key] = min(plies, self.has.get(key, plies))
+        result = self.game.apply(position, move)
+        if result.outcome is None:
+            self.losers_turn(result.position, plies - 1)
+        elif result.outcome.winner != self.winner:
+            self.failures.append(f"'{name}': after {text} {result.outcome.winner} has won")
+
+    def losers_turn(self, position: NaivePosition, left: int) -> None:
+        """Note what every move of the loser needs; without a move the loser has lost, and that takes no ply."""
+        own = self.game.key(position)
+        if own not in self._after:
+            self.positions += 1
+            moves, keys = self.game.legal_moves(position), []
+            for move in moves:
+                result = self.game.apply(position, move)
+                if result.outcome is None:
+                    keys.append(self.game.key(result.position))
+                elif result.outcome.winner != self.winner:
+                    name, made = self.game.write(position), self.game.move_name(move)
+                    self.failures.append(f"'{name}': after {made} {result.outcome.winner} has won")
+            self._after[own] = len(moves), keys
+        count, after = self._after[own]
+        if count and left < 1:
+            self.failures.append(f"'{self.game.write(position)}': the loser moves, when {left} plies are left")
+        for key in after:
+            self.needs[key] = min(left - 1, self.needs.get(key, left))
+
+    def answer(self) -> dict[str, Any]:
+        """Return what was found."""
+        return {name: getattr(self, name) for name in ("failures", "has", "needs", "positions")}
+
+
+def check(task: CheckTask) -> dict[str, Any]:
+    """Check some lines, or compare what is needed with what is there."""
+    block = _Block(task.variant, task.winner)
+    if task.lines is not None:
+        for entry in entries_of(task.number, task.lines):
+            block.winners_turn(*entry)
+        return block.answer()
+    has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
+    missing = []
+    for key, left in needs.items():
+        plies = has.get(key)
+        block.positions += plies is None
+        # No line is needed where a move wins at once.
+        enough = plies is not None and plies <= left
+        if not enough and not (left > 0 and block.game.wins_at_once(key, task.winner)):
+            missing.append((key, left, plies))
+    return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
+
+
+def _least(content: bytes, width: int) -> dict[bytes, int]:
+    """Return the least number of plies by key, of records of both."""
+    found: dict[bytes, int] = {}
+    for at in range(0, len(content), width + 2):
+        key, plies = content[at : at + width], int.from_bytes(content[at + width : at + width + 2], "big")
+        if plies < found.get(key, plies + 1):
+            found[key] = plies
+    return found
+
+
 class StrategyCheck:
     """The check of one strategy, that can be asked on its way how far it came."""
 
@@ -70,27 +237,38 @@ class StrategyCheck:
         *,
         most_plies: int = 20_000,
         most_failures: int = 10,
+        scheduler: Scheduler | None = None,
+        tablebase: Tablebase | None = None,
+        deep: bool = False,
     ) -> None:
-        variant = as_variant(variant)
-        self.game = NaiveGame(variant)
-        self.winner, self.plies, self.strategy = proof.winner, proof.plies, proof.strategy
-        self.loser = "black" if self.winner == "white" else "white"
-        self.most_plies = most_plies
-        self.most_failures = most_failures
+        self.variant = as_variant(variant)
+        self.game = _game_of(self.variant)
+        self.proof, self.winner, self.plies = proof, proof.winner, proof.plies
+        self.most_plies, self.most_failures = most_plies, most_failures
+        self.scheduler, self.tablebase, self.deep = scheduler or LocalScheduler(1), tablebase, deep
         self.root = self._playable(proof.position)
-        limit = variant.rules.move_limit
+        limit = self.variant.rules.move_limit
         self.plies_left = limit if proof.plies_left is None else proof.plies_left
         if self.plies_left is not None and not 0 <= self.plies_left <= (self.plies_left if limit is None else limit):
-            raise InputError(f"{self.plies_left} plies left: a game of {variant.name} has {limit} at most")
+            raise InputError(f"{self.plies_left} plies left: a game of {self.variant.name} has {limit} at most")
+        self._check_tables()
         self.failures: list[str] = []
-        self.plies_made = 0
+        self.plies_made = self.positions = self.unused = 0
         self.excluded = -1
         self.shorter: int | None = None
-        self.proved = False
-        self.finished = False
-        # By the text of a position with the loser to move: the plies that the strategy needs from it.
-        self._needed: dict[str, int] = {}
-        self._reached: set[str] = set()
+        self.proved = self.finished = False
+        self._began, self._seconds = wall_clock(), 0.0
+        # By the key of a position that a table knows: its plies.
+        self._tabled: dict[bytes, int] = {}
+
+    def _check_tables(self) -> None:
+        """Refuse to ask other tables than those that the file names."""
+        for name, digest in self.proof.tables.items():
+            if self.tablebase is None:
+                raise InputError(f"it ends in the table {name}; name the store that has it with --tablebase")
+            store, (attackers, defenders) = self.tablebase.store, map(int, name.split("v"))
+            if not store.has(attackers, defenders) or store.tier(attackers, defenders).record.digest != digest:
+                raise InputError(f"it ends in the table {name}, and {str(store.root)!r} has not that one")
 
     def _playable(self, text: str) -> NaivePosition:
         """Return the root, on which play must go on: nobody has won yet, and every piece stands where it may."""
@@ -98,17 +276,8 @@ class StrategyCheck:
         shown = f"position {excerpt(text)}"
         if self.game.write(root) != text:
             raise InputError(f"{shown}: is not written as positions are; expected {self.game.write(root)!r}")
-        pieces = list(root.pieces.values())
-        if pieces.count("K") != 1:
-            raise InputError(f"{shown}: has {pieces.count('K')} kings; nobody plays on from it")
-        for cell, piece in root.pieces.items():
-            letter = self.game.terrain[cell]
-            if (piece != "K" and letter in "TX") or (piece != "b" and letter in "ABCD"):
-                raise InputError(f"{shown}: has a piece where none may stand; nobody plays on from it")
-        if self.game.terrain[root.king()] in "*X":
-            raise InputError(f"{shown}: the game is over, the king has escaped")
-        if "b" not in pieces:
-            raise InputError(f"{shown}: the game is over, black has no soldier")
+        if (fault := self.game.fault(root)) is not None:
+            raise InputError(f"{shown}: {fault}")
         if self.game.rules.no_moves == "either_after_ply":
             for side in ("white", "black"):
                 if not self.game.legal_moves(root, side[0]):
@@ -118,6 +287,7 @@ class StrategyCheck:
     def run(self) -> CheckedProof:
         """Check the strategy, then look for a shorter win."""
         self._walk()
+        self._seconds = wall_clock() - self._began
         self.proved = not self.failures
         if self.proved:
             try:
@@ -135,80 +305,92 @@ class StrategyCheck:
     def found(self) -> CheckedProof:
         """Return what was found so far."""
         exact = self.finished and not self.failures and self.excluded == self.plies - 1
+        seconds = self._seconds or wall_clock() - self._began
         return CheckedProof(
             proved=self.proved,
-            failures=self.failures,
-            positions=len(self._reached) + len(self._needed),
+            failures=self.failures[: self.most_failures],
+            positions=self.positions,
             distance="exact" if exact else "at most",
             shorter=self.shorter,
             excluded=self.excluded,
-            unused=len(self.strategy) - sum(name in self.strategy for name in list(self._reached)),
+            unused=self.unused,
+            in_tables=len(self._tabled),
+            seconds=round(seconds, 3),
+            positions_per_second=round(self.positions / max(seconds, 1e-3)),
         )
 
     # -- the strategy ------------------------------------------------------------------
 
     def _walk(self) -> None:
-        """Check everything that can happen from the root."""
+        """Check every block, then that what all of them need is there."""
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win within {self.plies} plies, when the game is drawn after {self.plies_left}")
+        root = _Block(self.variant, self.winner)
         if self.root.side == self.winner[0]:
-            plies, _ = self.strategy.get(self.game.write(self.root), (0, ""))
-            if plies > self.plies:
-                self.failures.append(
-                    f"'{self.game.write(self.root)}': wins within {plies} plies, when {self.plies} are left"
-                )
-            waiting = [self.root]
+            root.needs[self.game.key(self.root)] = self.plies
         else:
-            waiting = self._losers_turn(self.root, self.plies)
+            root.losers_turn(self.root, self.plies)
+        with ExitStack() as stack:
+            self._shares = [
+                [stack.enter_context(tempfile.SpooledTemporaryFile(_SPOOL)) for _ in range(2)]
+                for _ in range(1 + len(self.proof.strategy) // _SHARE)
+            ]
+            self._take(root.answer())
+            lines = (CheckTask(self.variant, self.winner, *block) for block in self.proof.blocks())
+            self.scheduler.feed(check, lambda: self._next(lines), self._take)
+            shares = (CheckTask(self.variant, self.winner, 0, None, *map(_content, share)) for share in self._shares)
+            self.scheduler.feed(check, lambda: self._next(shares), self._compare)
+
+    def _next(self, tasks: Iterator[CheckTask]) -> CheckTask | None:
+        return next(tasks, None) if len(self.failures) < self.most_failures else None
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        """Lay what a block has and needs to the shares."""
+        self.failures += answer["failures"]
+        self.positions += answer["positions"]
+        for which, name in enumerate(("has", "needs")):
+            parts: list[list[bytes]] = [[] for _ in self._shares]
+            for key, plies in answer[name].items():
+                # Fewer than no plies is none: no line has so few.
+                parts[crc32(key) % len(parts)].append(key + max(0, plies).to_bytes(2, "big"))
+            for part, share in zip(parts, self._shares, strict=True):
+                share[which].write(b"".join(part))
+
+    def _compare(self, answer: dict[str, Any]) -> None:
+        """Take what was needed and not there: a table may have it, and if the check is deep, its moves are played."""
+        self.positions += answer["positions"]
+        self.unused += answer["unused"]
+        waiting = answer["missing"]
         while waiting and len(self.failures) < self.most_failures:
-            waiting += self._winners_turn(waiting.pop())
+            key, left, plies = waiting.pop()
+            position = self.game.placed(key, self.winner[0])
+            text, fresh = self.game.write(position), key not in self._tabled
+            if plies is None and self.tablebase is not None:
+                plies = self._tabled.get(key) or self._value(text)
+            if plies is None or plies > left:
+                takes = "the strategy has no move" if plies is None else f"takes {plies} plies, when {left} are left"
+                self.failures.append(f"'{text}': {takes}")
+            elif fresh:
+                self._tabled[key] = plies
+                if self.deep and plies > 1:
+                    block = _Block(self.variant, self.winner)
+                    block.winners_turn(text, plies, self._best(text))
+                    self.failures += block.failures
+                    self.positions += block.positions
+                    waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
-    def _winners_turn(self, position: NaivePosition) -> list[NaivePosition]:
-        """Check the answer to a position with the winner to move; return the positions that are to be answered next."""
-        name = self.game.write(position)
-        if name in self._reached:
-            return []
-        self._reached.add(name)
-        if name not in self.strategy:
-            self.failures.append(f"'{name}': the strategy has no move")
-            return []
-        plies, text = self.strategy[name]
-        try:
-            move = self.game.parse_move(text) if len(text) <= _LONGEST_MOVE else None
-        except InputError:
-            move = None
-        if move is None or move not in self.game.legal_moves(position):
-            self.failures.append(f"'{name}': {excerpt(text)} is not legal")
-            return []
-        result = self.game.apply(position, move)
-        if plies < 1:
-            self.failures.append(f"'{name}': no plies are left for {text}")
-        elif result.outcome is None:
-            return self._losers_turn(result.position, plies - 1)
-        elif result.outcome.winner != self.winner:
-            self.failures.append(f"'{name}': after {text} {result.outcome.winner} has won")
-        return []
+    def _value(self, text: str) -> int | None:
+        """Return within how many plies a table that the file names wins; None if it does not."""
+        position = Position.parse(text, self.game.size)
+        if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
+            return None
+        value = self.tablebase.stored_value(position)
+        return value if value > 0 else None
 
-    def _losers_turn(self, position: NaivePosition, left: int) -> list[NaivePosition]:
-        """Check that the plies left suffice against every move of the loser; return what these lead to, once."""
-        name = self.game.write(position)
-        found = []
-        if name not in self._needed:
-            # Without a move the loser has lost: that takes no ply.
-            needed = 0
-            for move in self.game.legal_moves(position):
-                result = self.game.apply(position, move)
-                plies = 0
-                if result.outcome is None:
-                    found.append(result.position)
-                    plies, _ = self.strategy.get(self.game.write(result.position), (0, ""))
-                elif result.outcome.winner != self.winner:
-                    self.failures.append(f"'{name}': after {self.game.move_name(move)} {self.loser} has won")
-                needed = max(needed, plies + 1)
-            self._needed[name] = needed
-        if self._needed[name] > left:
-            self.failures.append(f"'{name}': takes {self._needed[name]} plies, when {left} are left")
-        return found
+    def _best(self, text: str) -> str:
+        assert self.tablebase is not None
+        board = unlimited_board(self.variant, Position.parse(text, self.game.size))
+        return str(self.tablebase.best_moves(board)[0].move)
 
     # -- the lower bound ---------------------------------------------------------------
 
@@ -249,3 +431,8 @@ class StrategyCheck:
         if not moves:
             return not mine
         return _Open(position, iter(moves), plies, mine) if plies > 0 else False
+
+
+def _content(share: Any) -> bytes:
+    share.seek(0)
+    return bytes(share.read())

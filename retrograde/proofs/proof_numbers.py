@@ -13,6 +13,14 @@ neither depends on how the position came about. A win that takes n plies at best
 position, since its distance falls with every ply; hence nothing is lost by it, and the
 least bound with a proof is the exact distance.
 
+That is exact, and slow for long wins: a position that is met with many numbers of plies left is
+searched under each. So there is a second way to keep what is *open*: bounds share it, one entry a
+position. Then the graph has cycles, and a position that stands on the path already counts as if
+its proof number were almost infinite, which no disproof follows from [4]_; what is *settled* are the
+same facts with their plies as before, each resting on facts that need fewer. Numbers at first sight are
+multiplied by what the evaluation thinks of the position. A proof is a proof; that a win is not
+found says nothing, and that it is the shortest is not claimed.
+
 Leaves are exact three plies deep; how is told below, where they are. Where a
 tablebase covers a material the search stops and asks for the values, many at once.
 
@@ -34,7 +42,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.proofs.table import INFINITE, LONGEST, find, keep_open, keep_settled
+from retrograde.proofs.table import INFINITE, LONGEST, find, holds, keep_open, keep_settled
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
@@ -60,8 +68,9 @@ from tablut.engine.layout import (
     target_of,
     undo_captured,
 )
-from tablut.engine.packing import flip, king_width, pack
+from tablut.engine.packing import flip, king_width, pack, unpack
 from tablut.engine.records import flat
+from tablut.play.search.evaluation import evaluate
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -69,9 +78,13 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.table import ProofWorkspace
     from tablut.engine.tables import Tables
+    from tablut.play.search.evaluation import EvaluationTables
 
 MOST_PLIES: Final = 1000
 """The largest bound of a search."""
+
+DEEPEST: Final = 500
+"""The longest path of a search whose open numbers are shared, in plies."""
 
 ANSWER_FIELDS: Final = 6
 """What `prove` answers: proof number, disproof number, distance (-1 unless proved), the best
@@ -79,6 +92,9 @@ first move, moves made on the board, positions to be asked of the tablebase."""
 
 NODES, PENDING = 0, 1
 """Places in `ProofWorkspace.counters`."""
+
+_EVEN, _DOUBLES = 1000, 150
+"""From how many centi-logits on a position's proof number is not multiplied, and how many less double it."""
 
 
 @called
@@ -117,9 +133,45 @@ def disproved() -> tuple[int, int, int]:
     return I64(INFINITE), I64(0), I64(-1)
 
 
+@inlined
+def _power(score: int) -> float:
+    """Return by how much the score of a position, in centi-logits, multiplies one of its numbers."""
+    return 2.0 ** (max(0, min(_EVEN - score, 12 * _DOUBLES)) / _DOUBLES)
+
+
+@called
+def _first_numbers(
+    t: Tables, e: EvaluationTables, work: ProofWorkspace, board: NDArray[np.uint32], under: int, pn: int, dn: int
+) -> tuple[int, int, int]:
+    """Return the numbers of an open position: as given, or weighed by its evaluation if bounds share them."""
+    if under != LONGEST:
+        return I64(pn), I64(dn), I64(-1)
+    score = I64(evaluate(t, e, board)) * (1 - 2 * work.prover)
+    return I64(2 * pn * _power(score)), I64(2 * dn * _power(-score)), I64(-1)
+
+
+@called
+def _repeats(t: Tables, work: ProofWorkspace, child: NDArray[np.uint64], undo: int, ply: int) -> bool:
+    """Return whether the position after a ply stands on the path that led to it."""
+    place = ply
+    while undo_captured(undo) == 0 and place > 0:
+        place -= 1
+        undo = work.undos[place]
+        if undo_captured(undo) == 0 and holds(advance(work.words, place * t.words), child, t.words):
+            return True
+    return False
+
+
 @called
 def _assess(
-    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], outcome: int, left: int
+    t: Tables,
+    e: EvaluationTables,
+    work: ProofWorkspace,
+    board: NDArray[np.uint32],
+    words: NDArray[np.uint64],
+    outcome: int,
+    left: int,
+    under: int,
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of a position that a ply has led to.
 
@@ -135,7 +187,7 @@ def _assess(
     if left <= 1:
         distance = wins_soon(t, board, left, work.scratch, work.killers, work.counters)
         return _proved(distance) if distance >= 0 else disproved()
-    pn, dn, distance = find(work.table, work.buckets, words, t.words, left)
+    pn, dn, distance = find(work.table, work.buckets, words, t.words, left, under)
     if pn >= 0:
         return pn, dn, distance
     if side == work.prover:
@@ -144,21 +196,21 @@ def _assess(
             distance = wins_soon(t, board, left, work.scratch, work.killers, work.counters)
             effort = work.counters[NODES] - before
             if distance >= 0:
-                keep_settled(work.table, work.buckets, words, t.words, left, distance, -1, effort)
+                keep_settled(work.table, work.buckets, words, t.words, under, distance, -1, effort)
                 return _proved(distance)
-            keep_settled(work.table, work.buckets, words, t.words, left, LONGEST, left, effort)
+            keep_settled(work.table, work.buckets, words, t.words, under, LONGEST, left, effort)
             return disproved()
         if winning_move(t, board, work.scratch) >= 0:
             return _proved(1)
-        return I64(1), I64(1) + count_moves(t, board, side) // 8, I64(-1)
+        return _first_numbers(t, e, work, board, under, 1, 1 + count_moves(t, board, side) // 8)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
     put_side(t, board, work.prover)
     threat = winning_move(t, board, work.scratch) >= 0
     put_side(t, board, side)
     if threat:
         parries = count_parries(t, board, work.scratch, work.counters)
-        return _proved(2) if parries == 0 else (I64(parries), I64(1), I64(-1))
-    return I64(4) + count_moves(t, board, side), I64(1), I64(-1)
+        return _proved(2) if parries == 0 else _first_numbers(t, e, work, board, under, parries, 1)
+    return _first_numbers(t, e, work, board, under, 4 + count_moves(t, board, side), 1)
 
 
 @inlined
@@ -173,7 +225,9 @@ def _note_pending(
 
 
 @called
-def _enter(t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int) -> None:
+def _enter(
+    t: Tables, e: EvaluationTables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int, shared: bool
+) -> None:
     """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
@@ -183,14 +237,18 @@ def _enter(t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int,
     if not proving:
         # The move that held last time first: one is enough.
         for index in range(1, count):
-            if I64(moves[index]) == work.killers[left]:
+            if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
     known = count
     for index in range(count):
         undo, outcome = make(t, board, I64(moves[index]))
         work.counters[NODES] += 1
         _child_words(t, own, board, undo, child)
-        pn, dn, distance = _assess(t, work, board, child, outcome, left - 1)
+        if shared and (ply + 1 == DEEPEST or _repeats(t, work, child, undo, ply)):
+            pn, dn, distance = I64(INFINITE) - 1, I64(1), I64(-1)
+        else:
+            under = I64(LONGEST) if shared else left - 1
+            pn, dn, distance = _assess(t, e, work, board, child, outcome, left - 1, under)
         _note_pending(t, work, board, child, pn, dn)
         unmake(t, board, undo)
         work.pns[at + index], work.dns[at + index], work.distances[at + index] = (
@@ -200,7 +258,7 @@ def _enter(t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int,
         )
         if (proving and pn == 0) or (not proving and dn == 0):
             if not proving:
-                work.killers[left] = I64(moves[index])
+                work.killers[ply + 1] = I64(moves[index])
             known = index + 1
             break
     work.counts[ply] = known
@@ -242,17 +300,21 @@ def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
 
 
 @inlined
-def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: int, proving: bool) -> None:
+def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: int, under: int, proving: bool) -> None:
     """Write to the table what was found about a node."""
     own, effort = advance(work.words, ply * t.words), work.counters[NODES] - work.began[ply]
     if v.pn == 0:
-        keep_settled(work.table, work.buckets, own, t.words, left, v.distance, -1, effort)
+        keep_settled(work.table, work.buckets, own, t.words, under, v.distance, -1, effort)
     elif v.dn == 0:
-        keep_settled(work.table, work.buckets, own, t.words, left, LONGEST, left, effort)
+        # Far from every bound it is never won.
+        no_win = I64(LONGEST) if left > MOST_PLIES else left
+        keep_settled(work.table, work.buckets, own, t.words, under, LONGEST, no_win, effort)
         if not proving:
-            work.killers[left] = I64(work.moves[ply * work.width + v.best])
+            work.killers[ply + 1] = I64(work.moves[ply * work.width + v.best])
     else:
-        keep_open(work.table, work.buckets, own, t.words, left, v.pn, v.dn, effort)
+        # On another path it need not repeat: there, this was no more than a search to the limit without a proof.
+        pn = work.pn_limits[ply] if under == LONGEST and v.pn == INFINITE - 1 else v.pn
+        keep_open(work.table, work.buckets, own, t.words, under, pn, v.dn, effort)
 
 
 @inlined
@@ -262,12 +324,15 @@ def _descend(
     """Make the best move of a node, with the thresholds that the position after it is searched under."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
+    # A sum that is almost infinite is no sum any more: nothing can be taken off it.
     if proving:
+        rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
-        work.dn_limits[ply + 1] = min(work.dn_limits[ply] - v.dn + I64(work.dns[at]), INFINITE)
+        work.dn_limits[ply + 1] = work.dn_limits[ply] - rest
     else:
+        rest = v.pn - I64(work.pns[at]) if v.pn < INFINITE - 1 else I64(0)
         work.dn_limits[ply + 1] = min(work.dn_limits[ply], limit)
-        work.pn_limits[ply + 1] = min(work.pn_limits[ply] - v.pn + I64(work.pns[at]), INFINITE)
+        work.pn_limits[ply + 1] = work.pn_limits[ply] - rest
     work.chosen[ply] = v.best
     undo, _ = make(t, board, I64(work.moves[at]))
     work.counters[NODES] += 1
@@ -278,31 +343,35 @@ def _descend(
 @kernel
 def prove(
     tables: Tables,
+    evaluation: EvaluationTables,
     workspace: ProofWorkspace,
     board_array: NDArray[np.uint32],
     bound: int,
+    shared: int,
     node_limit: int,
     answer: NDArray[np.int64],
 ) -> None:
-    """Search for a win of the prover within a number of plies."""
-    t, p, board = flat(tables), flat(workspace), pointer(board_array)
+    """Search for a win of the prover within a number of plies; bounds may share their open numbers."""
+    t, e, p, board = flat(tables), flat(evaluation), flat(workspace), pointer(board_array)
     p.counters[NODES], p.counters[PENDING] = 0, 0
-    for left in range(bound + 4):
-        p.killers[left] = 0
+    for place in range((min(bound, DEEPEST) if shared else bound) + 4):
+        p.killers[place] = 0
     pack(t, board, p.words)
-    p.pn_limits[0], p.dn_limits[0] = INFINITE, INFINITE
+    # Of what only repeats, the proof number stops a little below.
+    p.pn_limits[0], p.dn_limits[0] = I64(INFINITE) - I64(shared), I64(INFINITE)
     ply = I64(0)
     entering = True
     while True:
         left = bound - ply
+        under = I64(LONGEST) if shared else left
         proving = side_of(t, board) == p.prover
         if entering:
-            _enter(t, p, board, ply, left)
+            _enter(t, e, p, board, ply, left, shared != 0)
             entering = False
         v = _judge_node(p, ply, proving)
         stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0
         if v.pn == 0 or v.dn == 0 or v.pn >= p.pn_limits[ply] or v.dn >= p.dn_limits[ply] or stopped:
-            _keep_node(t, p, v, ply, left, proving)
+            _keep_node(t, p, v, ply, left, under, proving)
             if ply == 0:
                 answer[0], answer[1], answer[2], answer[3] = v.pn, v.dn, v.distance, I64(p.moves[v.best])
                 answer[4], answer[5] = p.counters[NODES], p.counters[PENDING]
@@ -315,6 +384,39 @@ def prove(
             _descend(t, p, board, v, ply, proving)
             ply += 1
             entering = True
+
+
+@kernel
+def read_proofs(
+    tables: Tables,
+    evaluation: EvaluationTables,
+    workspace: ProofWorkspace,
+    words: NDArray[np.uint64],
+    lefts: NDArray[np.int64],
+    board_array: NDArray[np.uint32],
+    answers: NDArray[np.int64],
+) -> None:
+    """Write, shape (n, 2), the move that wins soonest as far as the table proves, and its plies; the board is scratch.
+
+    The prover is to move in all positions, shape (n, W), and has so many plies left.
+    """
+    t, e, p, board = flat(tables), flat(evaluation), flat(workspace), pointer(board_array)
+    for index in range(len(words)):
+        own = advance(pointer(words), index * t.words)
+        unpack(t, own, board)
+        for word in range(t.words):
+            p.words[word] = own[word]
+        answers[index, 0], answers[index, 1] = -1, -1
+        left = I64(lefts[index])
+        while left > 0:
+            p.counters[PENDING] = 0
+            _enter(t, e, p, board, I64(0), left, True)
+            v = _judge_node(p, I64(0), True)
+            if v.pn != 0:
+                break
+            # Is a shorter win kept?
+            answers[index, 0], answers[index, 1] = I64(p.moves[v.best]), v.distance
+            left = v.distance - 1
 
 
 # -- what is decided within three plies: the leaves --------------------------------------

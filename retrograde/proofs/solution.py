@@ -12,7 +12,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.indexing import PlacementIndex
-from tablut.indexing.values import MISSING, unforced, verdict_of
+from tablut.indexing.values import MISSING, Verdict, Wdl, unforced, verdict_of
 from tablut.prober import MissingTableError
 from tablut.rules.outcome import OUTCOMES
 from tablut.store.files import brief
@@ -20,7 +20,6 @@ from tablut.store.files import brief
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablut.indexing.values import Verdict, Wdl
     from tablut.position import Move, Position, SideName
     from tablut.variants import Variant
 
@@ -136,7 +135,7 @@ class ReachableValues:
         self.variant = variant
         self.words = words
         self.values = values
-        self._keys = _keys(words)
+        self._keys = keys_of(words)
 
     def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
         """Return whether positions of a material are known: those that are reachable, so no material as such."""
@@ -152,7 +151,7 @@ class ReachableValues:
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed positions; `MISSING` beyond the closure."""
-        keys = _keys(words)
+        keys = keys_of(words)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
 
@@ -178,7 +177,7 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
     return 2 * sum(sizes) <= 8 * most
 
 
-def _keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+def keys_of(words: NDArray[np.uint64]) -> NDArray[Any]:
     """Return positions as single items that sort and compare by all their words."""
     if words.shape[1] == 1:
         return words[:, 0]
@@ -198,7 +197,7 @@ def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[
         union = _unique(np.concatenate(found))
         if len(union) > most:
             return None
-        fresh = union[~np.isin(_keys(union), _keys(known), assume_unique=True)]
+        fresh = union[~np.isin(keys_of(union), keys_of(known), assume_unique=True)]
         known = union
     return known
 
@@ -208,12 +207,12 @@ def _moves(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
     """Return for each move of a closed set the numbers of parent and child (-1 if decided) and the outcome."""
     engine = engine_for(variant)
-    keys = _keys(positions)
+    keys = keys_of(positions)
     parents, children, outcomes = [], [], []
     for number, batch in enumerate(_batches(positions)):
         found = engine.expand(batch)
         parents.append((found.parents + number * _BATCH).astype(np.int32))
-        places = np.searchsorted(keys, _keys(found.words)).astype(np.int32)
+        places = np.searchsorted(keys, keys_of(found.words)).astype(np.int32)
         children.append(np.where(found.outcomes == 0, places, np.int32(-1)))
         outcomes.append(found.outcomes)
     return np.concatenate(parents), np.concatenate(children), np.concatenate(outcomes)
@@ -224,7 +223,7 @@ def _batches(words: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
 
 
 def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    keys = _keys(words)
+    keys = keys_of(words)
     _, first = np.unique(keys, return_index=True)
     return words[first]
 

@@ -2,8 +2,8 @@
 
 Both sides' chances are searched in turn, the cheaper one first, under a growing number
 of plies; the first bound with a proof is the distance, because every smaller one has
-been disproved. Before a side's next bound, the search may look far ahead for as long as it has
-spent so far: a long win is found that way before all shorter ones are excluded, and
+been disproved. Before a side's next bound, a win of any length may be looked for, for as long as the
+side's search has taken so far: a long win is found that way before all shorter ones are excluded, and
 ends the search for the other side.
 
 A draw is proved by a tablebase, by a list of everything reachable
@@ -58,10 +58,8 @@ if TYPE_CHECKING:
 
 _LIST_AFTER = 100_000
 """Moves after which, without an answer, everything reachable is listed."""
-_LOOK_AHEAD_AFTER = 200_000
-"""Moves after which a side's next bound may be preceded by a look further ahead."""
-_LOOK_AHEAD = 12
-"""Plies that such a look goes beyond the next bound."""
+_LOOK_AHEAD_AFTER = 30_000
+"""Moves after which a side's next bound may be preceded by a search for any win."""
 
 
 class _Side:
@@ -269,22 +267,22 @@ class _Question:
         side = found or min(
             (side for side in self.sides.values() if not side.exhausted), key=lambda side: (side.spent, side.next_bound)
         )
-        if side.win_within is None and side.spent > _LOOK_AHEAD_AFTER:
-            bound = min(side.next_bound + _LOOK_AHEAD, side.cap)
-            if self._try(side, bound, most=side.spent) is not None:
-                return True
+        ahead = side.win_within is None and side.spent > _LOOK_AHEAD_AFTER
+        if ahead and self._try(side, side.cap, most=side.spent, shared=True) is not None:
+            return True
         bound = min(side.next_bound, side.cap)
         if side.win_within is not None:
             bound = min(bound, side.win_within - 1)
         return self._try(side, bound) is not None
 
-    def _try(self, side: _Side, bound: int, most: int | None = None) -> bool | None:
+    def _try(self, side: _Side, bound: int, most: int | None = None, shared: bool = False) -> bool | None:
         """Ask for a win within a bound and note the answer."""
         before = self.budget.nodes
-        answer = side.search.within(self.board, bound, most)
+        search = side.search
+        answer = search.wins(self.board, most, bound) if shared else search.within(self.board, bound, most)
         side.spent += self.budget.nodes - before
         if answer:
-            side.win_within = min(side.search.distance, bound)
+            side.win_within = min(search.distance, bound)
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
             side.next_bound = max(side.next_bound, bound + 2)

@@ -8,7 +8,8 @@ There are two kinds of entries. A *settled* one keeps what has been proved once 
 all: the prover wins within so many plies, or does not win within so many. Both
 hold for every bound on the other side of them, whatever path led to the position,
 because "wins within n plies" says nothing of the past. An *open* one keeps the proof
-numbers of a position under one bound; a position may have several.
+numbers of a position under one bound; a position may have several. Under `LONGEST` it keeps those of a
+search whose numbers all bounds share.
 
 A table belongs to one prover. An entry is ``W + 2`` words: the position, then ``pn | dn
 << 32``, then ``kind | bound or win << 2 | no_win << 14 | effort << 32``. A full bucket loses
@@ -56,7 +57,7 @@ def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 
 
 @inlined
-def _holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
+def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
     """Return whether an entry is of a position."""
     differ = U64(0)
     for word in range(width):
@@ -71,17 +72,18 @@ def find(
     words: NDArray[np.uint64],
     width: int,
     left: int,
+    under: int,
 ) -> tuple[int, int, int]:
-    """Return the proof number, the disproof number and, if proved, the distance of a position under a bound.
+    """Return the proof number, the disproof number and, if proved, the distance of a position with so many plies left.
 
-    (-1, -1, -1) if nothing is known.
+    Open numbers are those kept ``under`` a bound. (-1, -1, -1) if nothing is known.
     """
     first = _bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
         state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        if state & 3 == 0 or not _holds(entry, words, width):
+        if state & 3 == 0 or not holds(entry, words, width):
             continue
         bound = (state >> 2) & 0xFFF
         if state & 3 == _SETTLED:
@@ -90,7 +92,7 @@ def find(
             # One more than the plies without a win, so that 0 says nothing.
             if (state >> 14) & 0xFFF > left:
                 return I64(INFINITE), I64(0), I64(-1)
-        elif bound == left:
+        elif bound == under:
             pn, dn = I64(entry[width] & U64(0xFFFFFFFF)), I64(entry[width] >> U64(32))
     return pn, dn, I64(-1)
 
@@ -102,7 +104,7 @@ def _victim(
     words: NDArray[np.uint64],
     width: int,
     kind: int,
-    left: int,
+    under: int,
 ) -> tuple[int, bool]:
     """Return the entry of a bucket to be written, and whether it is of the same position and kind already."""
     chosen, least = I64(0), I64(1) << 40
@@ -112,11 +114,11 @@ def _victim(
         effort = I64(entry[width + 1] >> U64(32))
         if state & 3 == 0:
             effort = I64(-1)
-        elif _holds(entry, words, width):
-            same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == left)
+        elif holds(entry, words, width):
+            same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == under)
             if same:
                 return first + way, True
-            if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == left:
+            if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == under:
                 # What was open under this bound is settled now.
                 effort = I64(-2)
         if effort < least:
@@ -130,21 +132,21 @@ def keep_open(
     buckets: int,
     words: NDArray[np.uint64],
     width: int,
-    left: int,
+    under: int,
     pn: int,
     dn: int,
     effort: int,
 ) -> None:
     """Write the proof numbers of a position under a bound."""
     first = _bucket_of(words, width, buckets) * WAYS
-    place, same = _victim(table, first, words, width, _OPEN, left)
+    place, same = _victim(table, first, words, width, _OPEN, under)
     entry = advance(table, place * (width + 2))
     if same:
         effort += I64(entry[width + 1] >> U64(32))
     for word in range(width):
         entry[word] = words[word]
     entry[width] = U64(pn) | (U64(dn) << U64(32))
-    entry[width + 1] = U64(_OPEN | (left << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+    entry[width + 1] = U64(_OPEN | (under << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
 
 
 @called
@@ -153,17 +155,17 @@ def keep_settled(
     buckets: int,
     words: NDArray[np.uint64],
     width: int,
-    left: int,
+    under: int,
     win: int,
     no_win: int,
     effort: int,
 ) -> None:
     """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
-    ``left`` is the bound under which it was found.
+    ``under`` is the bound under which it was found.
     """
     first = _bucket_of(words, width, buckets) * WAYS
-    place, same = _victim(table, first, words, width, _SETTLED, left)
+    place, same = _victim(table, first, words, width, _SETTLED, under)
     entry = advance(table, place * (width + 2))
     beyond = min(no_win + 1, LONGEST)
     if same:
@@ -226,7 +228,7 @@ class ProofWorkspace(NamedTuple):
     began : ndarray of int64, shape (P + 1,)
         By ply: the nodes made before its position was entered.
     killers : ndarray of int64, shape (P + 3,)
-        By plies left: the opponent's move that held last.
+        The opponent's move that held last: in the leaves, then by ply.
     scratch : ndarray of int32, shape (12C,)
         Moves of the plies that are searched without a stack.
     counters : ndarray of int64, shape (2,)

@@ -1,8 +1,8 @@
 """One side's chances from a position: the compiled proof search with its table, its limits, a tablebase.
 
-`WinSearch.within` answers whether a side wins within a number of plies: yes, no, or not
-known when the limits ran out. What it has proved stays in its table, for every later
-question about any position.
+`WinSearch.within` answers whether a side wins within a number of plies, `WinSearch.wins`
+whether it wins at all, for which it takes its own way: yes, no, or not known when the
+limits ran out. What they have proved stays in their table, for every later question about any position.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.proofs.proof_numbers import ANSWER_FIELDS, MOST_PLIES, prove
-from retrograde.proofs.table import LONGEST, keep_values, new_proof_workspace, with_room
+from retrograde.proofs.proof_numbers import ANSWER_FIELDS, DEEPEST, MOST_PLIES, prove, read_proofs
+from retrograde.proofs.table import INFINITE, LONGEST, keep_values, new_proof_workspace, with_room
 from tablut.engine.jit import ahead
 from tablut.engine.layout import new_board
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
+from tablut.play.search.evaluation import evaluation_tables_for
 from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class ProofBudget:
 def compile_ahead(engine: Engine) -> None:
     """Have the search compiled by another processor, if it is not kept."""
     answer, board = np.zeros(ANSWER_FIELDS, dtype=np.int64), new_board(engine.variant.size)
-    ahead(prove, engine.tables, new_proof_workspace(engine.tables, 0, 1), board, 0, 0, answer)
+    evaluation, workspace = evaluation_tables_for(engine.variant), new_proof_workspace(engine.tables, 0, 1)
+    ahead(prove, engine.tables, evaluation, workspace, board, 0, 0, 0, answer)
 
 
 class WinSearch:
@@ -73,7 +75,9 @@ class WinSearch:
         self.budget = budget
         self.distance = -1
         self.move = 0
-        self._prober = prober
+        self.pn, self.dn = 1, 1
+        self._evaluation = evaluation_tables_for(engine.variant)
+        self.prober = prober
         variant = engine.variant
         try:
             self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes)
@@ -89,31 +93,56 @@ class WinSearch:
         """Return whether the prover wins within a number of plies."""
         if plies > MOST_PLIES:
             raise InputError(f"{plies} plies: a proof search looks {MOST_PLIES} plies ahead at most")
-        if plies < 1:
-            return False
-        self._workspace = with_room(self._workspace, plies)
+        return False if plies < 1 else self._search(board, plies, 0, most)
+
+    def wins(self, board: NDArray[np.uint32], most: int | None = None, plies: int = LONGEST - 1) -> bool | None:
+        """Return whether the prover wins within a number of plies, by default within any, not looking for a short win.
+
+        Then ``distance`` and ``move`` are of the win that was found. Without an answer ``pn`` and ``dn`` say how
+        near one is, as after `within`; where ``pn`` is just below `INFINITE`, what is left to try repeats itself, and
+        more of it finds nothing. No, without a number of plies, means never.
+        """
+        return False if plies < 1 else self._search(board, plies, 1, most)
+
+    def answers(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return winning moves and their plies, shape (n, 2), of packed positions with the prover to move.
+
+        They are what is kept; the plies are -1 where no win within the given number of plies is.
+        """
+        found = np.empty((len(words), 2), dtype=np.int64)
+        board = new_board(self.engine.variant.size)
+        read_proofs(self.engine.tables, self._evaluation, self._workspace, words, plies, board, found)
+        return found
+
+    def _search(self, board: NDArray[np.uint32], plies: int, shared: int, most: int | None) -> bool | None:
+        """Search with a bound, slice by slice."""
+        self._workspace = with_room(self._workspace, min(plies, DEEPEST) if shared else plies)
         answer = np.zeros(ANSWER_FIELDS, dtype=np.int64)
-        spent = 0
+        self.pn, self.dn, spent = 1, 1, 0
         while True:
             left = self.budget.left if most is None else min(self.budget.left, most - spent)
             if left <= 0:
                 return None
-            prove(self.engine.tables, self._workspace, board, plies, min(left, _SLICE), answer)
-            pn, dn, distance, move, nodes, pending = answer.tolist()
+            args = (self._evaluation, self._workspace, board, plies, shared, min(left, _SLICE), answer)
+            prove(self.engine.tables, *args)
+            self.pn, self.dn, distance, move, nodes, pending = answer.tolist()
             self.budget.nodes += nodes
             spent += nodes
-            if pn == 0:
+            if self.pn == 0:
                 self.distance, self.move = distance, move
                 return True
-            if dn == 0:
+            if self.dn == 0:
                 return False
             if pending:
                 self._ask(self._workspace.pending[:pending])
+            elif shared and self.pn == INFINITE - 1:
+                # What is left to try repeats itself.
+                return None
 
     def _ask(self, words: NDArray[np.uint64]) -> None:
         """Write what the tablebase knows of positions into the table."""
-        assert self._prober is not None
-        values = self._prober.probe_words(words.copy()).astype(np.int64)
+        assert self.prober is not None
+        values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
             # It does not know all of what it covers: search on without it.
             self._workspace.covered[:] = 0

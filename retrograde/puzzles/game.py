@@ -7,29 +7,23 @@ were. All of it is proved; what the limits leave open is None.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.solution import ProofLimits, Solution
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
-from retrograde.puzzles.puzzle_file import rules_of
+from retrograde.puzzles.puzzle_file import Puzzle, rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, UnknownError
 from tablut.notation import square_name
-from tablut.prober import find_prober
+from tablut.position import Move, Position, SideName
+from tablut.prober import Prober, find_prober
 from tablut.results import Result, SparseResult
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retrograde.proofs.solution import Solution
-    from retrograde.puzzles.puzzle_file import Puzzle
-    from tablut.position import Move, Position, SideName
-    from tablut.prober import Prober
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class Answer(NamedTuple):

@@ -9,36 +9,26 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.solution import ProofLimits, Solution
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
-from retrograde.puzzles.shapes import from_shapes, theme_of
+from retrograde.puzzles.shapes import Theme, from_shapes, theme_of
 from tablut.board import Board
-from tablut.engine import engine_for
+from tablut.engine import Engine, engine_for
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head
 from tablut.errors import InputError
-from tablut.indexing import PlacementIndex
-from tablut.position import Move, Position
+from tablut.indexing import PlacementIndex, PlacementTier
+from tablut.position import Move, Position, Side
+from tablut.prober import Prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.variants import as_variant, shipped_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from retrograde.proofs.solution import Solution
-    from retrograde.puzzles.shapes import Theme
-    from tablut.engine import Engine
-    from tablut.indexing import PlacementTier
-    from tablut.position import Side
-    from tablut.prober import Prober
-    from tablut.variants import Variant, VariantLike
+from tablut.variants import Variant, VariantLike, as_variant, shipped_name
 
 _OPENING = 8
 """Plies of a game of which no puzzle is made."""

@@ -7,31 +7,25 @@ distance is read off the tables, and a `Solver` proves what is left in the end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from retrograde.puzzles.making import Making, fit
-from tablut.engine import engine_for
+from retrograde.puzzles.making import Made, Making, Wanted, fit
+from tablut.engine import Engine, engine_for
+from tablut.engine.layout import new_board
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex
 from tablut.indexing.tier_kernels import unrank_entries
 from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.indexing.values import MISSING
 from tablut.position import Position
+from tablut.prober import Prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from retrograde.puzzles.making import Made, Wanted
-    from tablut.engine import Engine
-    from tablut.prober import Prober
-    from tablut.variants import VariantLike
+from tablut.variants import VariantLike, as_variant
 
 _SLICE: Final = 1 << 17
 """Entries looked at together."""
@@ -98,7 +92,7 @@ class _Mine:
         width = self.engine.tables.words
         found = _Found(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty((0, width), np.uint64))
         for number, side, entries in self._entries(rng):
-            boards = np.empty((len(entries), 2 * self.engine.variant.size + 4), dtype=np.uint32)
+            boards = new_board(self.engine.variant.size, len(entries))
             unrank_entries(self.engine.tables, self.tiers, number, entries, side, boards)
             words = self.engine.words(boards)
             values = self.prober.probe_words(words).astype(np.int64)

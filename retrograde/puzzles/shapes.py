@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.position import Position
+from tablut.position import Move, Position, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy as np
 
-    from tablut.position import Move, Side
     from tablut.variants import Variant
 
 Theme = Literal["exit fort", "encirclement", "shieldwall"]

@@ -12,19 +12,17 @@ from __future__ import annotations
 import logging
 import re
 import socket
-import threading
 import weakref
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from multiprocessing import get_context
+from typing import Any, Final, TypeVar
 
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Task = TypeVar("Task")
 
@@ -36,7 +34,7 @@ _GREETING: Final = 1 << 16
 """Bytes of a scheduler's first message, at most."""
 
 
-class Scheduler(Protocol):
+class Scheduler:
     """Something that runs the same function on many tasks."""
 
     workers: int
@@ -48,61 +46,91 @@ class Scheduler(Protocol):
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """Run a function on every task and return the answers."""
+        answers: list[dict[str, Any]] = [{}] * len(tasks)
+        left = iter(tasks)
+
+        def kept(number: int, answer: dict[str, Any]) -> None:
+            done(answer)
+            answers[number] = answer
+
+        self._fed(function, lambda: next(left, None), kept)
+        return answers
+
+    def feed(
+        self,
+        function: Callable[[Task], dict[str, Any]],
+        draw: Callable[[], Task | None],
+        done: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Run a function on tasks as they are drawn, until none runs and none is drawn; `draw` may ask what is done."""
+        self._fed(function, draw, lambda _, answer: done(answer))
+
+    def _fed(
+        self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
+    ) -> None:
+        """Keep the workers busy; what is done is told in the caller's thread, with the number of the task."""
+        running: dict[Any, int] = {}
+        drawn = 0
+        with self._guarded():
+            while True:
+                while len(running) < self.workers and (task := draw()) is not None:
+                    running[self._submit(function, task)] = drawn
+                    drawn += 1
+                if not running:
+                    return
+                for future in self._first(set(running)):
+                    done(running.pop(future), future.result())
+
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        raise NotImplementedError
+
+    def _first(self, running: set[Any]) -> Any:
+        """Wait a while for some of the tasks that run; return those that have ended."""
+        raise NotImplementedError
+
+    def _guarded(self) -> Any:
+        """Return a context for a run, which cleans up when it fails."""
+        raise NotImplementedError
 
 
-class LocalScheduler:
-    """Threads of this process; kernels release the GIL.
+class LocalScheduler(Scheduler):
+    """Threads of this process, as kernels release the GIL; or processes, for tasks in plain Python.
 
     The main thread only waits, because a kernel does not look at signals. When it is
     interrupted, or a task fails, tasks that run are abandoned, and no further one begins.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, *, processes: bool = False) -> None:
         self.workers = self.sharing = threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._processes = processes
+        self._pool: Executor | None = None
 
-    def run(
-        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
-    ) -> list[dict[str, Any]]:
-        """Run a function on every task and return the answers; see `Scheduler.run`."""
-        stopping = threading.Event()
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        """Begin a task; the pool stays for the next run, with the memory that its threads hold."""
+        if self._pool is None:
+            spawn = get_context("spawn")
+            self._pool = (
+                ProcessPoolExecutor(self.workers, spawn) if self._processes else ThreadPoolExecutor(self.workers)
+            )
+            weakref.finalize(self, self._pool.shutdown, wait=self._processes)
+        return self._pool.submit(function, task)
 
-        def _reported(task: Task) -> dict[str, Any]:
-            if stopping.is_set():
-                return {}  # nobody reads it
-            try:
-                answer = function(task)
-                done(answer)
-            except BaseException:
-                stopping.set()
-                raise
-            return answer
+    def _first(self, running: set[Any]) -> Any:
+        return wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done
 
-        pool = self._threads()
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         try:
-            futures = [pool.submit(_reported, task) for task in tasks]
-            waiting = set(futures)
-            while waiting:
-                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()
-            return [future.result() for future in futures]
+            yield
         except BaseException:
-            stopping.set()
             # Another run must not wait for what is abandoned.
-            pool.shutdown(wait=False, cancel_futures=True)
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
             raise
 
-    def _threads(self) -> ThreadPoolExecutor:
-        """Return the threads, which stay for the next run, with the memory that they hold."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers)
-            weakref.finalize(self, self._pool.shutdown, wait=False)
-        return self._pool
 
-
-class ClusterScheduler:
+class ClusterScheduler(Scheduler):
     """A running Dask cluster."""
 
     def __init__(self, client: Any, distributed: Any) -> None:
@@ -110,15 +138,16 @@ class ClusterScheduler:
         threads = client.nthreads().values()
         self.workers, self.sharing = sum(threads), max(threads)
 
-    def run(
-        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
-    ) -> list[dict[str, Any]]:
-        """Run a function on every task and return the answers; see `Scheduler.run`."""
-        futures = self.client.map(function, list(tasks), pure=False)
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        return self.client.submit(function, task, pure=False)
+
+    def _first(self, running: set[Any]) -> Any:
+        return self.distributed.wait(running, return_when="FIRST_COMPLETED").done
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         try:
-            for future in self.distributed.as_completed(futures):
-                done(future.result())
-            answers: list[dict[str, Any]] = self.client.gather(futures)
+            yield
         except TablutError:
             raise
         except self.distributed.KilledWorker as error:
@@ -130,7 +159,6 @@ class ClusterScheduler:
             raise MachineError(
                 f"--scheduler: the cluster has gone ({_first_line(error)}); what is done is kept: go on with another"
             ) from error
-        return answers
 
 
 @contextmanager

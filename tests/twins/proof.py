@@ -17,7 +17,7 @@ from tablut.position import Position
 from tablut.rules import NaiveGame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
 
@@ -37,8 +37,10 @@ class PlainProof(NamedTuple):
     wrong: list[tuple[int, int, int]]
 
 
-def plain_proof(index: TierIndex, indices: Mapping[tuple[int, int], TierIndex], codes: Codes) -> PlainProof:
-    """Prove all values of a tier; the stored codes and the indices are by material."""
+def plain_proof(
+    index: TierIndex, indices: Mapping[tuple[int, int], TierIndex], codes: Codes, entries: Iterable[int] | None = None
+) -> PlainProof:
+    """Prove all values of a tier, or those of some entries; the stored codes and the indices are by material."""
     variant = index.variant
     game = NaiveGame(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})))
     material = index.attackers, index.defenders
@@ -49,7 +51,7 @@ def plain_proof(index: TierIndex, indices: Mapping[tuple[int, int], TierIndex], 
     def stored(position: Position) -> int:
         return int(codes[position.material][position.side == "b"][indices[position.material].rank(position)])
 
-    for entry in range(index.size):
+    for entry in range(index.size) if entries is None else entries:
         if index.rank(index.unrank(entry, "w")) != entry:
             aliases += 1
             continue

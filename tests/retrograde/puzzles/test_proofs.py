@@ -71,7 +71,7 @@ def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str,
     proof = certificate(name, text, winner, plies)
     proof.write(tmp_path / "proof.jsonl")
     again = read_certificate("proof", (tmp_path / "proof.jsonl").read_text())
-    assert again == proof
+    assert again.text() == proof.text()
     checked = check(again)
     assert (checked.failures, checked.shorter, checked.unused) == ([], None, 0)
     assert checked.excluded >= 1
@@ -95,18 +95,25 @@ def proof() -> ProofCertificate:
 def test_another_move_must_win_too(proof: ProofCertificate) -> None:
     """Every legal move instead of the right one: accepted only if it wins as fast, which the engine decides."""
     variant = load_variant(WINS[1][0])
-    position = next(text for text, (plies, _) in proof.strategy.items() if plies == 1)
+    engine, search = engine_for(variant), searched(variant, "white")
+    position = next(text for text, (plies, _) in proof.strategy.items() if plies == 3)
+    found = Counter[bool]()
     for move in Board(variant, position).legal_moves:
         board = Board(variant, position)
         board.push(move)
-        altered = changed(proof, strategy={**proof.strategy, position: (1, str(move))})
-        assert (not check(altered).failures) == (board.outcome() is not None)
+        after = board.position
+        wins = board.outcome() is None and bool(search.within(engine.board(after.cells, after.side), 2))
+        altered = changed(proof, strategy={**proof.strategy, position: (3, str(move))})
+        assert (not check(altered).failures) == wins
+        found[wins] += 1
+    assert found[True]
+    assert found[False]
 
 
 def test_the_cost_of_a_check_grows_with_the_strategy_alone(
     proof: ProofCertificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each position is expanded once, whatever numbers stand in the file."""
+    """Each position is expanded once, and once more if its number is too large: something may win at once there."""
     expanded: Counter[str] = Counter()
     moves_of = NaiveGame.legal_moves
 
@@ -120,8 +127,8 @@ def test_the_cost_of_a_check_grows_with_the_strategy_alone(
         expanded.clear()
         found = check(proof, most_plies=0)
         del expanded[proof.position]  # from which shorter wins are looked for as well
-        assert set(expanded.values()) == {1}
-        assert len(expanded) < found.positions
+        assert set(expanded.values()) <= {1, 2}
+        assert sum(expanded.values()) <= 2 * found.positions
         moved = {position: (plies + random.randrange(3), move) for position, (plies, move) in proof.strategy.items()}
         proof = changed(proof, strategy=moved, plies=proof.plies + 3)
 
@@ -141,8 +148,8 @@ def test_nothing_is_claimed_of_what_is_no_proof() -> None:
 
 
 def test_a_strategy_that_is_too_large_or_too_dear() -> None:
-    with pytest.raises(TablutError, match="over 10 positions"):
-        certificate(*WINS[1], most=10)
+    with pytest.raises(TablutError, match="over 1 positions"):
+        certificate(*WINS[1], most=1)
     engine = engine_for(load_variant("brandubh-5-4v0"))
     with pytest.raises(TablutError, match="limits ran out"):
         build_certificate(
@@ -194,9 +201,13 @@ def random_proof(variant: Variant, random: Random) -> ProofCertificate | None:
             for plies in range(1, 5):
                 if search.within(board, plies):
                     try:
-                        return build_certificate(engine, search, board, plies, 60)
+                        proof = build_certificate(engine, search, board, plies, 60)
                     except TablutError:  # larger than wanted
                         break
+                    # What wins at once needs no line, and leaves less to be forged.
+                    if proof.strategy or random.random() < 0.5:
+                        return proof
+                    break
     return None
 
 
@@ -258,10 +269,10 @@ def under(variant: Variant, random: Random) -> Variant:
 
 def test_forged_under_shipped_rules() -> None:
     counts: Counter[str] = Counter()
-    for name in ("ashton", "brandubh", "leiden"):
+    for name in ("ashton", "brandubh", "leiden", "bologna"):
         counts += attack(load_variant(name), Random(name))
-    assert counts["forged"] >= 150
-    assert 0 < counts["accepted"] < counts["forged"] / 3
+    assert counts["forged"] >= 120
+    assert 0 < counts["accepted"] < counts["forged"] / 2
 
 
 @settings(max_examples=examples(6, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))

@@ -178,7 +178,7 @@ def test_a_proof_records_the_plies_that_are_left(
         code, answer = asked(capsys, "solve", *options)
         assert (code, answer["dtm"], answer["plies_left"]) == (0, dtm, left)
         header = json.loads(proof.read_text().split("\n")[0])
-        assert (header["plies_left"], header["variant"], header["version"]) == (left, None, 2)
+        assert (header["plies_left"], header["variant"], header["version"]) == (left, None, 3)
         assert str(strange_rules) not in proof.read_text()
         code, checked = asked(capsys, "check", str(proof), *own)
         assert (code, checked["plies_left"], checked["proved"], checked["unused"]) == (0, left, True, 0)

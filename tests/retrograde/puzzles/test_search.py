@@ -17,11 +17,13 @@ from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.rules.naive import NaiveGame
+from tablut.rules.outcome import OUTCOMES
 from tablut.variants import load_variant
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.games import recurrence
@@ -63,9 +65,10 @@ def compare_with_twin(variant, position, plies):
     board = engine.board(parsed.cells, parsed.side)
     before = board.copy()
     for side, winner in enumerate(WINNERS):
-        search = WinSearch(engine, side, 1 << 16, ProofBudget(ProofLimits()))
+        search, loose = (WinSearch(engine, side, 1 << 16, ProofBudget(ProofLimits())) for _ in range(2))
         for bound in range(1, plies + 1):
             expected = wins_within(variant, text, winner, bound)
+            assert loose.wins(board, plies=bound) in (expected, None), (variant.rules, text, winner, bound)
             assert search.within(board, bound) == expected, (variant.rules, text, winner, bound)
             if expected:
                 # What is said of the distance is at most the bound, and true.
@@ -209,6 +212,46 @@ def test_a_search_makes_room_for_more_plies() -> None:
     assert 6 <= grown.distance <= 120
     black = WinSearch(engine, 1, 1 << 20, ProofBudget(ProofLimits()))
     assert [black.within(engine.start(), plies) for plies in (1, 3, 17, 33)] == [False] * 4
+
+
+def test_any_win_is_looked_for_and_its_moves_are_kept(solved) -> None:
+    """Who wins is right, who does not is never said to; the moves that are read out win within their plies."""
+    engine, values = solved
+    answered = 0
+    for side in (0, 1):
+        search = WinSearch(engine, side, 1 << 20, ProofBudget(ProofLimits(nodes=1 << 40)))
+        for row, _ in sample(solved, 40, 7):
+            words, value = values.words[row : row + 1], int(values.values[row])
+            board = engine.boards(words)[0]
+            mine = int(head(board)[SIDE_AT]) == side
+            right = value > 0 if mine else value < 0
+            found = search.wins(board, 50_000)
+            assert found in (right, None)
+            answered += found is True
+            if found and mine:
+                assert search.distance >= value
+                assert (search.answers(words, np.array([value - 1]))[:, 1] == -1).all()
+                follow(engine, search, words, search.distance)
+    assert answered > 20
+
+
+def follow(engine, search, words, plies) -> None:
+    """Play the moves that are kept against every answer, until they have won."""
+    waiting = [(words, plies)]
+    while waiting:
+        words, left = waiting.pop()
+        ((move, need),) = search.answers(words, np.array([left])).tolist()
+        if need < 0:
+            assert search.wins(engine.boards(words)[0], plies=left)
+            move, need = search.move, search.distance
+        assert 1 <= need <= left
+        children = engine.expand(words)
+        (chosen,) = np.flatnonzero(children.moves == move)
+        if children.outcomes[chosen] == 0:
+            replies = engine.expand(children.words[chosen : chosen + 1])
+            ends = {OUTCOMES[number].winner for number in replies.outcomes.tolist() if number}
+            assert ends <= {WINNERS[search.prover]}
+            waiting += [(reply[None], need - 2) for reply in replies.words[replies.outcomes == 0]]
 
 
 def test_draws_and_unresolved_positions() -> None:

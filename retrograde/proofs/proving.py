@@ -1,0 +1,336 @@
+"""`tablut prove`: a claim about a position proved or refuted by a search that can be stopped and shared out.
+
+Tasks are searches of a leaf of the tree (`retrograde.proofs.tree`), bounded by a number of
+moves; what they answer is kept in the store before anything else is made of it, some
+at a time. A run that was killed loses the tasks since the last part, which are done
+again. When the root is proved, further tasks read out the strategies of the leaves that the
+proof rests on; they are kept too, and joined with the tree's own moves to the certificate.
+
+A win that is proved here holds whatever the rules say of repetitions: no play by its
+strategy meets a position twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from retrograde.proofs.certificate import PackedStrategy, certificate_of, joined, needed, strategy_of, text_of
+from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.solver import is_lost_at_once
+from retrograde.proofs.table import INFINITE
+from retrograde.proofs.tree import CHILD, ENTRY, KIND, LEAF, TASK, Node, ProofTree, SearchRecord, TreeStore, row_type
+from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.tablebase.probing import prober_for
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.position import Move, Position, SideName
+from tablut.results import Result
+from tablut.rules.outcome import OUTCOMES
+from tablut.running.clocks import wall_clock
+from tablut.store.folders import claim as claimed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tablut.running.progress import Observer
+    from tablut.running.scheduling import Scheduler
+    from tablut.variants import Variant
+
+Claim = Literal["white", "black", "not-white", "not-black", "draw"]
+Status = Literal["proved", "refuted", "open"]
+_KEPT_EVERY: Final = 20.0
+"""Seconds between two parts."""
+_SHARE: Final = 32
+"""A child is looked at with this part of its parent's moves."""
+_EXACT: Final = 1_000_000
+"""Moves at least in which a shorter win is looked for."""
+_MOST: Final = 4_000_000
+"""Most positions of the strategy of one leaf."""
+
+
+class FirstMove(Result):
+    """A first move: the numbers of the position after it, and what that means for the claim."""
+
+    move: str
+    proof: int | None
+    disproof: int | None
+    status: Status
+
+
+class Proving(Result):
+    """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null."""
+
+    variant: str
+    position: str
+    claim: str
+    status: Status
+    proof: int | None
+    disproof: int | None
+    within: int | None
+    dtm: int | None
+    repetition: str
+    nodes: int
+    tasks: int
+    positions: int
+    certificate: str | None
+    strategy: int | None
+    tables: list[str]
+    first_moves: list[FirstMove]
+
+
+# -- tasks -----------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """A leaf to be searched, or, if ``plies`` is not 0, the strategy of its proof to be read out."""
+
+    variant: Variant
+    prover: int
+    nodes: int
+    memory: int
+    tablebase: str | None
+    words: bytes = b""
+    plies: int = 0
+
+
+_of_thread = threading.local()
+
+
+def _search_of(task: Task) -> WinSearch:
+    """Return this thread's search for a side, with what it has proved before."""
+    about = (task.variant.digest, *task[1:5])
+    if getattr(_of_thread, "about", None) != about:
+        prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
+        budget = ProofBudget(ProofLimits())
+        _of_thread.search = WinSearch(engine_for(task.variant), task.prover, task.memory, budget, prober)
+        _of_thread.about = about
+    search: WinSearch = _of_thread.search
+    return search
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """Search a leaf and, if it stays open, look at its children; or read the strategy of a leaf out."""
+    search, engine = _search_of(task), engine_for(task.variant)
+    own = np.frombuffer(task.words, dtype=np.uint64)[None]
+    board = engine.boards(own)[0]
+    if task.plies:
+        # What is proved is found again, however long it takes with another table.
+        search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
+        found = strategy_of(engine, search, board, task.plies, _MOST)
+        none = np.zeros(len(found), dtype=np.int64)
+        columns = np.column_stack([none, none, found.plies, found.moves])
+        return _answer(LEAF, ENTRY, np.concatenate([own, found.words]), [(0, 0, 0, 0), *columns.tolist()])
+    numbers = [settled(search, board, task.nodes)]
+    if 0 not in numbers[0][:2]:
+        children = engine.expand(own)
+        images, _ = engine.canonical(children.words[children.outcomes == 0], task.variant.symmetries)
+        below = np.unique(images, axis=0)
+        own = np.concatenate([own, below])
+        numbers += [settled(search, one, max(1, task.nodes // _SHARE)) for one in engine.boards(below)]
+    return _answer(TASK, CHILD, own, numbers)
+
+
+def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+    """Return what a task says as rows."""
+    rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
+    rows["words"], rows["kind"] = words, [first] + [rest] * (len(words) - 1)
+    for name, column in zip(("proof", "disproof", "plies", "nodes"), zip(*numbers, strict=True), strict=True):
+        rows[name] = column
+    return {"rows": rows}
+
+
+def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
+    """Return proof number, disproof number, plies (-1 unless proved) and moves made, of a bounded search."""
+    search.budget = ProofBudget(ProofLimits(nodes=nodes))
+    answer = search.wins(board)
+    proof, disproof = (search.pn, search.dn) if answer is None else (0, INFINITE) if answer else (INFINITE, 0)
+    return proof, disproof, search.distance if answer else -1, search.budget.nodes
+
+
+# -- the run ---------------------------------------------------------------------------------
+
+
+class ProofRun:
+    """The search for a win of one side from a position."""
+
+    def __init__(
+        self,
+        variant: Variant,
+        position: Position,
+        claim: Claim,
+        *,
+        observer: Observer,
+        tablebase: str | None,
+        nodes: int,
+        memory: int,
+    ) -> None:
+        if claim not in ("white", "black"):
+            history = f"in a game of {variant.name} its history decides that"
+            why = "only wins are proved" if variant.rules.repetition.draws else history
+            raise InputError(f"--claim {claim}: {why}; claim white or black")
+        is_lost_at_once(variant, position)
+        self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
+        self.engine, self.prover = engine_for(variant), int(claim == "black")
+        self.winner: SideName = "black" if self.prover else "white"
+        self.prober = None if tablebase is None else prober_for(variant, tablebase)
+        store = None if self.prober is None else self.prober.store
+        tiers = [] if store is None else [store.tier(*material).record for material in store.tiers()]
+        self.tables = {tier.name: tier.digest for tier in tiers}
+        self.board = self.engine.board(position.cells, position.side)
+        (root,), _ = self.engine.canonical(self.engine.words(self.board), variant.symmetries)
+        self.tree = ProofTree(root, mine="wb"[self.prover] == position.side)
+        self.about = SearchRecord(
+            variant=variant.name,
+            game=variant.digest,
+            position=text_of(self.engine, self.engine.boards(root[None])[0]),
+            claim=claim,
+            tables=self.tables,
+        )
+        self._task = Task(variant, self.prover, nodes, memory, tablebase)
+        self._type = row_type(len(root))
+        self._fresh: list[NDArray[Any]] = []
+        self._strategies: dict[bytes, PackedStrategy] = {}
+        self._files: TreeStore | None = None
+        self._kept_at = wall_clock()
+        self.certificate: Path | None = None
+        self.whole: PackedStrategy | None = None
+        self.dtm: int | None = None
+
+    def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
+        """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
+        end = None if hours is None else wall_clock() + 3600 * hours
+        with ExitStack() as stack:
+            if store is not None:
+                stack.enter_context(claimed(store, KIND, self.about, other=self.about.other))
+                self._files = TreeStore(store, self.about, self._type)
+                for rows in self._files.answers():
+                    self._apply(rows)
+            stack.callback(self._keep)
+
+            def draw() -> Task | None:
+                node = None if end is not None and wall_clock() >= end else self.tree.choose()
+                return None if node is None else self._task._replace(words=node.words)
+
+            self.observer.begin("tasks")
+            scheduler.feed(run_task, draw, self._take)
+            if self.tree.root.proof == 0:
+                self._prove(scheduler, store)
+
+    def _apply(self, rows: NDArray[Any]) -> None:
+        """Make of an answer what the tree makes of it."""
+        if rows["kind"][0] == TASK:
+            self.tree.take(rows)
+        else:
+            columns = rows["words"][1:].copy(), rows["plies"][1:].copy(), rows["nodes"][1:].astype(np.int32)
+            self._strategies[rows["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        """Take an answer, and keep it before long."""
+        self._apply(answer["rows"])
+        self._fresh.append(answer["rows"])
+        root, count = self.tree.root, len(self.tree.nodes)
+        self.observer.advance()
+        self.observer.note(f"proof {root.proof:,}, disproof {root.disproof:,}, {count:,} positions")
+        if wall_clock() - self._kept_at > _KEPT_EVERY:
+            self._keep()
+
+    def _keep(self) -> None:
+        """Write what was answered since the last part."""
+        self._kept_at = wall_clock()
+        if self._files is not None and self._fresh:
+            self._files.write(self._fresh)
+        self._fresh = []
+
+    def _prove(self, scheduler: Scheduler, store: Path | None) -> None:
+        """Join the tree's moves and the strategies of its leaves to the certificate."""
+        root, limit = self.tree.root, self.variant.rules.move_limit
+        if limit is not None and root.plies > limit:
+            raise InputError(f"a win within {root.plies} plies is proved; a game has {limit}, so it settles nothing")
+        moves, ends = self.tree.strategy()
+        # What is lost without a move, or won at once, needs no strategy.
+        leaves = [leaf for leaf in ends if leaf.plies > 1]
+        left = [leaf for leaf in leaves if leaf.words not in self._strategies]
+        waiting = (self._task._replace(words=leaf.words, plies=leaf.plies) for leaf in left)
+        self.observer.begin("strategies of leaves", len(left))
+        scheduler.feed(run_task, lambda: next(waiting, None), self._take)
+        joint = joined(self.engine, [self._own(moves), *(self._strategies[leaf.words] for leaf in leaves)])
+        self.whole, leaves_in = needed(joint, self.prover, self.board, self.prober)
+        # With the tables that captures lead to.
+        tiers = [] if self.prober is None else self.prober.store.tiers()
+        below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
+        self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
+        search = _search_of(self._task)
+        search.budget = ProofBudget(ProofLimits(nodes=max(_EXACT, self._task.nodes)))
+        self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
+        if store is not None:
+            proof = certificate_of(self.engine, self.prover, self.board, root.plies, self.whole, tables=self.tables)
+            proof.write(store / "certificate.jsonl.gz")
+            self.certificate = store / "certificate.jsonl.gz"
+
+    def _own(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
+        """Return the moves of the tree's own nodes."""
+        rows = np.zeros(len(moves), dtype=self._type)
+        goals = rows["words"].copy()
+        for at, (node, goal) in enumerate(moves):
+            rows["words"][at], rows["plies"][at] = np.frombuffer(node.words, dtype=np.uint64), node.plies
+            goals[at] = np.frombuffer(goal.words, dtype=np.uint64)
+        words = rows["words"].copy()
+        children = self.engine.expand(words)
+        images, _ = self.engine.canonical(children.words, self.variant.symmetries)
+        fits = (children.outcomes == 0) & (keys_of(images) == keys_of(goals)[children.parents])
+        _, first = np.unique(children.parents[fits], return_index=True)
+        return PackedStrategy(self.engine, words, rows["plies"].copy(), children.moves[fits][first])
+
+    # -- the answer --------------------------------------------------------------------
+
+    def result(self) -> Proving:
+        """Return what is known."""
+        root = self.tree.root
+        return Proving(
+            variant=self.variant.name,
+            position=str(self.position),
+            claim=self.claim,
+            status=self._status(root.proof, root.disproof),
+            proof=_finite(root.proof),
+            disproof=_finite(root.disproof),
+            within=root.plies if root.proof == 0 else None,
+            dtm=self.dtm,
+            repetition="a win holds whatever a repetition does: no play by its strategy repeats a position",
+            nodes=self.tree.made,
+            tasks=self.tree.tasks,
+            positions=len(self.tree.nodes),
+            certificate=None if self.certificate is None else str(self.certificate),
+            strategy=None if self.whole is None else len(self.whole),
+            tables=list(self.tables),
+            first_moves=list(self._first_moves()),
+        )
+
+    def _status(self, proof: int, disproof: int) -> Status:
+        # Where a repetition decides the game, what nobody can force is not settled by that.
+        refuted = disproof == 0 and (self.variant.rules.repetition.draws or not self.tables)
+        return "proved" if proof == 0 else "refuted" if refuted else "open"
+
+    def _first_moves(self) -> Iterator[FirstMove]:
+        root = self.tree.root
+        children = self.engine.expand(self.engine.words(self.board))
+        images, _ = self.engine.canonical(children.words, self.variant.symmetries)
+        for words, code, outcome in zip(images, children.moves.tolist(), children.outcomes.tolist(), strict=True):
+            node, ended = self.tree.nodes.get(words.tobytes(), Node(b"", mine=False)), OUTCOMES[outcome]
+            proof, disproof = node.proof, node.disproof
+            if ended is not None or (root.proof == 0 and not root.mine):
+                won = ended is None or ended.winner == self.winner
+                proof, disproof = (0, INFINITE) if won else (INFINITE, 0)
+            move, status = str(Move.from_code(code, self.variant.size)), self._status(proof, disproof)
+            yield FirstMove(move=move, proof=_finite(proof), disproof=_finite(disproof), status=status)
+
+
+def _finite(number: int) -> int | None:
+    """Return a number as it is told: none for infinity."""
+    return None if number >= INFINITE else number
