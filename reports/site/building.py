@@ -82,15 +82,12 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     content = {"format": "tablut-site", "version": 2, "program": __version__}
     # The marker first: what a broken run leaves is known for what it is.
     files = {MARKER: (json.dumps(content) + "\n").encode(), **files}
-    changed = {name: _differs(folder / name, made) for name, made in files.items()}
+    there = {name: folder / name for name in files}
+    changed = {name: not path.is_file() or path.read_bytes() != files[name] for name, path in there.items()}
     for name in files if not check else ():
         if changed[name]:
             write_bytes(folder / name, files[name], hint="; choose another folder with --site")
     return changed
-
-
-def _differs(path: Path, content: bytes) -> bool:
-    return not path.is_file() or path.read_bytes() != content
 
 
 def _built(place: Path) -> dict[str, bytes]:

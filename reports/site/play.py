@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import jinja2
 from markupsafe import Markup
 
 from reports.puzzles import results as solved
-from reports.stored import read_stored
-from retrograde.answers import TableWalk
-from retrograde.puzzles.game import PuzzleTrees
-from retrograde.puzzles.puzzle_file import COLLECTION, facts_of, read_puzzles
+from reports.rendering import templates
+from reports.stored import hold, read_stored
+from retrograde.answers import TableWalk, WalkMove, WalkNode
+from retrograde.puzzles.game import PuzzleTree, PuzzleTrees, TreeNode
+from retrograde.puzzles.puzzle_file import COLLECTION, Puzzle, PuzzleFacts, facts_of, read_puzzles
 from tablut import svg
 from tablut.board import Board
 from tablut.indexing.values import Verdict, a_ply_earlier, value_of
 from tablut.notation import square_name
 from tablut.variants import load_variant, shipped_variants
-
-if TYPE_CHECKING:
-    from retrograde.answers import WalkMove, WalkNode
-    from retrograde.puzzles.game import PuzzleTree, TreeNode
-    from retrograde.puzzles.puzzle_file import Puzzle, PuzzleFacts
 
 _PIXELS = 400
 
@@ -69,8 +64,7 @@ def trees() -> dict[str, dict[str, Any]]:
 def _check(stored: PuzzleTrees, _name: str) -> None:
     """Compare the trees with the puzzles that ship."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
-    if [tree.id for tree in stored.puzzles] != list(shipped):
-        raise ValueError("puzzles: are not those that ship")
+    hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
     if stored.interrupted or stored.nodes != sum(len(tree.nodes) for tree in stored.puzzles):
         raise ValueError("nodes: is not the sum of the trees")
     for tree in stored.puzzles:
@@ -80,8 +74,7 @@ def _check(stored: PuzzleTrees, _name: str) -> None:
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
     """Compare a tree with its puzzle, and play every right move with its defence by the rules."""
     where = f"puzzle {tree.id!r}"
-    if (tree.variant, tree.position) != (puzzle.variant, str(puzzle.position)):
-        raise ValueError(f"{where}: is another position")
+    hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: is another position")
     claim = puzzle.stipulation
     if claim is None or (tree.winner, tree.plies) != (claim.winner, claim.plies) or not tree.nodes:
         raise ValueError(f"{where}: is not as it is claimed")
@@ -107,8 +100,7 @@ def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
         if answer.reply is not None:
             _play(board, answer.reply, answer.reply_takes, where)
         if answer.to is not None:
-            if not 0 < answer.to < len(tree.nodes):
-                raise ValueError(f"{where}: {move} leads to a number that is not there")
+            hold(0 < answer.to < len(tree.nodes), f"{where}: {move} leads to a number that is not there")
             after = tree.nodes[answer.to]
             if (after.position, after.plies) != (str(board.position), node.plies - 2):
                 raise ValueError(f"{where}: {move} leads to another position")
@@ -117,8 +109,7 @@ def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
             raise ValueError(f"{where}: {move} does not end as it should")
         for _ in range(board.ply):
             board.pop()
-    if any(answer.to is not None for answer in node.wrong.values()):
-        raise ValueError(f"{where}: a wrong move leads on")
+    hold(all(answer.to is None for answer in node.wrong.values()), f"{where}: a wrong move leads on")
 
 
 def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
@@ -161,27 +152,23 @@ def pages() -> list[PlayPage]:
     for name, stored in walks().items():
         values = {
             "board": name,
+            "game": stored["variant"],
+            "exact": name in WALKS,
             "stored": stored,
             "position": stored["nodes"][0]["position"],
             "moves": sum(len(node["moves"]) for node in stored["nodes"]),
-            "data": Markup(walk_data(name, stored)),
+            "data": Markup(walk_data(stored)),
         }
-        found.append(_page(f"walks/{name}", f"Walk {name}", "walk.html.j2", **values))
+        title = f"Walk {name}" if name in WALKS else "Brandubh's openings"
+        found.append(_page(f"walks/{name}", title, "walk.html.j2", **values))
     return found
 
 
 def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
-    return PlayPage(name, title, _templates().get_template(template).render(title=title, root="../", **values))
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.site"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
+    return PlayPage(
+        name,
+        title,
+        templates("site/templates", html=True).get_template(template).render(title=title, root="../", **values),
     )
 
 
@@ -191,7 +178,9 @@ def pictures() -> dict[str, str]:
     for one in entries():
         drawn = svg.board(one.puzzle.variant, one.puzzle.position, turn=True, pixels=_PIXELS)
         found[f"puzzle-board-{one.id}.svg"] = drawn
-    return found | {f"board-{name}.svg": svg.board(load_variant(name)) for name in WALKS}
+    return found | {
+        f"board-{name}.svg": svg.board(load_variant(name)) for name in {one["variant"] for one in walks().values()}
+    }
 
 
 def tree_data(one: PuzzleEntry) -> str:
@@ -214,37 +203,52 @@ def tree_data(one: PuzzleEntry) -> str:
 
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The boards, in the order of the pages."""
+OPENINGS: Final = "brandubh-openings"
+"""A walk of which a part is proved: its numbers are bounds."""
 
 
 def walks() -> dict[str, dict[str, Any]]:
-    """Return the stored walks by the names of their boards."""
-    return {name: read_stored("walks", name, TableWalk, _check_walk) for name in WALKS}
+    """Return the stored walks by the names of their pages."""
+    return {name: read_stored("walks", name, TableWalk, _check_walk) for name in (*WALKS, OPENINGS)}
 
 
 def _check_walk(stored: TableWalk, name: str) -> None:
     """Compare a walk with its name, with the rules at the start, and every value with those that it leads to."""
-    rules = load_variant(name)
-    if stored.variant != name or not stored.nodes or stored.nodes[0].position != rules.start_position:
+    game, exact = (name, True) if name in WALKS else ("brandubh-federation", False)
+    rules = load_variant(game)
+    if stored.variant != game or not stored.nodes or stored.nodes[0].position != rules.start_position:
         raise ValueError("variant, nodes: are not those of this board")
     for node in stored.nodes:
         if sorted(move.move for move in node.moves) != sorted(map(str, Board(rules, node.position).legal_moves)):
             raise ValueError(f"position {node.position!r}: has other moves than the rules")
-        if node.moves and _value(node.moves[0]) != _value(node):
+        if exact and node.moves and _value(node.moves[0]) != _value(node):
             raise ValueError(f"position {node.position!r}: is not worth what its best move is")
         for move in node.moves:
             if move.to is None:
                 continue
             if not 0 <= move.to < len(stored.nodes):
                 raise ValueError(f"position {node.position!r}: {move.move} leads to a number that is not there")
-            if _value(move) != a_ply_earlier(_value(stored.nodes[move.to])):
+            if not (_follows if exact else _is_bounded)(move, stored.nodes[move.to]):
                 raise ValueError(f"position {node.position!r}: {move.move} has another value than where it leads")
+
+
+def _follows(move: WalkMove, to: WalkNode) -> bool:
+    return _value(move) == a_ply_earlier(_value(to))
+
+
+def _is_bounded(move: WalkMove, to: WalkNode) -> bool:
+    """Return whether a move is worth what follows from the bound of where it leads."""
+    if to.dtm is None or move.dtm is None:
+        return move.dtm is to.dtm and move.wdl == to.wdl == "open"
+    return (move.wdl, to.wdl) in (("win", "loss"), ("loss", "win")) and move.dtm > to.dtm
 
 
 def _value(one: WalkNode | WalkMove) -> int:
     return value_of(Verdict(one.wdl, one.dtm))  # type: ignore[arg-type]
 
 
-def walk_data(name: str, stored: dict[str, Any]) -> str:
+def walk_data(stored: dict[str, Any]) -> str:
     """Return what the script of a walk reads, safe within a script element."""
-    data = {"terrain": load_variant(name).terrain, "nodes": stored["nodes"]}
+    exact = stored["variant"] in WALKS
+    data = {"terrain": load_variant(stored["variant"]).terrain, "exact": exact, "nodes": stored["nodes"]}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -15,9 +15,9 @@ import pytest
 
 from counting import bounds
 from reports import stored
+from reports.catalogue import first_page
 from reports.puzzles import results as solutions
 from reports.site import building, play
-from reports.site.first import first_page
 from reports.site.play import pictures, tree_data, trees, walks
 from reports.sources import walked
 from retrograde.puzzles.game import PuzzleTree, puzzle_tree
@@ -175,7 +175,7 @@ def test_a_damaged_tree_is_refused(change: Any) -> None:
     ("name", "read", "change"),
     [
         ("puzzles/trees.json", trees, lambda content: content.update(nodes=1)),
-        *(("walks/ashton-5-4v0.json", walks, change) for change in WALKS),
+        *((f"walks/{name}.json", walks, change) for name in ("ashton-5-4v0", "brandubh-openings") for change in WALKS),
     ],
 )
 def test_damaged_data_is_named_and_never_rendered(

@@ -36,8 +36,10 @@
     board.draw(at.cells, { last: at.last, chosen: from, targets: targets.map(function (move) { return move.move.split("-")[1]; }) });
     if (at.node) {
       const who = mover(at.node), value = at.node.wdl;
-      const words = { win: " to move, and wins in ", loss: " to move, and loses in " }[value];
-      say.textContent = who[0].toUpperCase() + who.slice(1) + (words ? words + plies(at.node.dtm) + "." : " to move: a draw.");
+      const within = data.exact ? " in " : " within ";
+      const words = { win: " to move, and wins" + within, loss: " to move, and loses" + within }[value];
+      const rest = value === "draw" ? " to move: a draw." : " to move: open.";
+      say.textContent = who[0].toUpperCase() + who.slice(1) + (words ? words + plies(at.node.dtm) + "." : rest);
     } else {
       say.textContent = at.mover[0].toUpperCase() + at.mover.slice(1) + " has won.";
     }
@@ -65,7 +67,7 @@
     word.className = "wdl " + move.wdl;
     word.textContent = move.wdl;
     value.append(word);
-    length.textContent = move.dtm === undefined ? "" : move.dtm;
+    length.textContent = move.dtm === undefined ? "" : (data.exact ? "" : "≤ ") + move.dtm;
     line.append(name, value, length);
     return line;
   }

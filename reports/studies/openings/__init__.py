@@ -1,0 +1,1 @@
+"""Brandubh's openings: what players say of them, proved or not."""

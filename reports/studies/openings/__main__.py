@@ -1,0 +1,176 @@
+"""``python -m reports.studies.openings``: search what is said of openings, check the certificates, render the page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from reports.stored import Provenance
+from reports.studies.openings.deciding import (
+    DATA,
+    FOLDER,
+    GAME,
+    Decided,
+    Findings,
+    Opening,
+    Strategy,
+    openings,
+    read_findings,
+)
+from reports.studies.rendered import CheckOption, rendered
+from retrograde.proofs.certificate import read_certificate
+from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.win_search import ProofBudget, WinSearch
+from tablut.cli.options import threads_option
+from tablut.cli.runtime import Reply, command, commit, origin, progress, typed
+from tablut.cli.shell import main
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.results import Result
+from tablut.running.clocks import wall_clock
+from tablut.running.scheduling import LocalScheduler
+from tablut.store.files import store_path, write_bytes, write_text
+
+if TYPE_CHECKING:
+    from retrograde.proofs.proving import Proving
+    from tablut.board import Board
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
+NAME = "python -m reports.studies.openings"
+CERTIFICATE: Final = "certificate.jsonl.gz"
+_SHIPPED: Final = 5 << 20
+"""Bytes of a certificate that is kept with the study, at most."""
+_SMALL: Final = 64 << 10
+"""The same, for moves that nobody said anything of."""
+
+
+StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Where the searches are kept.")]
+OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Openings whose moves fit.")]
+
+
+class _Verdicts(Result):
+    verdicts: dict[str, str]
+
+
+@app.command("decide")
+@command
+def decide_command(
+    store: StoreOption,
+    only: OnlyOption = "*",
+    hours: Annotated[float, typer.Option(min=0, help="For each opening, at most.")] = 1.0,
+    nodes: Annotated[int, typer.Option(min=1, help="Moves made by one task.")] = 20_000_000,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of each thread.")] = 2048,
+    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+) -> Reply:
+    """Search each opening for a win of white, and write down what was found; a small certificate is kept."""
+    chosen, data = _chosen(only), read_findings()
+    for opening in chosen:
+        began, board = wall_clock(), opening.board()
+        with progress(opening.moves) as observer:
+            variant, position, table = board.variant, board.position, memory << 20
+            run = ProofRun(variant, position, "white", observer=observer, tablebase=None, nodes=nodes, memory=table)
+            run.run(LocalScheduler(threads), _folder(store, opening), hours)
+            found = run.result()
+            least = None if found.status == "proved" else _not_within(board, nodes // 10)
+        data[opening.moves] = _decided(found, opening, round(wall_clock() - began, 1), least)
+        _write(data)
+    return _reply(chosen, data)
+
+
+@app.command("check")
+@command
+def check_command(
+    store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Processes.")] = 1
+) -> Reply:
+    """Check the certificates by the plain rules, and write down what that gave; a million of them take an hour."""
+    chosen, data = _chosen(only), read_findings()
+    for opening in (one for one in chosen if one.moves in data and data[one.moves].sha256):
+        path, found = _folder(store, opening) / CERTIFICATE, data[opening.moves]
+        if hashlib.sha256(path.read_bytes()).hexdigest() != found.sha256:
+            raise InputError(f"--store {store}: {str(path)!r} is not the certificate that `decide` wrote down")
+        workers = LocalScheduler(threads, processes=True)
+        checked = StrategyCheck(GAME, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
+        if not checked.proved:
+            raise InputError(f"{str(path)!r}: {checked.failures[0]}")
+        each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
+        data[opening.moves] = found.model_copy(update=each)
+        _write(data)
+    return _reply(chosen, data)
+
+
+def _folder(store: str, opening: Opening) -> Path:
+    return store_path(store) / opening.file.partition(".")[0]
+
+
+def _chosen(only: str) -> list[Opening]:
+    chosen = [one for one in openings()[1] if fnmatchcase(one.moves, only)]
+    if not chosen:
+        raise InputError(f"--only {only}: fits no opening")
+    return chosen
+
+
+def _write(data: dict[str, Decided]) -> None:
+    seconds = sum(one.seconds for one in data.values())
+    source = Provenance.model_validate(origin(typed(), {}, None, seconds, commit=commit()))
+    whole = Findings(provenance=source, decided=data)
+    write_text(DATA / "openings.json", json.dumps(whole.model_dump(mode="json"), indent=1) + "\n")
+
+
+def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
+    result = _Verdicts(verdicts={one.moves: data[one.moves].status for one in chosen if one.moves in data})
+    return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in result.verdicts.items())))
+
+
+def _not_within(board: Board, nodes: int) -> int:
+    """Return a number of plies within which white has no win, as far as so many moves of the search show."""
+    engine, plies = engine_for(board.variant), 0
+    position = engine.board(board.position.cells, board.position.side)
+    search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))
+    while search.within(position, plies + 1) is False:
+        plies += 1
+    return plies
+
+
+def _decided(found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
+    """Return what was found, with play by the certificate, which is kept with the study if it is small."""
+    kept = {name: value for name, value in found.model_dump().items() if name in Decided.model_fields}
+    kept |= {"seconds": seconds, "certificate": None, "not_within": least}
+    if found.certificate is not None:
+        path = Path(found.certificate)
+        content = path.read_bytes()
+        kept["sha256"], kept["bytes"] = hashlib.sha256(content).hexdigest(), len(content)
+        kept["line"] = Strategy(read_certificate(path.name, path)).line(opening.board())
+        if len(content) <= (_SHIPPED if opening.listed else _SMALL):
+            write_bytes(DATA / opening.file, content)
+            kept["certificate"] = opening.file
+    return Decided.model_validate(kept)
+
+
+@app.command("page")
+@command
+def page_command(check: CheckOption = False) -> Reply:
+    """Render the page and its boards from the data."""
+    from reports.studies.openings.page import artefacts
+
+    return rendered(FOLDER, artefacts(), check)
+
+
+@app.command("walk")
+@command
+def walk_command() -> Reply:
+    """Give the openings as a graph to walk in; with --json it is what the site reads."""
+    from reports.studies.openings.walking import walk
+
+    result = walk()
+    return Reply(result, lambda console: console.print(f"{len(result.nodes)} positions; --json prints them"))
+
+
+if __name__ == "__main__":
+    main(app, NAME)

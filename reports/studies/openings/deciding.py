@@ -1,0 +1,154 @@
+"""Openings, what is said and what is proved of each, and play by the certificates that show it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Final
+
+from pydantic import Field
+
+from reports.stored import STUDIES, Provenance
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.notation import square_name
+from tablut.position import Move
+from tablut.results import Result
+from tablut.store.files import read_text
+from tablut.variants import load_variant
+
+if TYPE_CHECKING:
+    from retrograde.proofs.certificate import ProofCertificate
+    from tablut.position import Position
+
+FOLDER: Final = STUDIES / "openings"
+DATA: Final = FOLDER / "data"
+GAME: Final = "brandubh-federation"
+
+
+class Source(Result):
+    """Who says it."""
+
+    what: str
+    link: str
+
+
+class Opening(Result):
+    """Moves from the start and what is said of where they lead; with ``every``, each next move is one, not listed."""
+
+    moves: str
+    every: bool = False
+    listed: bool = True
+    source: str | None = None
+    says: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The name of its certificate."""
+        return f"{self.moves.replace(' ', '_')}.jsonl.gz"
+
+    def board(self) -> Board:
+        """Return the board after the moves."""
+        board = Board(GAME)
+        for move in self.moves.split():
+            board.push_text(move)
+        return board
+
+
+class Decided(Result):
+    """What search and checker found; positions are counted up to symmetry, seconds are of the last run."""
+
+    status: str
+    within: int | None = None
+    not_within: int | None = None
+    proof: int | None = None
+    disproof: int | None = None
+    nodes: int
+    tasks: int
+    seconds: float
+    certificate: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    line: list[str] = Field(default_factory=list)
+    strategy: int | None = None
+    checked: int | None = None
+    checked_per_second: int | None = None
+
+
+class Findings(Result):
+    """The data of the study: by the moves of an opening, what became of it."""
+
+    provenance: Provenance
+    decided: dict[str, Decided]
+
+
+def openings() -> tuple[dict[str, Source], list[Opening]]:
+    """Return the sources and the openings."""
+    told = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))
+    sources = {name: Source.model_validate(one) for name, one in told["sources"].items()}
+    listed = {one["moves"]: Opening.model_validate(one) for one in told["openings"]}
+    for opening in [one for one in listed.values() if one.every]:
+        board = opening.board()
+        for move in board.legal_moves:
+            moves = f"{opening.moves} {move}"
+            listed.setdefault(moves, Opening(moves=moves, listed=False))
+    return sources, list(listed.values())
+
+
+def read_findings() -> dict[str, Decided]:
+    """Return what was found so far."""
+    path = DATA / "openings.json"
+    return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
+
+
+class Strategy:
+    """The winner's moves of a certificate, and play by them."""
+
+    def __init__(self, proof: ProofCertificate) -> None:
+        self._symmetries, self._winner = load_variant(GAME).symmetries, proof.winner
+        self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
+
+    def answer(self, position: Position) -> tuple[int, Move] | None:
+        """Return the plies within which the winner wins, and its move; None if the strategy has neither."""
+        for symmetry in self._symmetries:
+            image = position.transformed(symmetry)
+            if (found := self._answers.get(str(image))) is not None:
+                back = next(one for one in self._symmetries if image.transformed(one) == position)
+                return found[0], Move.parse(found[1], load_variant(GAME).size).transformed(back)
+        return None
+
+    def plies(self, board: Board) -> int:
+        """Return the plies that are left where the winner moves, or has won."""
+        found = self.answer(board.position)
+        return 0 if board.is_game_over() else 1 if found is None else found[0]
+
+    def _plies_after(self, board: Board, move: Move) -> int:
+        board.push(move)
+        plies = self.plies(board)
+        board.pop()
+        return plies
+
+    def move(self, board: Board) -> Move:
+        """Return the winner's move; one that ends the game has no line in a certificate."""
+        if (found := self.answer(board.position)) is not None:
+            return found[1]
+        for move in list(board.legal_moves):
+            board.push(move)
+            outcome = board.outcome()
+            board.pop()
+            if outcome is not None and outcome.winner == self._winner:
+                return move
+        raise InputError(f"the certificate has no line for '{board.position}', and no move wins there at once")
+
+    def line(self, board: Board) -> list[str]:
+        """Return the winner's moves, and of the other side those that hold out longest against them."""
+        board, played = board.copy(), list[str]()
+        while board.outcome() is None:
+            if board.turn == self._winner:
+                move = self.move(board)
+            else:
+                move = max(board.legal_moves, key=lambda one: self._plies_after(board, one))
+            board.push(move)
+            taken = ",".join(square_name(cell, board.size) for cell in board.captured())
+            played.append(f"{move}x{taken}" if taken else str(move))
+        return played

@@ -1,0 +1,43 @@
+"""The page of Brandubh's openings, from the data and the certificates of the study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.rendering import Artefact, drawing, page
+from reports.studies.openings.deciding import GAME, openings, read_findings
+from tablut import svg
+
+_PIXELS = 260
+
+
+def artefacts() -> list[Artefact]:
+    """Return the page and its boards."""
+    sources, listed = openings()
+    findings = read_findings()
+    rows: list[dict[str, Any]] = []
+    boards = []
+    for opening in listed:
+        found = findings.get(opening.moves)
+        line = [] if found is None else found.line
+        figure = f"figures/{opening.file.partition('.')[0]}.svg"
+        rows.append({"opening": opening, "found": found, "line": line, "figure": figure})
+        if line:
+            board = opening.board()
+            arrows = [line[0].partition("x")[0]]
+            boards.append(drawing(figure, svg.board(board, arrows=arrows, turn=True, pixels=_PIXELS)))
+    values = {"rows": rows, "sources": sources, "game": GAME, "tree": _tree(rows)}
+    return [page("page.md", "page.md.j2", _folder="studies/openings", **values), *boards]
+
+
+def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the openings in the order of a walk, each with its depth below the nearest one above it."""
+    found: list[dict[str, Any]] = []
+    above: list[str] = []
+    for row in sorted(rows, key=lambda one: one["opening"].moves.split()):
+        moves = row["opening"].moves
+        while above and not moves.startswith(above[-1] + " "):
+            above.pop()
+        found.append({**row, "depth": len(above), "shown": moves.removeprefix(above[-1] + " " if above else "")})
+        above.append(moves)
+    return found
