@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -20,6 +20,7 @@ from counting.complexity import (
 from counting.exclusions.record import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
+    ExclusionRecord,
     affordable_exclusions,
     count_exclusions,
     counted_spaces,
@@ -29,19 +30,14 @@ from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.paper import PaperEquations
 from counting.spaces import spaces
 from tablut.cli.options import VariantOption, variant_option
-from tablut.cli.people import Table, label, number, prose
+from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.store.records import write_record
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants
-
-if TYPE_CHECKING:
-    from counting.exclusions.record import ExclusionRecord
-    from tablut.cli.people import PeopleConsole
-    from tablut.variants import Variant
 
 
 class _Latex(Result):
@@ -269,11 +265,9 @@ class _Exclusions(Result):
 def exclusions_command(
     variant: VariantOption = "ashton",
     pieces: Annotated[
-        int, typer.Option("--pieces", min=2, max=8, help="Most pieces of a locked set; each more takes far longer.")
+        int, typer.Option(min=2, max=8, help="Most pieces of a locked set; each more takes far longer.")
     ] = 3,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the counts, as the package ships them.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the counts, as the package ships them.")] = None,
 ) -> Reply:
     """Find the minimal locked sets, and count the placements that contain one, as exact integers.
 

@@ -6,21 +6,16 @@ what the command prints, what ``--json`` dumps and what the report page renders.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
-from counting.exclusions.record import counted_spaces, published_exclusions
+from counting.exclusions.record import ExclusionRecord, counted_spaces, published_exclusions
 from counting.findings import ComparedGame, Finding, compare, find
 from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded
 from counting.spaces import FINAL, Space, classes, spaces
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counting.exclusions.record import ExclusionRecord
-    from tablut.variants import Rules, Variant, VariantLike
+from tablut.variants import Rules, Variant, VariantLike, as_variant
 
 
 class Term(Result):

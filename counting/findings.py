@@ -16,19 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
-from counting.paper import Product, Subspace, is_rounded
+from counting.paper import PaperEquations, Product, Subspace, is_rounded
 from counting.spaces import FINAL
 from tablut.notation import square_name
 from tablut.results import Result, scientific
-from tablut.variants.model import DIRECTIONS, ray
+from tablut.variants.model import DIRECTIONS, Camp, ray
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counting.exclusions.record import ExclusionRecord
-    from counting.paper import PaperEquations
     from tablut.variants import Variant
-    from tablut.variants.model import Camp
 
 Evidence = dict[str, str | int | list[str]]
 

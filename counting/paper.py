@@ -17,22 +17,17 @@ should have been is the business of the other spaces (`counting.spaces`) and of 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
 from math import comb, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counting.spaces import CountsByMaterial, soldiers
 from tablut.results import Result
-from tablut.variants import as_variant, load_variant
-from tablut.variants.model import king_patterns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tablut.variants import VariantLike
-    from tablut.variants.model import KingPattern
+from tablut.variants import VariantLike, as_variant, load_variant
+from tablut.variants.model import KingPattern, king_patterns
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,23 +19,16 @@ reached, except that the ``excluded`` ones are proved out of reach.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import comb
-from typing import TYPE_CHECKING
 
-from symmetry import count_orbits
+from symmetry import Symmetry, count_orbits
 from tablut.store.files import brief
-from tablut.variants import as_variant
+from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from symmetry import Symmetry
-    from tablut.variants import Variant, VariantLike
 
 CycleType = tuple[tuple[int, int], ...]
 """Sorted pairs (cycle length, number of cycles of that length)."""

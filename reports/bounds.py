@@ -6,26 +6,21 @@ import re
 from collections import Counter
 from functools import cache
 from math import log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from counting.complexity import BoundsReport, bounds
 from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
 from counting.findings import published_estimates
 from counting.paper import PaperEquations
 from reports.reachable import share
-from reports.rendering import Artefact, axes_of, drawing, figure, json_data, page
+from reports.rendering import Artefact, Figure, axes_of, drawing, figure, json_data, page
 from reports.stored import REDUCED_BOARDS
 from tablut import svg
 from tablut.notation import square_name
 from tablut.position import Position
 from tablut.results import scientific
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 from tablut.variants.library import older_variants, shipped_variants
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from tablut.variants import Variant
 
 _DRAWN = 3
 """Locked sets of at most so many pieces are drawn, one of each orbit, without those that differ by a king."""
@@ -122,9 +117,7 @@ def _draw_family(rows: list[list[Any]]) -> Figure:
                 label, end = f"{label} (others: {found})", max(end, other)
         axes.text(end + 1.6, place, label, va="center", fontsize=7.5)
     axes.set_yticks(range(len(rows)), [f"{name}   {size}\u00d7{size}" for size, name, *_ in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlim(0, 116)
-    axes.set_xlabel("distinct placements, powers of ten")
+    axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, 116), xlabel="distinct placements, powers of ten")
     axes.plot([], [], "o", color="#4c78a8", label="exact upper bound")
     axes.plot([], [], "|", color="black", markersize=11, markeredgewidth=1.5, label="figures of others")
     axes.legend(loc="upper right", frameon=False)
@@ -163,11 +156,8 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
 
 def _draw_spaces(rows: list[list[Any]]) -> Figure:
     """Draw all sizes on a logarithmic scale, and the totals, which it does not tell apart, on a linear one."""
-    from matplotlib.figure import Figure
-
     colours = ["#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b" for *_, agrees in rows]
-    figure = Figure(figsize=(7.6, 8.6))
-    whole, near = figure.subplots(2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
+    figure, (whole, near) = axes_of(7.6, 8.6, 2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
     for place, ((_, exact, published, _), colour) in enumerate(zip(rows, colours, strict=True)):
         size = log10(int(exact))
         whole.plot([0, size], [place, place], color=colour, linewidth=1.2, alpha=0.45)
@@ -177,8 +167,7 @@ def _draw_spaces(rows: list[list[Any]]) -> Figure:
         whole.text(size + 0.8, place, scientific(int(exact), 4), va="center", fontsize=7.5)
     whole.set_yticks(range(len(rows)), [row[0] for row in rows])
     whole.invert_yaxis()
-    whole.set_xlim(0, 50)
-    whole.set_xlabel("number of placements, powers of ten")
+    whole.set(xlim=(0, 50), xlabel="number of placements, powers of ten")
     whole.set_title("All spaces", loc="left", fontsize=9, fontweight="bold")
     marks = [
         *whole.plot([], [], "o", color="#54803c", label="exact, agrees with print"),
@@ -201,14 +190,11 @@ def _draw_spaces(rows: list[list[Any]]) -> Figure:
             near.plot(float(published) / 1e27, place, "|", color="black", markersize=15, markeredgewidth=1.6)
             near.text(float(published) / 1e27, place - 0.45, "printed", ha="center", va="center", fontsize=7.5)
     near.set_yticks(range(len(totals)), [row[0] for row, _ in totals])
-    near.set_ylim(len(totals) - 0.5, -0.8)
-    near.set_xlim(least / 1e27, most / 1e27)
+    near.set(ylim=(len(totals) - 0.5, -0.8), xlim=(least / 1e27, most / 1e27))
     near.set_xlabel("number of placements, units of 10\u00b2\u2077")
     near.set_title("The totals, near to each other", loc="left", fontsize=9, fontweight="bold")
     near.grid(axis="x", color="#dddddd", linewidth=0.6)
     near.set_axisbelow(True)
-    for axes in (whole, near):
-        axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -237,9 +223,7 @@ def _draw_material(rows: list[list[str]]) -> Figure:
                 colour = "black" if exponents[attackers][defenders] > brightest - 6 else "white"
                 text = f"{100 * count / total:.1f} %"
                 axes.text(defenders, attackers, text, ha="center", va="center", fontsize=6.5, color=colour)
-    axes.set_xticks(range(len(values[0])))
-    axes.set_yticks(range(len(values)))
-    axes.set_xlabel("defenders on the board")
-    axes.set_ylabel("attackers on the board")
+    axes.set(xticks=range(len(values[0])), xlabel="defenders on the board")
+    axes.set(yticks=range(len(values)), ylabel="attackers on the board")
     figure.colorbar(image, label="labelled states, powers of ten")
     return figure

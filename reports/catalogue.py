@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import reports.bounds
-import reports.census
-import reports.endings
-import reports.measures
-import reports.players
-import reports.puzzles
-import reports.reachable
-import reports.solutions
-from reports.census import results as counted
+from counting import complexity
+from reports import bounds, census, endings, measures, players, puzzles, reachable, solutions
 from reports.rendering import Artefact, drawing, page
-from reports.stored import REDUCED_BOARDS
+from reports.site.play import WALKS
+from reports.stored import DATA, REDUCED_BOARDS
 from tablut import svg
 from tablut.position import Position
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, load_variant, rule_fields
 from tablut.variants.library import older_variants, shipped_variants
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def default_folder() -> Path:
@@ -52,8 +45,8 @@ def _symmetry() -> list[Artefact]:
         page(
             "symmetry.md",
             "symmetry.md.j2",
-            every=reports.bounds.every_bound(),
-            counted=counted(),
+            every=bounds.every_bound(),
+            counted=census.results(),
         ),
         drawing("figures/symmetry-orbit.svg", draw_sheet(boards, 4, _PIXELS, "The eight images of a position")),
     ]
@@ -84,16 +77,34 @@ def _fields(variants: list[Variant]) -> list[tuple[str, str, list[str]]]:
     return rows
 
 
+_PAGES = (bounds, census, endings, measures, players, puzzles, reachable, solutions)
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
-    "bounds": reports.bounds.artefacts,
-    "census": reports.census.artefacts,
-    "endings": reports.endings.artefacts,
-    "measures": reports.measures.artefacts,
-    "players": reports.players.artefacts,
-    "puzzles": reports.puzzles.artefacts,
-    "reachable": reports.reachable.artefacts,
-    "solutions": reports.solutions.artefacts,
+    **{one.__name__.rpartition(".")[2]: one.artefacts for one in _PAGES},
     "symmetry": _symmetry,
     "variants": _variants,
 }
 """One generator a page: the page itself, its data and its figures."""
+
+
+# -- the first page of the results on the site: each number, how it is known, and the command that gives it
+
+
+def first_page() -> str:
+    """Return the first page of the results, in Markdown; the pages to play on are HTML beside them."""
+    made = page(
+        "index.md",
+        "first.md.j2",
+        report=complexity.bounds("ashton"),
+        walks=WALKS,
+        dates=json.loads((DATA / "dates.json").read_text(encoding="utf-8")),
+        lower=list(reachable.lower_bounds().values()),
+        share=reachable.share("ashton"),
+        estimate=reachable.results().get("ashton"),
+        census=census.results().get("ashton"),
+        boards=list(solutions.results().values()),
+        endings=list(endings.results().values()),
+        puzzles=puzzles.results(),
+        cells=players.cells(players.results()),
+        level=players.LEVEL,
+    )
+    return made.render().decode()

@@ -8,17 +8,12 @@ small ones again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from counting.census.report import CensusReport, Ply
-from reports.rendering import Artefact, axes_of, draw_shares, figure, page
-from reports.stored import REDUCED_BOARDS, read_stored_all
+from counting.census.report import CensusReport, CountedPly, Ply
+from reports.rendering import Artefact, Figure, axes_of, draw_shares, figure, page
+from reports.stored import REDUCED_BOARDS, hold, read_stored_all
 from tablut.variants import variant_names
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from counting.census.report import CountedPly
 
 
 def results() -> dict[str, dict[str, Any]]:
@@ -33,8 +28,7 @@ def _growing() -> list[str]:
 
 def _check(stored: CensusReport, name: str) -> None:
     """Compare a census with itself."""
-    if stored.variant != name:
-        raise ValueError(f"variant: {stored.variant!r} is another one")
+    hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
     if [ply.ply for ply in stored.plies] != list(range(len(stored.plies))) or not stored.plies:
         raise ValueError("plies: are not numbered from 0 on")
     for total, part in (
@@ -45,8 +39,7 @@ def _check(stored: CensusReport, name: str) -> None:
     ):
         if getattr(stored, total) != sum(getattr(ply, part) for ply in stored.plies):
             raise ValueError(f"{total}: is not the sum of its plies")
-    if stored.complete != (name in REDUCED_BOARDS):
-        raise ValueError(f"complete: {stored.complete} is wrong here")
+    hold(stored.complete == (name in REDUCED_BOARDS), f"complete: {stored.complete} is wrong here")
     if stored.complete and stored.total != sum(pair.reached for pair in stored.material):
         raise ValueError("material: does not add up to the total")
     if stored.bound < max(1, stored.total) or any(pair.ratio is None or not pair.bound for pair in stored.material):
@@ -134,9 +127,7 @@ def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
         plies = range(len(curve["new"]))
         (line,) = axes.plot(plies, curve["new"], "o-", markersize=3.5, label=curve["variant"])
         axes.plot(plies, curve["classes"], "--", color=line.get_color(), linewidth=1)
-    axes.set_yscale("log")
-    axes.set_xlabel("ply")
-    axes.set_ylabel("positions first reached (dashed: up to symmetry)")
+    axes.set(yscale="log", xlabel="ply", ylabel="positions first reached (dashed: up to symmetry)")
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
@@ -186,7 +177,6 @@ def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
         )
     axes.set_yticks(range(len(boards)), [board["variant"] for board in boards])
     axes.invert_yaxis()
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("classes, percent")
+    axes.set(xlim=(0, 100), xlabel="classes, percent")
     axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, fontsize=8)
     return figure

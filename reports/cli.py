@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from reports.catalogue import GENERATORS, default_folder
-from reports.rendering import write
+from reports.rendering import Artefact, write
+from tablut.cli.options import check_folder
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
 from tablut.errors import InputError
 from tablut.results import Result
@@ -17,7 +18,6 @@ from tablut.results import Result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reports.rendering import Artefact
     from tablut.cli.people import PeopleConsole
 
 
@@ -47,17 +47,11 @@ class _Site(Result):
 def report_command(
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Folder to write to. [default: reports/rendered, or ./tablut-report]"
-        ),
+        typer.Option(metavar="DIR", help="Folder to write to. [default: reports/rendered, or ./tablut-report]"),
     ] = None,
     site: Annotated[
         Path | None,
-        typer.Option(
-            "--site",
-            metavar="DIR",
-            help="Build the site instead: HTML that needs no server. Needs the extra `docs`.",
-        ),
+        typer.Option(metavar="DIR", help="Build the site instead: HTML that needs no server. Needs the extra `docs`."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if anything is stale.")] = False,
 ) -> Reply:
@@ -67,6 +61,7 @@ def report_command(
             raise InputError("--out and --site: choose one of them")
         return _site_reply(site, check=check)
     folder = out if out is not None else default_folder()
+    check_folder(folder, "--out")
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
     files = []

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, drawing, page
-from reports.stored import check_line, read_stored_all
-from retrograde.answers import TablebaseSummary
+from reports.stored import check_line, hold, read_stored_all
+from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
 from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import standing_of
 from retrograde.verification.findings import Verification
@@ -25,9 +25,6 @@ from tablut.board import Board
 from tablut.position import Move, Position
 from tablut.strip import draw_sheet, draw_strip
 from tablut.variants import load_variant, variant_names
-
-if TYPE_CHECKING:
-    from retrograde.answers import LongestResult, ZugzwangResult
 
 _PIXELS: Final = 300
 _STRIP_PIXELS: Final = 150
@@ -153,27 +150,22 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
 
 def _check(stored: TablebaseSummary, name: str) -> None:
     """Compare a summary with itself, with exact counts and with the published values, and play its lines."""
-    if stored.variant != name or stored.missing:
-        raise ValueError(f"variant or missing: is not the whole of {name!r}")
+    hold(stored.variant == name and not stored.missing, f"variant or missing: is not the whole of {name!r}")
     _check_tiers(stored)
     variant = load_variant(name)
     materials = {f"{tier.attackers}v{tier.defenders}": (tier.attackers, tier.defenders) for tier in stored.tiers}
-    if stored.digests.keys() != materials.keys():
-        raise ValueError("digests: are not those of its tiers")
+    hold(stored.digests.keys() == materials.keys(), "digests: are not those of its tiers")
     for tier, digest in stored.digests.items():
-        if standing_of(variant, materials[tier], digest) == "different":
-            raise ValueError(f"digests.{tier}: is not the published one")
+        hold(standing_of(variant, materials[tier], digest) != "different", f"digests.{tier}: is not the published one")
     deepest = dict.fromkeys(materials, 0)
     for one in stored.longest:
         tier = _check_longest(name, one)
-        if tier not in deepest:
-            raise ValueError(f"longest: {one.position!r} is of none of its tiers")
+        hold(tier in deepest, f"longest: {one.position!r} is of none of its tiers")
         deepest[tier] = max(deepest[tier], one.dtm)
     if any(deepest[f"{tier.attackers}v{tier.defenders}"] != tier.max_dtm for tier in stored.tiers):
         raise ValueError("longest: is not as long as its tiers say")
     listed = stored.zugzwangs.listed
-    if stored.zugzwangs.full + stored.zugzwangs.half != len(listed):
-        raise ValueError("zugzwangs: does not list all of them")
+    hold(stored.zugzwangs.full + stored.zugzwangs.half == len(listed), "zugzwangs: does not list all of them")
     if sum(_check_zugzwang(name, one) for one in listed) != stored.zugzwangs.full:
         raise ValueError("zugzwangs.full: is another number than listed")
 
@@ -203,13 +195,12 @@ def _check_longest(name: str, one: LongestResult) -> str:
     position = Position.parse(one.position, variant.size)
     board = Board(variant, position)
     for move in one.line:
-        if board.outcome() is not None:
-            raise ValueError(f"longest: the game from {one.position!r} ends before its line")
+        hold(board.outcome() is None, f"longest: the game from {one.position!r} ends before its line")
         board.push_text(move)
     outcome = board.outcome()
     if len(one.line) != one.dtm or outcome is None or outcome.winner != one.winner:
         raise ValueError(f"longest: {one.position!r} is not won by {one.winner} in {one.dtm}")
-    return _tier(position)
+    return "{}v{}".format(*position.material)
 
 
 def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
@@ -228,20 +219,13 @@ def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
     return one.white.wdl == one.black.wdl == "loss"
 
 
-def _tier(position: Position) -> str:
-    return f"{position.cells.count('b')}v{position.cells.count('w')}"
-
-
 def _check_verified(stored: Verification, name: str) -> None:
     """Compare what a verification says with itself."""
-    if stored.variant != name or stored.quick:
-        raise ValueError(f"variant or quick: does not say whether {name!r} was verified")
+    hold(stored.variant == name and not stored.quick, f"variant or quick: does not say whether {name!r} was verified")
     if len(stored.failed) > stored.failures or bool(stored.failed) != bool(stored.failures):
         raise ValueError("failed: is another number than its failures")
-    if sum(stored.samples.values()) != sum(stored.played.values()):
-        raise ValueError("samples: are not those that were played")
+    hold(sum(stored.samples.values()) == sum(stored.played.values()), "samples: are not those that were played")
     tiers = [tier for some in stored.published.values() for tier in some]
     if stored.published.keys() != {"same", "unknown", "different"} or len(set(tiers)) != len(tiers):
         raise ValueError("published: does not say of each tier how it stands to the published one")
-    if not stored.files_checked >= len(tiers) > 0:
-        raise ValueError("files_checked: are fewer than its tiers")
+    hold(stored.files_checked >= len(tiers) > 0, "files_checked: are fewer than its tiers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from reports.stored import Provenance, read_stored
+from reports.stored import Provenance, hold, read_stored
 from tablut.play.arena.match import MatchSummary
 from tablut.play.arena.statistics import Tally, elo_of, interval_of_share, wilson
 
@@ -22,10 +22,8 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
     """Compare a match with what it is said to be, and with itself."""
     if (stored.variant, stored.a, stored.b) != (variant, *players):
         raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
-    if stored.provenance.command != command:
-        raise ValueError("provenance.command: is not that of the match")
-    if f"-n {stored.games} " not in command:
-        raise ValueError(f"games: {stored.games} is not what the command plays")
+    hold(stored.provenance.command == command, "provenance.command: is not that of the match")
+    hold(f"-n {stored.games} " in command, f"games: {stored.games} is not what the command plays")
     if set(stored.by_colour) != {"a_white", "a_black"} or set(stored.decisive_plies) != set(stored.by_colour):
         raise ValueError("by_colour: expected a_white and a_black")
     for kind, whole in (("wins", stored.a_wins), ("losses", stored.b_wins), ("draws", stored.draws)):
@@ -35,8 +33,7 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
             raise ValueError(f"by_colour: {kind} do not add up to {whole}")
     if any(2 * sum(counts.values()) != stored.games for counts in stored.by_colour.values()):
         raise ValueError("by_colour: is not half of the games each")
-    if stored.faults:
-        raise ValueError("faults: a game was lost by a fault, not by play")
+    hold(not stored.faults, "faults: a game was lost by a fault, not by play")
     if sum(stored.termination.values()) != stored.games or len(stored.slowest) != 2:
         raise ValueError("termination, slowest: do not cover the games and players")
     _check_statistics(stored)
@@ -44,13 +41,11 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
 
 def _check_statistics(stored: StoredMatch) -> None:
     """Compute the score and its intervals again."""
-    if len(stored.pairs) != 5 or 2 * sum(stored.pairs) != stored.games:
-        raise ValueError("pairs: are not half as many as games")
+    hold(len(stored.pairs) == 5 and 2 * sum(stored.pairs) == stored.games, "pairs: are not half as many as games")
     a, b, c, d, e = stored.pairs
     tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
     points = tally.wins + tally.draws / 2
-    if b + 2 * c + 3 * d + 4 * e != 2 * points:
-        raise ValueError("pairs: have other points than the games")
+    hold(b + 2 * c + 3 * d + 4 * e == 2 * points, "pairs: have other points than the games")
     ends = interval_of_share(tally)
     for name, given, again in (
         ("score", [stored.score], [tally.share]),

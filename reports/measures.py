@@ -12,16 +12,13 @@ H. Matsubara, H. Iida, R. Grimbergen, "Natural developments in game research", I
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from reports.rendering import Artefact, figure, page
-from reports.stored import Provenance, read_stored
+from reports.rendering import Artefact, Figure, axes_of, figure, page
+from reports.stored import Provenance, hold, quoted, read_stored
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.play.arena.tournament import GameMeasures
 from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 """The full games, in the order of the page."""
@@ -67,16 +64,7 @@ class KnownGame(NamedTuple):
     source: str
 
 
-_ALLIS: Final = "Allis 1994"
-KNOWN: Final = (
-    KnownGame("English draughts", "2.8", "70", 31, _ALLIS),
-    KnownGame("Nine men's morris", "10", "50", 50, _ALLIS),
-    KnownGame("International draughts", "4", "90", 54, _ALLIS),
-    KnownGame("Othello", "10", "58", 58, _ALLIS),
-    KnownGame("Chess", "35", "80", 123, _ALLIS),
-    KnownGame("Shogi", "92", "115", 226, "Matsubara, Iida, Grimbergen 1996"),
-    KnownGame("Go 19×19", "250", "150", 360, _ALLIS),
-)
+KNOWN: Final = tuple(KnownGame(**one) for one in quoted("games"))
 """Quoted, each from its source."""
 
 
@@ -99,8 +87,7 @@ def _check(stored: _Stored, name: str) -> None:
     variant = name.removeprefix(f"{player.name}-")
     if (stored.variant, stored.player, stored.games) != (variant, player.text, player.games):
         raise ValueError(f"variant, player, games: are not those of {name}")
-    if stored.provenance.command != player.command(variant):
-        raise ValueError("provenance.command: is not that of these measures")
+    hold(stored.provenance.command == player.command(variant), "provenance.command: is not that of these measures")
     if stored.white + stored.black + stored.draws != stored.games or stored.capped > stored.draws:
         raise ValueError("white, black, draws: do not add up to the games")
     points = stored.white + stored.draws / 2
@@ -113,15 +100,12 @@ def _check(stored: _Stored, name: str) -> None:
         raise ValueError("white_elo: is not that of the score")
     for part in ("branching", "plies", "log10_tree", "repeated"):
         found = getattr(stored, part)
-        if not found.low <= found.mean <= found.high:
-            raise ValueError(f"{part}: the mean is not within its interval")
+        hold(found.low <= found.mean <= found.high, f"{part}: the mean is not within its interval")
         if found.low and abs(found.high + found.low - 2 * found.mean) > 3e-4:
             raise ValueError(f"{part}: the interval is not about its mean")
-    if stored.branching.low < 1 or stored.repeated.mean > stored.plies.mean:
-        raise ValueError("branching, repeated: are impossible")
+    hold(stored.branching.low >= 1 and stored.repeated.mean <= stored.plies.mean, "branching, repeated: are impossible")
     power = stored.plies.mean * math.log10(stored.branching.mean)
-    if abs(stored.log10_power - power) > 1e-2:
-        raise ValueError("log10_power: is not that of length and branching factor")
+    hold(abs(stored.log10_power - power) <= 1e-2, "log10_power: is not that of length and branching factor")
 
 
 def artefacts() -> list[Artefact]:
@@ -190,10 +174,7 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
 
 def _draw(points: list[dict[str, Any]]) -> Figure:
     """Draw white's score and the length of games by variant, a colour a player, with intervals of 95 %."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 3.6))
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, (left, right) = axes_of(7.2, 3.6, 1, 2, sharey=True)
     games = list(dict.fromkeys(point["game"] for point in points))
     players = list(dict.fromkeys(point["player"] for point in points))
     for number, (player, colour) in enumerate(zip(players, ["#b59a5b", "#2f6f8f", "#a0522d"], strict=False)):
@@ -211,12 +192,8 @@ def _draw(points: list[dict[str, Any]]) -> Figure:
     left.axvline(50, color="#999999", linewidth=0.8, zorder=0)
     left.set_yticks(range(len(games)), games)
     left.invert_yaxis()
-    left.set_xlim(0, 100)
-    left.set_xlabel("white's score, percent")
-    right.set_xlim(left=0)
-    right.set_xlabel("plies of a game")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
+    left.set(xlim=(0, 100), xlabel="white's score, percent")
+    right.set(xlim=(0, None), xlabel="plies of a game")
     figure.legend(
         *left.get_legend_handles_labels(), frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.9), ncols=3
     )

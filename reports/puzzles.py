@@ -7,19 +7,16 @@ with the puzzle files, a slow one proves all of them again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reports.rendering import Artefact, drawing, page
-from reports.stored import check_line, read_stored
+from reports.stored import check_line, hold, read_stored
 from retrograde.answers import PuzzleFile
-from retrograde.puzzles.puzzle_file import collection_names, read_puzzles
+from retrograde.puzzles.puzzle_file import Puzzle, collection_names, read_puzzles
 from tablut import svg
 from tablut.position import Move
 from tablut.strip import draw_sheet, draw_strip
 from tablut.variants import load_variant, shipped_variants
-
-if TYPE_CHECKING:
-    from retrograde.puzzles.puzzle_file import Puzzle
 
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
@@ -34,16 +31,14 @@ def results() -> dict[str, Any]:
 def _check(stored: PuzzleFile, _name: str) -> None:
     """Compare the solutions with the puzzles that ship, and play their lines."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
-    if [puzzle.id for puzzle in stored.puzzles] != list(shipped):
-        raise ValueError("puzzles: are not those that ship")
+    hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
     if stored.checked != len(stored.puzzles) or stored.nodes != sum(one.solution.nodes for one in stored.puzzles):
         raise ValueError("checked or nodes: is not the sum of the puzzles")
     for one in stored.puzzles:
         puzzle, solution = shipped[one.id], one.solution
         if (solution.variant, solution.position) != (puzzle.variant, str(puzzle.position)):
             raise ValueError(f"puzzle {one.id!r}: is another position")
-        if solution.dtm is None or solution.winner not in ("white", "black"):
-            raise ValueError(f"puzzle {one.id!r}: is not solved")
+        hold(solution.dtm is not None and solution.winner in ("white", "black"), f"puzzle {one.id!r}: is not solved")
         check_line(solution.variant, solution.position, solution.line)
 
 

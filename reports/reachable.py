@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from counting.reachable.chunks import SampleTally, share_interval
 from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
-from reports.rendering import Artefact, draw_shares, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, STUDIES, read_stored_all
+from reports.rendering import Artefact, Figure, draw_shares, drawing, figure, page
+from reports.stored import REDUCED_BOARDS, STUDIES, hold, quoted, read_stored_all
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
 from tablut.results import ExactInt, Result
 from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
@@ -38,48 +35,11 @@ class Example(NamedTuple):
     name: str
     variant: str
     position: str
-    squares: tuple[str, ...]
+    squares: list[str]
     why: str
 
 
-EXAMPLES = (
-    Example(
-        "corridor",
-        "ashton",
-        "9/9/2K6/9/9/4b4/4w4/9/9 w",
-        ("e3", "e4"),
-        "Between the castle and a camp's tip: whichever came last took the other against the terrain behind it.",
-    ),
-    Example(
-        "row",
-        "mcgill",
-        "9/9/9/9/2b1K4/1bwb5/2b6/9/9 w",
-        ("b4", "c3", "c4", "c5", "d4"),
-        "Each attacker would have taken the defender on arrival, and the defender had nowhere to come from.",
-    ),
-    Example(
-        "pocket",
-        "ashton",
-        "7ww/5w1bw/5bbKb/9/9/9/9/9/9 b",
-        ("f7", "f8", "g7", "h7", "h8", "h9", "i7", "i8", "i9"),
-        "A pocket: only the attacker on h8 or the defender on f8 can have arrived last, either from g8, and either way "
-        "the set before that was locked.",
-    ),
-    Example(
-        "closed",
-        "ashton",
-        "8b/w8/b6b1/3wbw3/b2b1b3/3b1wwb1/1b4bK1/1b2bww2/3b2wbb b",
-        ("f2", "f3", "g1", "g2", "g3", "g4", "h1", "h3"),
-        "Closed: no set is locked, but white's only ply back is from f2 to f3, and there f3, g1 to g4, h1 and h3 are.",
-    ),
-    Example(
-        "home",
-        "ashton",
-        "9/9/9/4b4/3bKb3/4b4/9/9/9 w",
-        ("d5", "e4", "e5", "e6", "f5"),
-        "The king never returns to the castle, so it was there first, and the last attacker took it.",
-    ),
-)
+EXAMPLES = tuple(Example(**one) for one in quoted("unreachable"))
 _PIXELS = 260
 
 
@@ -144,8 +104,7 @@ def _check_lower_bound(stored: LowerBound, name: str) -> None:
     """Compare a lower bound with its name, and with itself."""
     if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
         raise ValueError("variant, failures, positions: are not those of a proved lower bound")
-    if not 0 < stored.positions <= stored.counted:
-        raise ValueError("positions: are more than are counted")
+    hold(0 < stored.positions <= stored.counted, "positions: are more than are counted")
 
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
@@ -212,8 +171,7 @@ def _check_explanation(stored: Explanation, name: str) -> None:
         raise ValueError("variant, failures: are not those of an explained board")
     if stored.counted != sum(stored.excluded.values(), stored.reached + closed.all):
         raise ValueError("counted: is not the sum of its parts")
-    if closed.all != sum(closed.layers, closed.recurrent + closed.after):
-        raise ValueError("closed: is not the sum of its parts")
+    hold(closed.all == sum(closed.layers, closed.recurrent + closed.after), "closed: is not the sum of its parts")
     sums = {key: sum(getattr(row, key) for row in stored.material) for key in ("counted", "reached", "closed")}
     if sums != {
         "counted": stored.counted.positions,

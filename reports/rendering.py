@@ -15,7 +15,8 @@ import json
 import re
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tablut import __version__
 from tablut.results import grouped, scientific
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import jinja2
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import matplotlib.figure
+
+Figure: TypeAlias = "matplotlib.figure.Figure"
+"""What is drawn; the library is loaded when something is."""
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
@@ -55,7 +58,9 @@ def _scaled(value: float | None, unit: float, digits: int) -> str:
     return "not known" if value is None else f"{value / unit:.{digits}f}"
 
 
-def _templates(folder: str) -> jinja2.Environment:
+@cache
+def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
+    """Return the templates of a folder of `reports`: pages of Markdown, or of HTML, in which texts are escaped."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -63,8 +68,8 @@ def _templates(folder: str) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
+        keep_trailing_newline=not html,
+        autoescape=html,
     )
     environment.filters["scaled"] = _scaled
     environment.filters["grouped"] = lambda value: grouped(int(value))
@@ -74,7 +79,7 @@ def _templates(folder: str) -> jinja2.Environment:
 
 def page(path: str, template: str, /, _folder: str = "templates", **values: Any) -> Artefact:
     """Return a Markdown page from a template of ``reports/templates``, or of another folder of `reports`."""
-    return Artefact(path, lambda: _templates(_folder).get_template(template).render(**values).encode())
+    return Artefact(path, lambda: templates(_folder).get_template(template).render(**values).encode())
 
 
 def json_data(path: str, content: dict[str, Any]) -> Artefact:
@@ -99,14 +104,15 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> A
     return Artefact(path, lambda: _rendered(draw, data, title, fingerprint), fingerprint)
 
 
-def axes_of(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return an empty figure of so many inches with one pair of axes, open above and to the right."""
-    from matplotlib.figure import Figure
+def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figure, Any]:
+    """Return an empty figure of so many inches with its axes, one pair or several, open above and to the right."""
+    from matplotlib.figure import Figure as Empty
 
-    figure = Figure(figsize=(width, height))
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    figure = Empty(figsize=(width, height))
+    axes = figure.subplots(*shape, squeeze=False, **how)
+    for one in axes.flat:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes.flat if shape else axes[0, 0]
 
 
 def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
@@ -118,8 +124,7 @@ def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
         axes.text(101, place, f"{100 * share:.2f} %", va="center", fontsize=8)
     axes.set_yticks(range(len(bars)), [name for name, _ in bars])
     axes.invert_yaxis()
-    axes.set_xlim(0, 112)
-    axes.set_xlabel(label)
+    axes.set(xlim=(0, 112), xlabel=label)
     return figure
 
 

@@ -6,18 +6,15 @@ with the command, time and memory of each; the small ones are solved again by te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from reports.rendering import Artefact, axes_of, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, check_line, read_stored_all
+from reports.rendering import Artefact, Figure, axes_of, drawing, figure, page
+from reports.stored import REDUCED_BOARDS, check_line, hold, read_stored_all
 from retrograde.solver.report import SolveReport
 from retrograde.solver.tiers import generations, tier_graph
 from tablut.position import Move, Position
 from tablut.strip import draw_strip
 from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def results() -> dict[str, dict[str, Any]]:
@@ -27,10 +24,8 @@ def results() -> dict[str, dict[str, Any]]:
 
 def _check(stored: SolveReport, name: str) -> None:
     """Compare a solution with itself, and play its lines."""
-    if stored.variant != name:
-        raise ValueError(f"variant: {stored.variant!r} is another one")
-    if stored.value not in ("white", "black", "draw", "unresolved"):
-        raise ValueError(f"value: {stored.value!r} is none")
+    hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
+    hold(stored.value in ("white", "black", "draw", "unresolved"), f"value: {stored.value!r} is none")
     for unit, both in (("positions", stored), ("classes", stored.by_class)):
         counts = [*vars(both.white_to_move).values(), *vars(both.black_to_move).values()]
         if sum(counts) != getattr(stored, unit) or sum(getattr(tier, unit) for tier in stored.tiers) != sum(counts):
@@ -89,10 +84,8 @@ def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
     for (name, counts), colour in zip(curves.items(), ["#54803c", "#c0392b", "#2f6f8f", "#c08a1e"], strict=True):
         if counts:
             axes.plot(*zip(*counts, strict=True), "o-", color=colour, markersize=3.5, linewidth=1, label=name)
-    axes.set_yscale("log")
-    axes.set_xlabel("plies to the end")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylabel("classes")
+    axes.set(yscale="log", xlabel="plies to the end", ylabel="classes")
     axes.legend(frameon=False)
     return figure
 

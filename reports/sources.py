@@ -13,7 +13,7 @@ import json
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from retrograde.answers import summarise, walk
 from retrograde.proofs import ProofLimits
@@ -23,11 +23,7 @@ from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.store import published_text
 from tablut.cli.runtime import commit, origin
 from tablut.position import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tablut.results import Result
+from tablut.results import Result
 
 
 def endings(store: str) -> Result:

@@ -8,9 +8,11 @@ lines of play). A damaged file is named, never rendered.
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import Field, ValidationError, create_model
 
@@ -20,9 +22,6 @@ from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import read_bytes
 from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 DATA = Path(__file__).parent / "data"
 STUDIES = Path(__file__).parent / "studies"
@@ -44,7 +43,7 @@ Stored = TypeVar("Stored", bound=Result)
 
 
 class Provenance(Result):
-    """Where a result comes from, as `tablut.cli.runtime.provenance` writes it."""
+    """Where a result comes from, as `tablut.cli.runtime.origin` has it."""
 
     version: str
     commit: str | None
@@ -107,6 +106,14 @@ def read_stored_all(
     }
 
 
+@cache
+def quoted(kind: str) -> list[dict[str, Any]]:
+    """Return what pages quote or show of one kind, as ``quoted.toml`` has it: no command answers it."""
+    text = Path(__file__).with_name("quoted.toml").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = tomllib.loads(text)[kind]
+    return found
+
+
 def check_numbers(plain: Any, place: str = "") -> None:
     """Refuse numbers below zero, and those that are none.
 
@@ -122,6 +129,12 @@ def check_numbers(plain: Any, place: str = "") -> None:
             check_numbers(value, f"{place}.{number}")
     elif isinstance(plain, (int, float)) and not 0 <= plain < float("inf"):
         raise ValueError(f"{place}: {plain} is not a count")
+
+
+def hold(claim: bool, otherwise: str) -> None:
+    """Refuse stored data of which a claim does not hold."""
+    if not claim:
+        raise ValueError(otherwise)
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:

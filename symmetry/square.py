@@ -10,12 +10,10 @@ positions belongs to the engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 # The elements as words in the generators: k quarter turns after (False) or with (True) the reflection.
 _NAMES = {

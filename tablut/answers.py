@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tablut.notation import square_name
 from tablut.position import Move
 from tablut.results import Result
-from tablut.variants import rule_fields
+from tablut.variants import Variant, rule_fields
 
 if TYPE_CHECKING:
     from tablut.board import Board
     from tablut.engine import LeafStatistics
     from tablut.rules import Outcome
-    from tablut.variants import Variant
 
 
 class OutcomeResult(Result):
@@ -108,14 +107,7 @@ class DescribedVariant(Result):
 
 def listed_variant(variant: Variant) -> ListedVariant:
     """Return a rule set as the list of those that ship has it."""
-    return ListedVariant(
-        name=variant.name,
-        title=variant.title,
-        size=variant.size,
-        attackers=variant.attackers,
-        defenders=variant.defenders,
-        source=variant.source,
-    )
+    return ListedVariant.model_validate(variant, from_attributes=True)
 
 
 def described_variant(variant: Variant) -> DescribedVariant:

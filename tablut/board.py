@@ -10,24 +10,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError
-from tablut.formats.reading import as_move, as_position, read_move
+from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
-from tablut.rules.naive import NaiveGame
-from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.rules.plain import PlainEngine
+from tablut.rules.naive import NaiveGame, PlainEngine
+from tablut.rules.outcome import OUTCOMES, GameResult, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
 from tablut.store.files import excerpt
-from tablut.variants import as_variant, shipped_name
+from tablut.variants import VariantLike, as_variant, shipped_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from symmetry import Symmetry
-    from tablut.formats.reading import PositionLike, SaidMove
     from tablut.records import GameRecord
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import VariantLike
 
 
 # -- `LegalMoves`: what `Board.legal_moves` returns, a view that reads like a set and keeps the engine's order

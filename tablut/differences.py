@@ -13,30 +13,24 @@ smaller position of that kind elsewhere, and kinds that were not drawn.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tablut.engine import engine_for
+from symmetry import Symmetry
+from tablut.engine import Engine, engine_for
 from tablut.errors import InputError
 from tablut.position import Move, Position
-from tablut.rules import OUTCOMES
+from tablut.rules import OUTCOMES, Outcome
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import NO_ATTACKERS
+from tablut.running.progress import Observer
 from tablut.status import position_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from symmetry import Symmetry
-    from tablut.engine import Engine
-    from tablut.rules import Outcome
-    from tablut.running.progress import Observer
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20

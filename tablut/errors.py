@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from reprlib import Repr
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _WRONG_NAME = frozenset(
     {

@@ -6,15 +6,12 @@ tuple of rows from the top rank down; index 0 of a row is file a.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FILES = "abcdefghijklmnopqrs"
 

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tablut.errors import InputError, TablutError
-from tablut.variants import as_variant
+from tablut.variants import Variant, VariantLike, as_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierValues
     from tablut.indexing.values import Verdict, Wdl
     from tablut.position import Move, Position
-    from tablut.variants import Variant, VariantLike
 
 
 class MissingTableError(TablutError, LookupError):

@@ -6,25 +6,21 @@ that do not hold. It stops at the first illegal move, because nothing after it h
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
 from tablut.notation import square_name
-from tablut.position import MoveText
+from tablut.position import MoveText, Position
 from tablut.records.archive import ArchivedGame, turned
+from tablut.records.game import GameRecord
+from tablut.rules import Outcome
+from tablut.running.progress import Observer
 from tablut.store.files import brief
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tablut.position import Position
-    from tablut.records.game import GameRecord
-    from tablut.rules import Outcome
-    from tablut.running.progress import Observer
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 MOST_PLIES: Final = 20_000
 """Most moves of a record that is replayed; that many take some seconds."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
 
 from tablut.errors import InputError
 from tablut.store.files import brief, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
 """An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""

@@ -10,15 +10,10 @@ from collections import Counter
 from enum import IntFlag, auto
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
-from tablut.formats.reading import as_position
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from tablut.formats.reading import PositionLike
-    from tablut.variants import VariantLike
+from tablut.formats.reading import PositionLike, as_position
+from tablut.variants import VariantLike, as_variant
 
 
 class Status(IntFlag):

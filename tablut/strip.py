@@ -5,21 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from tablut import svg
 from tablut.board import Board
-from tablut.formats.reading import as_move, as_position
+from tablut.formats.reading import PositionLike, as_move, as_position
 from tablut.notation import square_name
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tablut.formats.reading import PositionLike
-    from tablut.position import Move
-    from tablut.variants import VariantLike
+from tablut.position import Move
+from tablut.variants import VariantLike, as_variant
 
 _GAP = 14
 

@@ -7,21 +7,14 @@ colour: camps bear a triangle, escapes a star, the castle a cross.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import atan2, cos, pi, sin
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from tablut.formats.reading import as_move, as_position
+from tablut.formats.reading import PositionLike, as_move, as_position
 from tablut.notation import FILES, diagram_cells, parse_square
-from tablut.position import BoardLike
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tablut.formats.reading import PositionLike
-    from tablut.position import Move
-    from tablut.variants import VariantLike
+from tablut.position import BoardLike, Move
+from tablut.variants import VariantLike, as_variant
 
 FILLS = {
     "ordinary": "#f2e3c6",

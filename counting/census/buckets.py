@@ -35,9 +35,10 @@ References
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
@@ -45,12 +46,8 @@ from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
 from tablut.engine.splitmix import split_mix
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.variants import Variant
+from tablut.engine.tables import Tables
+from tablut.variants import Variant
 
 LEAF_BITS: Final = 12
 """Bits of the hash that name a leaf."""

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
-from tablut.cli.people import Table, label, number
+from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from counting.census.report import CensusReport, CountedPly
     from counting.census.verification import VerifyReport
-    from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -30,36 +29,31 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def census_command(
     variant: VariantOption = "ashton",
     plies: Annotated[
-        int | None, typer.Option("--plies", min=0, max=999, help="How many plies. [default: 3 without --all]")
+        int | None, typer.Option(min=0, max=999, help="How many plies. [default: 3 without --all]")
     ] = None,
     all_plies: Annotated[bool, typer.Option("--all", help="Until nothing is new; small boards allow it.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Count once more without symmetry, and compare.")] = False,
     store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]"),
+        str | None, typer.Option(metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     memory: Annotated[
-        int,
-        typer.Option("--memory", metavar="MIB", min=1, help="Most memory, and most disk without --store, in MiB."),
+        int, typer.Option(metavar="MIB", min=1, help="Most memory, and most disk without --store, in MiB.")
     ] = 4096,
     threads: Annotated[int, threads_option("Tasks at once.")] = 1,
     scheduler: SchedulerOption = None,
     disk: Annotated[
         float | None,
-        typer.Option(
-            "--disk", metavar="GIB", min=0.001, help="Most disk, in GiB; a ply that needs more is made in passes."
-        ),
+        typer.Option(metavar="GIB", min=0.001, help="Most disk, in GiB; a ply that needs more is made in passes."),
     ] = None,
     passes: Annotated[
-        int, typer.Option("--passes", min=1, max=4096, help="Passes over the last ply, at least; no bin is cut.")
+        int, typer.Option(min=1, max=4096, help="Passes over the last ply, at least; no bin is cut.")
     ] = 1,
     count_last: Annotated[
         bool, typer.Option("--count-last", help="Count the last ply without storing its positions.")
     ] = False,
     part: Annotated[
-        str,
-        typer.Option("--part", metavar="K/N", help="With --count-last: only that part of the ply, by a hash."),
+        str, typer.Option(metavar="K/N", help="With --count-last: only that part of the ply, by a hash.")
     ] = "1/1",
     again: Annotated[
         bool, typer.Option("--again", help="With --count-last: count anew what was counted before, and compare.")
@@ -69,8 +63,7 @@ def census_command(
         typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
     ] = False,
     graph: Annotated[
-        str | None,
-        typer.Option("--graph", metavar="FILE", help="Write the state graph of a complete census as Parquet."),
+        str | None, typer.Option(metavar="FILE", help="Write the state graph of a complete census as Parquet.")
     ] = None,
     as_bfile: Annotated[
         bool, typer.Option("--bfile", help="Print the new positions of each ply as a b-file instead.")
@@ -243,9 +236,7 @@ def verify_command(
             help="Expand every position again: each has a parent in the ply before, and no child is missing.",
         ),
     ] = False,
-    memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=256, help="Most memory for positions, in MiB.")
-    ] = 2048,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="Most memory for positions, in MiB.")] = 2048,
 ) -> Reply:
     """Verify a stored census from its files, as far as possible by other code than made it.
 

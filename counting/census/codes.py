@@ -20,19 +20,17 @@ from __future__ import annotations
 import itertools
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _intrinsic: Any = intrinsic
 _UniTuple: Any = types.UniTuple

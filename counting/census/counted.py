@@ -17,18 +17,21 @@ ply.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
-from counting.census.rows import RowSource, cut, open_rows, plan_name, read_rows
-from counting.census.search import Making, TooLargeError, size_text
+from counting.census.rows import RowFile, RowSource, cut, open_rows, plan_name, read_rows
+from counting.census.search import CensusSearch, Making, TooLargeError, size_text
 from counting.census.store import (
     HUNDREDTHS,
     CountRecord,
     Hundredth,
+    PlyRecord,
     bins_of,
     count_sums,
     edge,
@@ -49,15 +52,6 @@ from tablut.errors import InputError
 from tablut.running.clocks import thread_clock
 from tablut.store.files import excerpt
 from tablut.store.folders import drop
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from counting.census.rows import RowFile
-    from counting.census.search import CensusSearch
-    from counting.census.store import PlyRecord
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15

@@ -16,13 +16,14 @@ nothing is checked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.buckets import FIXING
 from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
-from tablut.engine.canonical import least_image, table_entries
+from tablut.engine.canonical import ImageTables, least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import generate, judge, make, toggle, toggle_captured, unmake
@@ -42,14 +43,9 @@ from tablut.engine.layout import (
 from tablut.engine.packing import board_bits, king_width, least_images, pack, unpack
 from tablut.engine.perft import has_way_out, mark_threats
 from tablut.engine.records import flat
+from tablut.engine.tables import Tables
 from tablut.position import NARROW
 from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.canonical import ImageTables
-    from tablut.engine.tables import Tables
 
 
 class Expander(NamedTuple):

@@ -11,16 +11,17 @@ import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counting.census.counted import count_ply
+from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.search import CensusLimits, CensusSearch, TooLargeError, size_text
-from counting.census.store import HUNDREDTHS, CensusStore, Hundredth, ended
+from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
@@ -29,14 +30,7 @@ from tablut.results import ExactInt, Result
 from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counting.census.counted import Counted, CountWish
-    from counting.census.store import CountRecord, PlyRecord, SealedPly
-    from tablut.variants import Variant, VariantLike
+from tablut.variants import Variant, VariantLike, as_variant
 
 _DEFAULT_MEMORY: Final = 4 << 30
 _TRIES: Final = 20

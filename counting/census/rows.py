@@ -39,27 +39,21 @@ import struct
 import tempfile
 import threading
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import IO, Annotated, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from counting.census.buckets import BINS, LEAF_BITS, LEAVES, by_leaf
-from counting.census.codes import decode_rows, encode_rows, position_codes
+from counting.census.codes import CodeTables, decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
 from tablut.store.records import Count, Digest, digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import IO
-
-    from numpy.typing import NDArray
-
-    from counting.census.codes import CodeTables
 
 FORMAT_VERSION: Final = 5
 MAGIC: Final = b"TABLROWS"

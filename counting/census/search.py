@@ -40,19 +40,17 @@ from counting.census.rows import (
     read_rows,
     rows_digest,
 )
-from counting.census.store import PlyRecord, contradiction, ended, excess, part_sums
+from counting.census.store import CensusStore, PlyRecord, SealedPly, contradiction, ended, excess, part_sums
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.results import scientific
 from tablut.running.clocks import thread_clock
-from tablut.running.progress import duration
+from tablut.running.progress import Observer, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counting.census.store import CensusStore, SealedPly
-    from tablut.running.progress import Observer
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
 

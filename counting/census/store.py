@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -47,12 +49,7 @@ from tablut.errors import InputError
 from tablut.store.files import child
 from tablut.store.folders import Kind, claim, commit, drop, sweep, writing
 from tablut.store.records import Count, Digest, Record, digest_of, read_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 KIND: Final = Kind("census", "census.json")
 HUNDREDTHS: Final = 100

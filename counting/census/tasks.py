@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.buckets import (
     BINS,
@@ -54,14 +57,7 @@ from counting.census.rows import (
 from counting.census.toolbox import COUNTERS, Toolbox, survey, toolbox
 from tablut.engine.packing import count_children
 from tablut.running.clocks import thread_clock
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _CAPTURES: Final = 2
 """Children by capture that a parent has, at first guess."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.buckets import FIXING
 from counting.census.codes import position_codes
@@ -27,14 +28,9 @@ from tablut.engine.kernels import count_moves
 from tablut.engine.layout import board_items, count_of, king_of, side_of
 from tablut.engine.packing import unpack
 from tablut.engine.records import flat
-from tablut.engine.tables import build_tables
+from tablut.engine.tables import Tables, build_tables
 from tablut.position import NARROW
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):

@@ -13,39 +13,31 @@ unless its digests are published.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.buckets import LEAVES, by_leaf
 from counting.census.expansion import BLACK_WON, DECIDED
-from counting.census.rows import cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
-from counting.census.store import StoredCensus, ended, excess, stored_folders
+from counting.census.rows import RowFile, cut, leaf_counts, leaf_digests, leaves_digest, read_rows, spans
+from counting.census.store import PlyRecord, StoreAbout, StoredCensus, ended, excess, stored_folders
 from counting.census.toolbox import COUNTERS, start_rows, toolbox
-from tablut.engine import engine_for
+from symmetry import Symmetry
+from tablut.engine import Engine, engine_for
 from tablut.engine.packing import count_children
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
 from tablut.running.progress import Observer
 from tablut.store.files import lock_folder, store_path
-from tablut.variants import as_variant, shipped_variants
+from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
 from tablut.variants.model import king_patterns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from counting.census.rows import RowFile
-    from counting.census.store import PlyRecord, StoreAbout
-    from symmetry import Symmetry
-    from tablut.engine import Engine
-    from tablut.variants import Variant, VariantLike
 
 _MESSAGES: Final = 5
 

@@ -7,26 +7,19 @@ what was counted for its own rule sets (``data/NAME.json``). `tablut exclusions`
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of, without_king
+from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets, symmetries_of, without_king
 from counting.exclusions.surviving import surviving
-from counting.spaces import spaces
-from symmetry import count_orbits
+from counting.spaces import Space, spaces
+from symmetry import Symmetry, count_orbits
 from tablut.notation import parse_square, square_name
 from tablut.results import ExactInt, Result
 from tablut.store.records import Count, Digest, Record, read_record
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counting.exclusions.sets import LockedSet
-    from counting.spaces import Space
-    from symmetry import Symmetry
-    from tablut.variants import VariantLike
+from tablut.variants import VariantLike, as_variant
 
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000

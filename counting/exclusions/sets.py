@@ -8,20 +8,17 @@ the first piece that nothing satisfies yet.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from symmetry import Symmetry
 from tablut.rules import NaiveGame, NaivePosition
+from tablut.rules.naive import Cell
+from tablut.variants import Variant
 from tablut.variants.library import check_known
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from symmetry import Symmetry
-    from tablut.rules.naive import Cell
-    from tablut.variants import Variant
 
 LockedSet = frozenset[tuple[int, str]]
 """Pieces on their cells: pairs of a cell and ``b``, ``w`` or ``K``."""

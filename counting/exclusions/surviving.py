@@ -20,13 +20,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, soldiers
+from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from counting.exclusions.sets import LockedSet
-    from counting.spaces import KingPlacement, Space
     from symmetry import Symmetry
     from tablut.variants.model import Regions
 

@@ -11,9 +11,10 @@ the target. As it knows positions by keys of 64 bits only, that is no proof: `co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.reachable.lemmas import LemmaTables, board_lemma, is_start
 from tablut.engine.jit import I64, U64, advance, called, inlined, keep, kernel, pointer
@@ -33,14 +34,10 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
+from tablut.engine.tables import Tables
 from tablut.engine.unmoves import MOST_UNMOVES, build_origins, unmoves
 from tablut.notation import diagram_cells
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 AWAY: Final = 3
 """What counts against a position for each soldier that is away from home ..."""

@@ -13,17 +13,15 @@ import io
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
 from tablut.store.files import excerpt, read_bytes, write_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 SampledSpace = Literal["undecided", "decided"]
 """What is sampled: undecided positions with the side to move, or final placements by how they ended."""

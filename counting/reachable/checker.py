@@ -9,29 +9,25 @@ another function of scipy. Pockets are found by `PlainReach`, so they are checke
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from counting.exclusions.sets import Arrivals, on_board, side_of
 from counting.reachable.certificates import Header, PositionCertificate, SampledSpace, decode_moves, read_file
 from tablut.errors import InputError
-from tablut.indexing import EndingIndex
+from tablut.indexing import Ending, EndingIndex
 from tablut.notation import parse_square
 from tablut.rules import NaivePosition
+from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
 from tablut.store.files import excerpt
+from tablut.variants import Variant
 from tablut.variants.library import check_known
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from tablut.indexing import Ending
-    from tablut.rules.naive import Cell, NaiveMove
-    from tablut.variants import Variant
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""

@@ -7,10 +7,12 @@ shall see: an estimate can go on with more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from counting.reachable.certificates import (
     VERSION,
@@ -36,12 +38,7 @@ from tablut.store.records import (
     digest_of,
     read_record,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class SampleTally(NamedTuple):

@@ -16,7 +16,7 @@ from tablut.cli.options import (
     threads_option,
     variant_option,
 )
-from tablut.cli.people import Table, label, number
+from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import Result, scientific
@@ -24,7 +24,6 @@ from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from counting.reachable.estimation import ReachableEstimate
-    from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(
     rich_markup_mode=None, add_completion=False, help="Estimate what share of the counted positions can be reached."
@@ -43,33 +42,29 @@ _WHY = {
 @command
 def estimate_command(
     variant: VariantOption = "ashton",
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, max=10**9, help="Samples that are decided one by one.")
-    ] = 1000,
+    samples: Annotated[int, typer.Option(min=1, max=10**9, help="Samples that are decided one by one.")] = 1000,
     seed: Annotated[int, seed_option("Of the samples.")] = 1,
     space: Annotated[
         Literal["undecided", "decided"],
-        typer.Option("--space", help="Undecided positions with the side to move, or final placements."),
+        typer.Option(help="Undecided positions with the side to move, or final placements."),
     ] = "undecided",
     lemma_samples: Annotated[
         int | None,
         typer.Option(
-            "--lemma-samples",
             min=1,
             max=10**12,
             help="Samples on which the lemmas alone are tried, those above among them. [default: as many]",
         ),
     ] = None,
     certificates: Annotated[
-        str | None,
-        typer.Option("--certificates", metavar="FILE", help="Write a certificate for each sample; .gz is compressed."),
+        str | None, typer.Option(metavar="FILE", help="Write a certificate for each sample; .gz is compressed.")
     ] = None,
     checks: Annotated[
         int, typer.Option("--check", min=0, help="Certificates that the plain rules re-check at once, the first ones.")
     ] = 50,
     threads: Annotated[int, threads_option("Chunks of samples at once.")] = 1,
     store: Annotated[
-        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished chunks of samples in.")
+        str | None, typer.Option(metavar="DIR", help="Folder to keep finished chunks of samples in.")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     scheduler: SchedulerOption = None,

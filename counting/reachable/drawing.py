@@ -20,9 +20,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.codes import (
     add_board,
@@ -42,11 +43,7 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 @inlined

@@ -8,14 +8,15 @@ listed, and a game to one of them is looked for, or a lemma or a whole backward 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import ENDED_AS
 from counting.reachable.drawing import draw_number
-from counting.reachable.games import EFFORTS, backward_tree, finder_for, pocket
+from counting.reachable.games import EFFORTS, ProofGame, Settled, backward_tree, finder_for, pocket
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
@@ -33,18 +34,12 @@ from tablut.engine.layout import (
     undo_of,
 )
 from tablut.engine.records import flat
+from tablut.engine.tables import Tables
 from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
-from tablut.indexing import ENDINGS, EndingIndex
+from tablut.indexing import ENDINGS, Ending, EndingIndex
 from tablut.position import Move
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from counting.reachable.games import ProofGame, Settled
-    from tablut.engine.tables import Tables
-    from tablut.indexing import Ending
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
 """The outcome of the ply that makes a final placement."""

@@ -11,12 +11,13 @@ stopped run goes on where it was, and the number of threads changes nothing.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from counting.reachable.certificates import PositionCertificate, SampledSpace, write_file
 from counting.reachable.checker import LEMMAS, Checker
@@ -41,17 +42,11 @@ from tablut.errors import InputError, TablutError
 from tablut.results import ExactInt, Result
 from tablut.running.clocks import thread_clock
 from tablut.running.progress import Observer
-from tablut.running.scheduling import open_scheduler
+from tablut.running.scheduling import Scheduler, open_scheduler
 from tablut.store.files import store_path
 from tablut.store.folders import claim
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counting.reachable.certificates import SampledSpace
-    from tablut.running.scheduling import Scheduler
-    from tablut.variants import Variant, VariantLike
+from tablut.variants import Variant, VariantLike, as_variant
+from tablut.variants.library import check_known
 
 
 @lru_cache(maxsize=32)
@@ -370,6 +365,7 @@ def estimate(
     (60, 60, 0)
     """
     variant = as_variant(variant)
+    check_known(variant, "the search for a game backwards")  # before it is counted whether it can be drawn from
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
         raise InputError("--lemma-samples: final placements have one stage; leave it out, or --space decided")

@@ -9,16 +9,27 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
-from counting.reachable.drawing import BATCH, BATCH_ROWS, drawer_for, drawn, open_number, place_soldiers, placed
+from counting.reachable.drawing import (
+    BATCH,
+    BATCH_ROWS,
+    DrawTables,
+    Placed,
+    drawer_for,
+    drawn,
+    open_number,
+    place_soldiers,
+    placed,
+)
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
@@ -30,13 +41,8 @@ from tablut.indexing import PlacementIndex
 from tablut.notation import square_name
 from tablut.position import cells_of_code
 from tablut.rules import NaivePosition
+from tablut.variants import Variant
 from tablut.variants.model import king_patterns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from counting.reachable.drawing import DrawTables, Placed
-    from tablut.variants import Variant
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from counting.reachable.drawing import Bits, Placed
     from tablut.engine.tables import Tables
-    from tablut.engine.unmoves import OriginTables
     from tablut.variants import Variant
 
 MATERIAL: Final = 1

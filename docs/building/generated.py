@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.building.doors import ROOT, pages
-from reports.catalogue import GENERATORS
-from reports.site.first import first_page
+from reports.catalogue import GENERATORS, first_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

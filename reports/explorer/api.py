@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
+from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from cachetools import LRUCache
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from pydantic import BaseModel
 
 from counting import BoundsReport
 from reports.explorer import jobs
@@ -29,9 +32,9 @@ from reports.explorer.asked import (
     known_players,
 )
 from reports.explorer.facts import MoveMade, PositionFacts, position_facts
-from reports.explorer.guard import BusyError, NotFoundError
-from reports.explorer.tables import TableListed, list_tables
-from reports.explorer.work import SearchTold, visitor_of
+from reports.explorer.guard import BusyError, NotFoundError, Settings
+from reports.explorer.tables import NamedTables, TableListed, list_tables
+from reports.explorer.work import Job, Places, SearchTold, visitor_of
 from reports.rulebook.deciding import DecidingRules
 from reports.rulebook.playing import Rulebook, rulebook
 from reports.stored import with_provenance
@@ -60,16 +63,6 @@ from tablut.results import Result
 from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from enum import Enum
-
-    from pydantic import BaseModel
-
-    from reports.explorer.guard import Settings
-    from reports.explorer.tables import NamedTables
-    from reports.explorer.work import Job, Places
 
 _SOLVABLE: Final = 64 << 20
 """Bytes of a solution that `/api/solve` makes on the spot: some seconds."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from reports.explorer.api import api_router
 from reports.explorer.facts import layers_of, position_facts
@@ -22,13 +26,6 @@ from reports.explorer.work import Places, Workers
 from tablut import __version__
 from tablut.board import Board
 from tablut.errors import TablutError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp
 
 _LOG = logging.getLogger("tablut.explorer")
 

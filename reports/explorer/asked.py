@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,14 +17,11 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, VariantError
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
-from tablut.records import read_record, write_record
+from tablut.records import GameRecord, read_record, write_record
 from tablut.records.opentafl import write_game
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
-
-if TYPE_CHECKING:
-    from tablut.records import GameRecord
 
 MOST_MOVES: Final = 1000
 _LONGEST_POSITION: Final = 8000

@@ -6,10 +6,11 @@ A small board is listed completely; of a full game the first plies are. Beyond t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from reports.explorer.tables import NamedTables
 from symmetry import stabiliser
 from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.board import Board
@@ -24,10 +25,7 @@ from tablut.records.game import GameRecord
 from tablut.records.opentafl import write_game
 from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
-
-if TYPE_CHECKING:
-    from reports.explorer.tables import NamedTables
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 WIDEST: Final = 4_000
 """Classes of a ply up to which its children are listed too."""

@@ -12,30 +12,23 @@ import logging
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tablut.errors import IllegalMoveError, MachineError, TablutError, fault_of
 from tablut.prober import MissingTableError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 """Addresses that only this machine reaches."""
-
-
-def _half_of_the_cores() -> int:
-    return max(1, (os.cpu_count() or 1) // 2)
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     stores: tuple[Path | str, ...] = ()
-    searches: int = field(default_factory=_half_of_the_cores)
+    searches: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
     waiting: int = 4
     patience: float = 10.0
     movetime: float = 20.0

@@ -9,14 +9,14 @@ import time
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from reports.explorer.guard import BusyError, NotFoundError
+from reports.explorer.guard import BusyError, NotFoundError, Settings
 from reports.rulebook.deciding import DecidingRules, deciding_rules
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.puzzles.game import PuzzleGame
 from retrograde.puzzles.puzzle_file import facts_of, read_puzzles
 from retrograde.solver.report import SolveReport, solve_report
-from retrograde.tablebase import open_tablebase
+from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.answers import PerftCount, PerftResult
 from tablut.board import Board
@@ -24,7 +24,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing.values import unforced
 from tablut.play.analysis import Analyst, analyse
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
@@ -45,10 +45,7 @@ if TYPE_CHECKING:
         PerftAsked,
         SolveAsked,
     )
-    from reports.explorer.guard import Settings
     from reports.explorer.work import Link
-    from retrograde.tablebase import Tablebase
-    from tablut.play.players import Choice
 
 _TABLE_BYTES: Final = 64 << 20
 """Of a tablebase that a worker keeps unpacked."""

@@ -7,31 +7,26 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from counting import bounds
 from reports.explorer.asked import known_players
 from reports.explorer.jobs import list_puzzles
-from reports.explorer.tables import list_tables
+from reports.explorer.tables import NamedTables, list_tables
 from reports.explorer.work import VISITOR
+from reports.rendering import templates
 from tablut import __version__, svg
-from tablut.results import grouped
 from tablut.variants import shipped_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fastapi import FastAPI
-
     from counting import BoundsReport
     from reports.explorer.guard import Settings
-    from reports.explorer.tables import NamedTables
 
-_HERE: Final = Path(__file__).resolve().parent
-STATIC: Final = _HERE / "static"
+STATIC: Final = Path(__file__).resolve().parent / "static"
 PAGES: Final = (
     ("board", "/board", "Board"),
     ("play", "/play", "Play"),
@@ -44,18 +39,10 @@ PAGES: Final = (
 """Name, address and title of what the menu shows."""
 
 
-@cache
-def _environment() -> Environment:
-    found = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals.update(pages=PAGES, version=__version__)
-    found.filters["grouped"] = grouped
-    return found
+def _rendered(name: str, **values: Any) -> str:
+    """Return a page made from its template."""
+    template = templates("explorer/templates", html=True).get_template(f"{name}.html.j2")
+    return template.render(page=name, pages=PAGES, version=__version__, **values)
 
 
 @cache
@@ -66,8 +53,7 @@ def headline() -> BoundsReport:
 
 def failed_page(line: str, status: int) -> HTMLResponse:
     """Return a page that says what went wrong."""
-    text = _environment().get_template("failed.html.j2").render(page="failed", line=line, status=status)
-    return HTMLResponse(text, status)
+    return HTMLResponse(_rendered("failed", line=line, status=status), status)
 
 
 def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRouter:
@@ -78,8 +64,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
         """Add a page; a visitor without a cookie gets one."""
 
         def answer(request: Request) -> HTMLResponse:
-            text = _environment().get_template(f"{name}.html.j2").render(page=name, **content(request))
-            response = HTMLResponse(text, headers={"Cache-Control": "no-cache"})
+            response = HTMLResponse(_rendered(name, **content(request)), headers={"Cache-Control": "no-cache"})
             if VISITOR not in request.cookies:
                 response.set_cookie(VISITOR, secrets.token_urlsafe(12), httponly=True, samesite="strict")
             return response
@@ -108,11 +93,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
     add("/puzzles", "puzzles", puzzles)
     add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
     add("/games", "games", lambda _: {"variants": shipped_variants()})
-    add(
-        "/help",
-        "help",
-        lambda _: {"drawing": board(320), "headline": headline(), "variants": len(shipped_variants())},
-    )
+    add("/help", "help", lambda request: home(request) | {"drawing": board(320)})
     add(
         "/docs",
         "api",

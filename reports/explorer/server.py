@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
 import signal
@@ -17,10 +16,11 @@ import typer
 from rich.text import Text
 
 from tablut.cli.options import warn
-from tablut.cli.people import Live
+from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Reply, command
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError
 from tablut.results import Result
+from tablut.running.machine import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,33 +29,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from reports.explorer.guard import Settings
-    from tablut.cli.people import PeopleConsole
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens."""
-    shown = f"port {port} on {host}"
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"--host {host!r}: this machine has no such address") from error
-    # With the protocol said, asyncio sends every answer at once; otherwise its end waits 40 ms for an acknowledgement.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
-    except OSError as error:
-        listener.close()
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise InputError(f"--host {host!r}: this machine has no such address") from error
-        if isinstance(error, PermissionError):
-            raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
-        raise MachineError(
-            f"{shown}: cannot be listened on ({error.strerror}); choose another one with --port, or any with --port 0"
-        ) from error
-    return listener
 
 
 def address_of(listener: socket.socket, host: str) -> str:
@@ -146,22 +119,19 @@ class _Served(Result):
 @command
 def serve_command(
     host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="Address to listen at; by default only this machine asks.")
+        str, typer.Option(metavar="HOST", help="Address to listen at; by default only this machine asks.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="0 for any that is free.")] = 8137,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8137,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the address on a desktop.")
     ] = True,
     tablebase: Annotated[
-        list[str] | None,
-        typer.Option("--tablebase", metavar="STORE", help="A tablebase to show; may be repeated."),
+        list[str] | None, typer.Option(metavar="STORE", help="A tablebase to show; may be repeated.")
     ] = None,
     searches: Annotated[
-        int | None, typer.Option("--searches", min=1, max=64, help="Searches at once. [default: half of the cores]")
+        int | None, typer.Option(min=1, max=64, help="Searches at once. [default: half of the cores]")
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="SECONDS", help="End by itself after so long.")
-    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="End by itself after so long.")] = None,
 ) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 

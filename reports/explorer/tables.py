@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from reports.solutions import results
 from retrograde.answers import TierResult, tier_result
-from retrograde.tablebase import open_tablebase
+from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.probing import shipped_store
+from tablut.board import Board
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.store.files import store_path
-from tablut.variants import load_variant, shipped_variants
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from retrograde.tablebase import Tablebase
-    from tablut.board import Board
-    from tablut.variants import Variant
+from tablut.variants import Variant, load_variant, shipped_variants
 
 
 class NamedTable(NamedTuple):

@@ -17,25 +17,20 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from multiprocessing.connection import Connection
+from typing import Any, Final, TypeVar
 
-from reports.explorer.guard import BusyError, content_of
+from starlette.requests import Request
+
+from reports.explorer.guard import BusyError, Settings, content_of
 from tablut.errors import MachineError
 from tablut.results import Result
 from tablut.running import clocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-    from multiprocessing.connection import Connection
-
-    from starlette.requests import Request
-
-    from reports.explorer.guard import Settings
 
 Answer = TypeVar("Answer")
 

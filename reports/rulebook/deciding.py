@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reports.rulebook.points import others
 from retrograde.proofs import Solver
-from retrograde.puzzles.puzzle_file import facts_of, rules_of
+from retrograde.puzzles.puzzle_file import Puzzle, facts_of, rules_of
 from tablut.errors import InputError, UncompiledError
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from retrograde.proofs import ProofLimits
-    from retrograde.puzzles.puzzle_file import Puzzle
 
 
 class DecidingRules(Result):

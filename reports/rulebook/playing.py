@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from reports.rulebook.points import game_of, points_of
+from reports.rulebook.points import Scene, game_of, points_of
 from tablut.board import Board
 from tablut.notation import square_name
 from tablut.results import Result
-
-if TYPE_CHECKING:
-    from reports.rulebook.points import Scene
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class Picture(Result):

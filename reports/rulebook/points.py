@@ -6,18 +6,16 @@ A scene says nothing about what follows; the engine does, when it plays it (`rep
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from tablut.results import Result
 from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Value = bool | str | tuple[str, ...]
 

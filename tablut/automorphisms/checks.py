@@ -9,11 +9,12 @@ square that does not keep the rules, `breaks` finds a position that shows it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
@@ -21,15 +22,9 @@ from tablut.engine.layout import images_of_moves
 from tablut.indexing import PlacementIndex
 from tablut.notation import diagram_cells
 from tablut.position import Position
+from tablut.variants import Variant
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from tablut.variants import Variant
-
-    Words = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 _PART = 20_000
 """Positions of which all plies are held in memory at once."""

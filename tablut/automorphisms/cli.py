@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from symmetry import dihedral, orbits, stabiliser
+from symmetry import Symmetry, dihedral, orbits, stabiliser
 from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position
-from tablut.cli.people import Table, draw_board, label, number, prose, side_by_side
+from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
 from tablut.errors import InputError
 from tablut.notation import diagram_cells, square_name
@@ -20,9 +20,7 @@ from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
-    from symmetry import Symmetry
     from tablut.automorphisms.checks import SymmetryCheck
-    from tablut.cli.people import PeopleConsole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the symmetry reduction, or draw an orbit.")
 
@@ -59,15 +57,10 @@ class _Verified(Result):
 @command
 def verify_command(
     variant: VariantOption = "ashton",
-    samples: Annotated[
-        int, typer.Option("--samples", min=10, help="Random placements, and positions of random play.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random positions.")] = 1,
+    samples: Annotated[int, typer.Option(min=10, help="Random placements, and positions of random play.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random positions.")] = 1,
     most: Annotated[
-        int | None,
-        typer.Option(
-            "--most", min=1, metavar="N", help="Try all positions near the start, as many plies as stay below N."
-        ),
+        int | None, typer.Option(min=1, help="Try all positions near the start, as many plies as stay below N.")
     ] = None,
 ) -> Reply:
     """Test on positions whether the symmetries of the rules act as automorphisms of the game.
@@ -128,10 +121,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
         start_group_order=sum(element.of_the_start for element in elements),
         orbits_of_cells=len(orbits(variant.symmetries)),
         elements=elements,
-        checks=[
-            CheckResult(name=check.name, cases=check.cases, failures=check.failures, example=check.example)
-            for check in done
-        ],
+        checks=[CheckResult.model_validate(check, from_attributes=True) for check in done],
     )
     failed = any(check.failures for check in done)
     return Reply(result, lambda console: _show_verified(console, result), EXIT_NO if failed else 0, seed=seed)
@@ -192,7 +182,7 @@ class _Orbit(Result):
 def show_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every image.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a drawing of every image.")] = None,
 ) -> Reply:
     """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
     from tablut.board import Board

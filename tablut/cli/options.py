@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
+from tablut.position import Position, Side
 from tablut.running.machine import MOST_THREADS
 from tablut.status import check_playable, position_status, reasons
 from tablut.store import files
 from tablut.store.files import excerpt
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tablut.position import Position, Side
-    from tablut.variants import Variant
+from tablut.variants import Variant, as_variant
 
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 

@@ -13,10 +13,10 @@ import io
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.control import Control
 from rich.segment import Segment
 from rich.text import Text
@@ -26,10 +26,8 @@ from tablut.notation import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import IO
 
     from rich.columns import Columns
-    from rich.console import ConsoleOptions, RenderableType, RenderResult
 
     from tablut.variants import Variant
 

@@ -16,10 +16,10 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
 from functools import wraps
 from pathlib import Path
 from types import NoneType
@@ -39,7 +39,7 @@ import typer
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError, TablutError
-from tablut.running.clocks import announced, compile_seconds, compiling
+from tablut.running.clocks import announced, compile_seconds, compiling, wall_clock
 from tablut.running.machine import peak_memory
 from tablut.running.progress import Observer, duration
 
@@ -179,7 +179,8 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
                 body["interrupted"] = True
             if line:
                 body["error"] = one_line(line)
-            body["provenance"] = provenance(ctx, parameters, reply.seed, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            body["provenance"] = origin(typed(), parameters, reply.seed, seconds, commit=commit())
             text = json_text(body)
         else:
             text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
@@ -213,8 +214,6 @@ def _metavar(kind: Any) -> str | None:
     inner = [one for one in get_args(kind) if one is not NoneType]
     if get_origin(kind) is Literal:
         return "|".join(inner)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(one.value) for one in kind)
     return _metavar(inner[0]) if inner else _METAVARS.get(kind)
 
 
@@ -284,11 +283,6 @@ def text_of(reply: Reply) -> str:
     return page.getvalue()
 
 
-def provenance(ctx: typer.Context, parameters: dict[str, Any], seed: int | None, seconds: float) -> dict[str, Any]:
-    """Return where a result comes from."""
-    return origin(shlex.join(ctx.obj), parameters, seed, seconds, commit=commit())
-
-
 def typed() -> str:
     """Return the command that runs, as it was typed."""
     return _TYPED.get()
@@ -297,7 +291,7 @@ def typed() -> str:
 def origin(
     command_line: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
 ) -> dict[str, Any]:
-    """Return where a result comes from, whoever asked for it; `provenance` is this for a command."""
+    """Return where a result comes from, whoever asked for it."""
     from tablut import __version__
 
     return {
@@ -342,24 +336,19 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     A kernel does not handle signals. It runs in a thread of its own here, which is
     abandoned when the main thread is interrupted; the process then ends without it.
     """
-    results: list[Answer] = []
-    failures: list[BaseException] = []
+    ended: Future[Answer] = Future()
 
     def run() -> None:
         """Do the work and keep what it returns or raises."""
         try:
-            results.append(work())
+            ended.set_result(work())
         except BaseException as error:
-            # Raised again in the caller's thread.
-            failures.append(error)
+            ended.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(timeout=0.2)
-    if failures:
-        raise failures[0]
-    return results[0]
+    threading.Thread(target=run, daemon=True).start()
+    while not ended.done():
+        wait([ended], timeout=0.2)
+    return ended.result()
 
 
 @contextmanager
@@ -397,7 +386,7 @@ def progress(name: str) -> Iterator[Observer]:
 
 
 class _Shown(Observer):
-    """Shows the progress of a command."""
+    """Shows the progress of a command, at the speed of its work: compiling takes none of its time."""
 
     def __init__(self, name: str, display: Progress) -> None:
         self.name, self.display, self.watched = name, display, display.console.is_terminal
@@ -407,13 +396,13 @@ class _Shown(Observer):
     def begin(self, step: str, total: int | None = None) -> None:
         """Start a bar for a step."""
         self.step, self.total, self.done = step, total, 0
-        self.began = self.moved = time.monotonic()
+        self.began = self.moved = wall_clock()
         self.display.remove_task(self.task)
         self.task = self.display.add_task(step, total=total, rate="")
 
     def advance(self, count: int = 1) -> None:
         """Move the bar on."""
-        self.done, self.moved = self.done + count, time.monotonic()
+        self.done, self.moved = self.done + count, wall_clock()
         self.display.update(self.task, completed=self.done, rate=self._rate())
 
     def note(self, text: str) -> None:
@@ -436,7 +425,8 @@ class _Shown(Observer):
         """Write a line now and then until the work has ended."""
         while not ended.wait(_EVERY):
             of_all = "" if self.total is None else f" of {self.total:,}"
-            counted = f": {self.done:,}{of_all}{self._rate()}{self._left()}" if self.done or of_all else ""
+            speed = "" if compiling() else f"{self._rate()}{self._left()}"
+            counted = f": {self.done:,}{of_all}{speed}" if self.done or of_all else ""
             complain(f"{self.name} {self.step}{_COMPILES if compiling() else ''}{counted}")
 
     @property
@@ -449,5 +439,5 @@ class _Shown(Observer):
     def _left(self) -> str:
         if self.total is None or not self._speed:
             return ""
-        left = (self.total - self.done) / self._speed - (time.monotonic() - self.moved)
+        left = (self.total - self.done) / self._speed - (wall_clock() - self.moved)
         return f", about {duration(max(0.0, left))} left"

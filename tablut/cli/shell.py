@@ -7,34 +7,30 @@ import gc
 import os
 import re
 import sys
+from collections.abc import Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tablut.cli.spec import GROUPS
+from tablut.cli.spec import GROUPS, CommandSpec
 from tablut.cli.streams import (
     EXIT_DEFECT,
     EXIT_INTERRUPTED,
     complain,
     fail,
-    finish_output,
     leave,
     prepare_streams,
     watch_interrupts,
+    write_output,
 )
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tablut.cli.spec import CommandSpec
 
 __all__ = ["command_specs", "main", "run"]
 
@@ -326,7 +322,7 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
             _complete(get_command(app))
         code = run(sys.argv[1:], program, name)
         try:
-            finish_output()
+            write_output("")  # what is still in the buffers
         except MachineError as error:
             if code != error.exit_code:  # else it was reported already
                 complain(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 GROUPS = {
@@ -36,10 +37,10 @@ class CommandSpec(NamedTuple):
         return module, attribute or f"{self.name}_command"
 
 
-def command_table(text: str) -> tuple[CommandSpec, ...]:
-    """Return the commands of a table: name, group and place, target and help on a line, examples indented below."""
+def command_table(beside: str) -> tuple[CommandSpec, ...]:
+    """Return the commands of ``commands.txt`` beside a module: name, group and place, target, help; examples below."""
     found: list[CommandSpec] = []
-    for line in text.strip().splitlines():
+    for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
             found[-1] = found[-1]._replace(examples=(*found[-1].examples, line.strip()))
         else:

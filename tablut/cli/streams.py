@@ -10,16 +10,14 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from itertools import takewhile
-from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
+from types import FrameType
+from typing import IO, Any, Final, NoReturn
 
 from tablut.errors import InputError, MachineError, input_failure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
 
 ENCODING_ERRORS: Final = "tablut.signs"
 """Name of the handler of encoding errors that `plain_signs` registers."""
@@ -152,11 +150,6 @@ def write_output(text: str) -> None:
     except OSError as error:
         _abandon(sys.stdout)
         raise MachineError(f"standard output: {error.strerror}") from error
-
-
-def finish_output() -> None:
-    """Write out what is still in the buffers of standard output; see `write_output`."""
-    write_output("")
 
 
 def complain(message: str) -> None:

@@ -65,8 +65,7 @@ def perft_command(
     ] = False,
     threads: Annotated[int, threads_option("Number of threads.")] = 1,
     corpus: Annotated[
-        str | None,
-        typer.Option("--corpus", metavar="FILE", help="Check a file of positions with known numbers instead."),
+        str | None, typer.Option(metavar="FILE", help="Check a file of positions with known numbers instead.")
     ] = None,
 ) -> Reply:
     """Count the move sequences of exactly 1 to DEPTH plies.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -19,18 +19,15 @@ from tablut.answers import (
 )
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position
-from tablut.cli.people import draw_board, legend
+from tablut.cli.people import PeopleConsole, draw_board, legend
 from tablut.cli.runtime import Reply, command, tabular
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.position import Position
 from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
 from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
-
-if TYPE_CHECKING:
-    from tablut.cli.people import PeopleConsole
-    from tablut.position import Position
 
 
 class _Shown(Result):
@@ -62,9 +59,7 @@ def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
 def show_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write the drawing to a file as well.")
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the drawing to a file as well.")] = None,
 ) -> Reply:
     """Draw a position."""
     board = _board(variant, position, judged=False)
@@ -207,7 +202,7 @@ def unrank_command(
     rank: Annotated[str, typer.Argument(metavar="N", help="A rank, 0 to the size of the space less 1.")],
     variant: VariantOption = "ashton",
     side: Annotated[
-        str | None, typer.Option("--side", metavar="w|b", help="Side to move. [default: the side that moves first]")
+        str | None, typer.Option(metavar="w|b", help="Side to move. [default: the side that moves first]")
     ] = None,
 ) -> Reply:
     """Return the undecided placement of a rank."""

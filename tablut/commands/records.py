@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 from rich.text import Text
@@ -21,7 +21,7 @@ from tablut.cli.options import (
     warn,
     warn_if_impossible,
 )
-from tablut.cli.people import draw_board
+from tablut.cli.people import PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress, tabular
 from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
@@ -36,23 +36,18 @@ from tablut.results import Result
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
 
-if TYPE_CHECKING:
-    from tablut.cli.people import PeopleConsole
-
-
-class Format(StrEnum):
-    """What `convert` writes."""
-
-    TABLUT = "tablut"
-    GRID = "grid"
-    OPENTAFL = "opentafl"
-    BOLOGNA = "bologna"
-    BERKELEY = "berkeley"
-    MCGILL = "mcgill"
-    FEN = "fen"
-    OTG = "otg"
-    RULES = "rules"
-    ARCHIVE = "archive"
+Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
+_WRITERS: Final[dict[str, Callable[[Board], str]]] = {
+    "tablut": lambda board: str(board.position),
+    "grid": lambda board: board.position.grid(),
+    "opentafl": lambda board: opentafl.write_position(board.position),
+    "bologna": lambda board: bologna.write_state(board.position),
+    "fen": lambda board: fen.write_position(board.position),
+    "otg": lambda board: write_game(board.record()).rstrip(),
+    "rules": lambda board: write_rules(board.variant),
+    "archive": lambda board: write_line(board.record(), board.variant),
+}
+"""What `convert` writes of a board; Berkeley's and McGill's are notations of moves."""
 
 
 class _Converted(Result):
@@ -79,7 +74,7 @@ def convert_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
     side: Annotated[
-        str | None, typer.Option("--side", metavar="w|b", help="Side to move, where the format does not say it.")
+        str | None, typer.Option(metavar="w|b", help="Side to move, where the format does not say it.")
     ] = None,
 ) -> Reply:
     """Write a position, or the moves from it, in the format of another program.
@@ -101,27 +96,12 @@ def convert_command(
         mover = board.position.side
         move = board.push_text(text)
         made.append((MoveText(move, frozenset(board.captured()) or None), mover))
-    match to:
-        case Format.BERKELEY:
-            lines = [berkeley.write_move(said.move) for said, _ in made]
-        case Format.MCGILL:
-            lines = [mcgill.write_move(said.move, mover) for said, mover in made]
-        case Format.OPENTAFL:
-            lines = [opentafl.write_position(board.position)]
-        case Format.BOLOGNA:
-            lines = [bologna.write_state(board.position)]
-        case Format.FEN:
-            lines = [fen.write_position(board.position)]
-        case Format.RULES:
-            lines = [write_rules(rules)]
-        case Format.ARCHIVE:
-            lines = [write_line(board.record(), rules)]
-        case Format.OTG:
-            lines = [write_game(board.record()).rstrip()]
-        case Format.GRID:
-            lines = [board.position.grid()]
-        case Format.TABLUT:
-            lines = [str(board.position)]
+    if to == "berkeley":
+        lines = [berkeley.write_move(said.move) for said, _ in made]
+    elif to == "mcgill":
+        lines = [mcgill.write_move(said.move, mover) for said, mover in made]
+    else:
+        lines = [_WRITERS[to](board)]
     if not lines:
         raise InputError(f"--to {to}: is a notation of moves; name the moves, such as `tablut convert --to {to} e4-e3`")
     result = _Converted(
@@ -193,24 +173,17 @@ def replay_command(
         str | None,
         variant_option("Rules to take instead of the record's own."),
     ] = None,
-    ply: Annotated[
-        int | None,
-        typer.Option("--ply", min=0, metavar="N", help="Draw the position after N plies. [default: the last]"),
-    ] = None,
+    ply: Annotated[int | None, typer.Option(min=0, help="Draw the position after N plies. [default: the last]")] = None,
     every: Annotated[bool, typer.Option("--all", help="Draw every position.")] = False,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every position into a folder.")
+        Path | None, typer.Option(metavar="DIR", help="Write a drawing of every position into a folder.")
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", help="Write the record in our format, or as FILE.otg in OpenTafl's."),
+        Path | None, typer.Option(help="Write the record in our format, or as FILE.otg in OpenTafl's.")
     ] = None,
-    game: Annotated[
-        int | None, typer.Option("--game", min=1, metavar="N", help="Step through the game on line N of an archive.")
-    ] = None,
+    game: Annotated[int | None, typer.Option(min=1, help="Step through the game on line N of an archive.")] = None,
     repetition: Annotated[
-        Literal["judge", "ignore"],
-        typer.Option("--repetition", help="Whether repetitions end the games of an archive."),
+        Literal["judge", "ignore"], typer.Option(help="Whether repetitions end the games of an archive.")
     ] = "judge",
 ) -> Reply:
     """Check a game record move by move, and step through it; or check an archive of games.

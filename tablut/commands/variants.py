@@ -19,7 +19,7 @@ from tablut.answers import (
     outcome_result,
 )
 from tablut.cli.options import check_folder, seed_option, variant_names_from
-from tablut.cli.people import Table, draw_board, label, legend, prose, side_by_side
+from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, progress, tabular, with_sub_commands
 from tablut.errors import InputError
 from tablut.notation import square_name
@@ -30,7 +30,6 @@ from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
 
 if TYPE_CHECKING:
-    from tablut.cli.people import PeopleConsole
     from tablut.differences import Answer, Difference
 
 
@@ -181,17 +180,17 @@ def diff_command(
     a: Annotated[str, _rules_argument("A")],
     b: Annotated[str, _rules_argument("B")],
     plies: Annotated[
-        int, typer.Option("--plies", min=0, max=99, help="From the start, until positions differ, so many plies.")
+        int, typer.Option(min=0, max=99, help="From the start, until positions differ, so many plies.")
     ] = 3,
     most: Annotated[
         int, typer.Option("--positions", min=1, help="Ask no ply with more positions, up to symmetry, than this.")
     ] = 100_000,
     samples: Annotated[
-        int, typer.Option("--samples", min=0, max=10_000_000, help="Placements to draw for positions with few men.")
+        int, typer.Option(min=0, max=10000000, help="Placements to draw for positions with few men.")
     ] = 20_000,
     seed: Annotated[int, seed_option("Which placements are drawn.")] = 0,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="DIR", help="Write a drawing of every position into a folder.")
+        Path | None, typer.Option(metavar="DIR", help="Write a drawing of every position into a folder.")
     ] = None,
 ) -> Reply:
     """Find the smallest positions in which two rule sets answer differently.

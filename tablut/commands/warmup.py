@@ -7,6 +7,7 @@ import shlex
 import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, progress
@@ -17,46 +18,8 @@ from tablut.running.clocks import compiled_kernels, prepared_kernels, quiet
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
-# Boards of one word and of several; {folder} is an empty folder that all cases share.
-_CASES = (
-    *(
-        f"{case} -v {variant}"
-        for variant in ("ashton", "ashton-5-4v0")
-        for case in (
-            "moves",
-            "perft -d 2",
-            "perft -d 2 --applied",
-            "perft -d 2 --divide --threads 2",
-            "bestmove --nodes 1000 --hash 1",
-            "bestmove --player random",
-            "bestmove --player greedy",
-            "bestmove --player heuristic",
-            "bestmove --player mcts-heuristic --playouts 20 --option margin=5000 --hash 1",
-            "bestmove --player payoff --depth 2",
-            "symmetry verify --samples 10 --most 100",
-            "rank",
-            "unrank 0",
-        )
-    ),
-    "census --plies 3 --full -v ashton-5-4v0",
-    "census --plies 2 --store {folder}/census -v ashton",
-    "census --plies 2 --passes 2 -v ashton-5-4v0",
-    "census --plies 3 --count-last -v ashton-5-4v0",
-    "reachable estimate --samples 20 --lemma-samples 40 -v ashton",
-    "reachable estimate --samples 4 --space decided -v ashton",
-    "solve -v ashton-5-4v0 --store {folder}/solution",
-    "tablebase verify {folder}/solution",
-    "tablebase build --men 3 -v ashton-5-4v0 --store {folder}/tiers",
-    "tablebase verify {folder}/tiers",
-    # Slices, since no tier of so many men fits.
-    "tablebase build --men 6 -v brandubh-5-4v4 --memory 1 --store {folder}/slices",
-    "probe -p '5/5/2K2/5/b4 w' {folder}/tiers",
-    "puzzle solve -v ashton-5-4v0 --nodes 100000",
-    "puzzle solve -v ashton-5-4v0 --tablebase {folder}/tiers -p '5/1b3/2K2/5/b3b w' --nodes 100000",
-    "puzzle solve --nodes 2000",
-    "puzzle make -n 1 -v ashton-5-4v0 --from placements --samples 50 --nodes 5000",
-    "puzzle make -n 1 -v brandubh --games 3 --nodes 5000",
-)
+_CASES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+"""Commands that load all kernels, of boards of one word and of several; {folder} is a folder that all share."""
 
 
 class _Warmup(Result):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tablut.env.batch import Batch
 from tablut.env.encoding import PLANES
 from tablut.errors import InputError
-
-if TYPE_CHECKING:
-    from tablut.variants import VariantLike
+from tablut.variants import VariantLike
 
 __all__ = ["PLANES", "Batch", "env"]
 

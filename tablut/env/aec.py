@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from tablut import svg
@@ -16,12 +17,7 @@ from tablut.env.encoding import PLANES, encoding_for
 from tablut.errors import InputError
 from tablut.notation import diagram_cells
 from tablut.position import SIDES, SideName
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.variants import VariantLike
-
+from tablut.variants import VariantLike
 
 MODES = "human", "ansi", "svg", "rgb_array"
 

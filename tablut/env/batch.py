@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.env.encoding import PLANES, encoding_for
 from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark_all, show_all, step_all
 from tablut.errors import InputError
-from tablut.position import Position
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.formats.reading import PositionLike
-    from tablut.position import Move
-    from tablut.variants import VariantLike
+from tablut.formats.reading import PositionLike
+from tablut.position import Move, Position
+from tablut.variants import VariantLike, as_variant
 
 _ROOM = 128
 

@@ -8,20 +8,17 @@ names them.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tablut.board import Board
 from tablut.engine.jit import inlined
 from tablut.errors import InputError
 from tablut.formats.reading import as_move
 from tablut.position import Move
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.board import Board
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """What the planes show; the fourth and the fifth hold one value each.

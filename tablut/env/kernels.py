@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
@@ -21,13 +22,9 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import flat
 from tablut.engine.splitmix import random_below
+from tablut.engine.tables import Tables
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
 """What a repetition does: nothing, it ends the game, or the move that makes it is illegal."""

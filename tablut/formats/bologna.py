@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tablut.errors import InputError
+from tablut.errors import InputError, shown_value
 from tablut.notation import parse_square, square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, Side
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from tablut.position import Side
     from tablut.rules.outcome import GameResult
 
 Turn = Literal["WHITE", "BLACK", "WHITEWIN", "BLACKWIN", "DRAW"]
@@ -69,21 +68,21 @@ def read_state(text: str) -> BolognaState:
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
     if turn not in _TURNS:
-        raise InputError(f"state: turn {_shown(turn)}: expected one of {' '.join(_TURNS)}")
+        raise InputError(f"state: turn {shown_value(turn)}: expected one of {' '.join(_TURNS)}")
     if not isinstance(board, list) or len(board) not in _SIZES:
-        found = f"{len(board)} rows" if isinstance(board, list) else _shown(board)
+        found = f"{len(board)} rows" if isinstance(board, list) else shown_value(board)
         raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 19), not {found}")
     size = len(board)
     cells = ""
     for number, row in enumerate(board):
         if not isinstance(row, list) or len(row) != size:
-            found = f"{len(row)} cells" if isinstance(row, list) else _shown(row)
+            found = f"{len(row)} cells" if isinstance(row, list) else shown_value(row)
             raise InputError(f"state: board row {number} (rank {number + 1}): expected {size} cells, not {found}")
         for name in row:
             square = len(cells)
             if not isinstance(name, str) or name not in _CELLS:
                 where = f"board row {number} column {square % size} ({square_name(square, size)})"
-                raise InputError(f"state: {where}: {_shown(name)}: expected one of {' '.join(_CELLS)}")
+                raise InputError(f"state: {where}: {shown_value(name)}: expected one of {' '.join(_CELLS)}")
             if name == "THRONE" and square != size * size // 2:
                 centre = square_name(size * size // 2, size)
                 raise InputError(f"state: THRONE on {square_name(square, size)}: the castle is {centre}")
@@ -112,14 +111,14 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     for key in ("from", "to"):
         name = data.get(key)
         if not isinstance(name, str):
-            raise InputError(f"move: {key} {_shown(name)}: expected a square such as e4")
+            raise InputError(f"move: {key} {shown_value(name)}: expected a square such as e4")
         try:
             squares.append(parse_square(name, size))
         except InputError as error:
             raise InputError(f"move: {key}: {error}") from error
     turn = data.get("turn")
     if turn is not None and (not isinstance(turn, str) or turn not in _SIDES):
-        raise InputError(f"move: turn {_shown(turn)}: expected WHITE or BLACK")
+        raise InputError(f"move: turn {shown_value(turn)}: expected WHITE or BLACK")
     return Move(squares[0], squares[1], size), None if turn is None else _SIDES[turn]
 
 
@@ -150,17 +149,6 @@ def short_name(name: str) -> str:
 def write_name(name: str) -> str:
     """Return a client's JSON of its player's name."""
     return json.dumps(name)
-
-
-def _shown(value: Any) -> str:
-    """Return a value of the JSON for an error message, however large or deep it is."""
-    if isinstance(value, str):
-        return excerpt(value)
-    try:
-        text = repr(value)
-    except RecursionError:
-        return "a value of many levels"
-    return text if len(text) <= 80 else excerpt(text)
 
 
 def _json_object(text: str, what: str) -> dict[str, Any]:

@@ -6,15 +6,12 @@ and ``src/play.rs`` of https://github.com/dcampbell24/hnefatafl.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tablut.errors import InputError
 from tablut.notation import parse_square, square_name
-from tablut.position import Move
+from tablut.position import Move, SideName
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from tablut.position import SideName
 
 ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
 _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "white", "defender": "white"}

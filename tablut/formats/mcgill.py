@@ -7,14 +7,9 @@ there), player 1 white.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tablut.errors import InputError
-from tablut.position import Move
+from tablut.position import Move, Side
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from tablut.position import Side
 
 _PLAYERS: tuple[Side, Side] = ("b", "w")
 

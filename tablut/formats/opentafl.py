@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 from tablut.notation import parse_square
-from tablut.position import Move, MoveText, Position, expand_row
+from tablut.position import Move, MoveText, Position, Side, expand_row
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from tablut.position import Side
 
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tablut.errors import InputError
+from tablut.errors import InputError, shown_value
 from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
-from tablut.position import BoardLike, Move, MoveText, Position
+from tablut.position import BoardLike, Move, MoveText, Position, Side
 from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
-    from tablut.position import Side
     from tablut.variants import Variant
 
 PositionLike: TypeAlias = "Position | BoardLike | str"
@@ -120,10 +119,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
     board = value if isinstance(value, BoardLike) else None
     position = value if board is None else board.position
     if not isinstance(position, Position):
-        shown = repr(value)
-        raise InputError(
-            f"position {shown if len(shown) <= 80 else excerpt(shown)}: expected a Position, a Board or a text"
-        )
+        raise InputError(f"position {shown_value(value)}: expected a Position, a Board or a text")
     if board is not None and not board.variant.same_game(variant):
         raise InputError(f"position '{position}': is on a board of {board.variant.name}, not of {variant.name}")
     if len(position.cells) != variant.size**2:
@@ -137,5 +133,4 @@ def as_move(value: Move | str, size: int) -> SaidMove:
         return read_move(value, size)
     if isinstance(value, Move):
         return SaidMove(MoveText(value), None)
-    shown = repr(value)
-    raise InputError(f"move {shown if len(shown) <= 80 else excerpt(shown)}: expected a Move or a text such as e4-e7")
+    raise InputError(f"move {shown_value(value)}: expected a Move or a text such as e4-e7")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import typer
 
 from tablut import svg
 from tablut.board import Board
 from tablut.cli.options import read_bytes, variant_option, warn
-from tablut.cli.people import Table, label, number, prose
+from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
-from tablut.indexing.values import value_of, verdict_of, within_limit
+from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.arena.plan import player_for
 from tablut.play.options import DepthOption, HashOption, NodesOption, SettingsOption, TablebaseOption, player_names_from
 from tablut.play.players import PlayerOptions, parse_settings
@@ -22,25 +23,16 @@ from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
-from tablut.prober import find_prober, find_prover
-from tablut.records import read_record, write_record
+from tablut.prober import Prober, Prover, find_prober, find_prover
+from tablut.records import GameRecord, read_record, write_record
 from tablut.records.game import RECORD_BYTES
 from tablut.replay import replay
 from tablut.results import Result
+from tablut.rules import Outcome
 from tablut.running.machine import check_memory
 from tablut.store.files import brief, check_output, excerpt, write_text
 from tablut.strip import draw_sheet
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tablut.cli.people import PeopleConsole
-    from tablut.indexing.values import Wdl
-    from tablut.prober import Prober, Prover
-    from tablut.records import GameRecord
-    from tablut.rules import Outcome
-    from tablut.variants import Variant
+from tablut.variants import Variant, as_variant
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
@@ -503,21 +495,17 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 def analyse_command(
     record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
     variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
-    movetime: Annotated[
-        float | None,
-        typer.Option("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it."),
-    ] = None,
+    movetime: Annotated[float | None, typer.Option(help="Time for each ply; 0.5 if nothing else limits it.")] = None,
     nodes: NodesOption = None,
     depth: DepthOption = None,
     proof_nodes: Annotated[
-        int, typer.Option("--proof-nodes", min=0, help="Moves of the proof search for each ply; 0 for none.")
+        int, typer.Option(min=0, help="Moves of the proof search for each ply; 0 for none.")
     ] = 100_000,
     tablebase: TablebaseOption = None,
     hash_mib: HashOption = 64,
     player: Annotated[
         str | None,
         typer.Option(
-            "--player",
             metavar="NAME",
             help="Also show what a player would play, program:COMMAND too; it judges no move.",
             autocompletion=player_names_from,
@@ -525,7 +513,7 @@ def analyse_command(
     ] = None,
     option: SettingsOption = None,
     annotate: Annotated[
-        str | None, typer.Option("--annotate", metavar="FILE", help="Write the record with a comment after each move.")
+        str | None, typer.Option(metavar="FILE", help="Write the record with a comment after each move.")
     ] = None,
     picture: Annotated[
         str | None, typer.Option("--svg", metavar="FILE", help="Draw the positions in which a move was an error.")

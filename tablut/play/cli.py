@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position, variant_option
-from tablut.cli.people import Live, draw_board
+from tablut.cli.people import Live, PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
+from tablut.play.arena.fronts import Front
 from tablut.play.arena.htp import HtpFront
 from tablut.play.arena.otep import OtepFront
 from tablut.play.arena.plan import name_of, player_for
 from tablut.play.arena.taflzero import TaflZeroFront
 from tablut.play.competition import ClientSettings, play_on_server, write_player_script
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
-from tablut.play.players import PlayerOptions, make_player, player_names
+from tablut.play.players import Player, PlayerOptions, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession
 from tablut.play.search.limits import SearchLimits, said_score
@@ -32,15 +33,7 @@ from tablut.prober import find_prober
 from tablut.records import write_record
 from tablut.results import Result
 from tablut.store.files import check_output, write_text
-from tablut.variants import load_variant, variant_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tablut.cli.people import PeopleConsole
-    from tablut.play.arena.fronts import Front
-    from tablut.play.players import Player
-    from tablut.variants import Variant
+from tablut.variants import Variant, load_variant, variant_names
 
 
 @command
@@ -94,13 +87,8 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
 _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
-class PlayedSide(StrEnum):
-    """Which side the person plays."""
-
-    WHITE = "white"
-    BLACK = "black"
-    BOTH = "both"
-    NONE = "none"
+PlayedSide = Literal["white", "black", "both", "none"]
+"""Which side the person plays."""
 
 
 class _Played(Result):
@@ -113,6 +101,18 @@ class _Played(Result):
     moves: list[str]
 
 
+def _played(board: Board, player: str, side: str, result: str | None, termination: str | None) -> _Played:
+    return _Played(
+        variant=board.variant.name,
+        position=str(board.position),
+        player=player,
+        side=side,
+        result=result,
+        termination=termination,
+        moves=[str(move) for move in board.move_stack],
+    )
+
+
 @command
 def play_command(
     *,
@@ -122,34 +122,20 @@ def play_command(
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
-        PlayedSide, typer.Option("--side", help="Your side; both for two persons, none to watch the player alone.")
-    ] = PlayedSide.WHITE,
+        PlayedSide, typer.Option(help="Your side; both for two persons, none to watch the player alone.")
+    ] = "white",
     budget: Budget,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Write the game as a record when it is over or left.")
-    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the game as a record when it is over or left.")] = None,
     server: Annotated[
-        str | None, typer.Option("--server", metavar="HOST", help="Play on the competition server there instead.")
+        str | None, typer.Option(metavar="HOST", help="Play on the competition server there instead.")
     ] = None,
-    role: Annotated[
-        str | None, typer.Option("--role", metavar="white|black", help="The player's side on a server.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="A server's time for a move; kept strictly.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", metavar="N", help="The server's port. [default: 5800 white, 5801 black]")
-    ] = None,
-    name: Annotated[
-        str,
-        typer.Option("--name", metavar="TEXT", help="What the server calls the player; it may keep ten letters."),
-    ] = "tablut",
-    wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="Try so long to connect while nobody listens there.")
-    ] = 5.0,
+    role: Annotated[str | None, typer.Option(metavar="white|black", help="The player's side on a server.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="A server's time for a move; kept strictly.")] = None,
+    port: Annotated[int | None, typer.Option(help="The server's port. [default: 5800 white, 5801 black]")] = None,
+    name: Annotated[str, typer.Option(help="What the server calls the player; it may keep ten letters.")] = "tablut",
+    wait: Annotated[float, typer.Option(help="Try so long to connect while nobody listens there.")] = 5.0,
     write_script: Annotated[
-        Path | None,
-        typer.Option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh there, and end."),
+        Path | None, typer.Option(metavar="DIR", help="Write the competition's runmyplayer.sh there, and end.")
     ] = None,
     settings: PlayerSettings,
 ) -> Reply:
@@ -197,7 +183,7 @@ def _in_terminal(
     side: PlayedSide,
     save: Path | None,
 ) -> Reply:
-    if position == "-" and side is not PlayedSide.NONE:
+    if position == "-" and side != "none":
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
     board.outcome()  # a position that cannot be played on is refused here
@@ -206,7 +192,7 @@ def _in_terminal(
     with ExitStack() as seats:
         players: dict[Literal["white", "black"], Player | None] = {"white": None, "black": None}
         for number, colour in enumerate(players):
-            if side not in (colour, PlayedSide.BOTH):
+            if side not in (colour, "both"):
                 own = options._replace(seed=options.seed + number)
                 players[colour] = seats.enter_context(player_for(player, rules, own, ready=True))
         settings = TerminalSettings(
@@ -223,15 +209,7 @@ def _in_terminal(
             if save is not None:
                 game.save(save)
             ending = game.ending
-            result = _Played(
-                variant=rules.name,
-                position=str(board.position),
-                player=player,
-                side=side,
-                result=ending.result,
-                termination=ending.termination,
-                moves=[str(move) for move in board.move_stack],
-            )
+            result = _played(board, player, side, ending.result, ending.termination)
             return Reply(result, lambda console: _show_left(console, result, save), seed=options.seed)
 
         try:
@@ -265,15 +243,8 @@ def _on_server(
     outcome = None
     with suppress(InputError):  # a server may leave a captured king out of its last state
         outcome = game.board.outcome()
-    result = _Played(
-        variant=rules.name,
-        position=str(game.board.position),
-        player=player,
-        side=own.lower(),
-        result=game.result,
-        termination=None if outcome is None or game.result is None else outcome.termination,
-        moves=[str(move) for move in game.board.move_stack],
-    )
+    ended = None if outcome is None or game.result is None else outcome.termination
+    result = _played(game.board, player, own.lower(), game.result, ended)
     reply = Reply(
         result,
         lambda console: _show_served(console, result, save),
@@ -342,13 +313,12 @@ def engine_command(
     player: PlayerOption = "alphabeta",
     protocol: Annotated[
         Literal["uci", "otep", "taflzero", "htp"],
-        typer.Option("--protocol", help="Whose lines: ours, like UCI; OpenTafl's, TaflZero's or hnefatafl.org's."),
+        typer.Option(help="Whose lines: ours, like UCI; OpenTafl's, TaflZero's or hnefatafl.org's."),
     ] = "uci",
     budget: Budget,
     settings: PlayerSettings,
     line: Annotated[
-        list[str] | None,
-        typer.Option("--line", "-l", metavar="TEXT", help="A line to obey instead of standard input; once a line."),
+        list[str] | None, typer.Option("--line", "-l", help="A line to obey instead of standard input; once a line.")
     ] = None,
 ) -> Reply:
     """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.

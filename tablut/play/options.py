@@ -46,14 +46,9 @@ SettingsOption = Annotated[
 class Budget:
     """How long a player may think about a move."""
 
-    movetime: Annotated[
-        float | None,
-        typer.Option("--movetime", metavar="SECONDS", help="Time for a move; 2 if nothing else limits it."),
-    ] = None
+    movetime: Annotated[float | None, typer.Option(help="Time for a move; 2 if nothing else limits it.")] = None
     nodes: NodesOption = None
-    playouts: Annotated[
-        int | None, typer.Option("--playouts", help="Games played out by a Monte Carlo player; repeatable.")
-    ] = None
+    playouts: Annotated[int | None, typer.Option(help="Games played out by a Monte Carlo player; repeatable.")] = None
     depth: DepthOption = None
 
     @property
@@ -78,7 +73,7 @@ class PlayerSettings:
         typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
     ] = 512
     threads: Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")] = 1
-    seed: Annotated[int, typer.Option("--seed", help="Of a player that plays at random.")] = 0
+    seed: Annotated[int, typer.Option(help="Of a player that plays at random.")] = 0
     option: SettingsOption = None
 
     def options(self) -> PlayerOptions:

@@ -10,24 +10,20 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
-from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
 from tablut.running.machine import MOST_THREADS, check_memory
 from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tablut.play.players import Choice, Player
 
 LONGEST_LINE: Final = 1 << 20
 """Most characters of a line; a position with 20,000 moves has 120,000."""

@@ -7,14 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tablut.cli.people import draw_board
+from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import interruptible
 from tablut.cli.streams import read_line
 from tablut.errors import IllegalMoveError, InputError, TablutError, UncompiledError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
 from tablut.notation import square_name
-from tablut.play.search.limits import PROVEN, TABLEBASE, mate_in, said_plies, said_score
+from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
 from tablut.position import MoveText, SideName
 from tablut.records import write_record
 from tablut.store.files import excerpt, write_text
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tablut.board import Board
-    from tablut.cli.people import Live
     from tablut.play.players import Choice, Player
-    from tablut.play.search.limits import SearchLimits
     from tablut.prober import Prober
     from tablut.rules.outcome import GameResult
 

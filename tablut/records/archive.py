@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tablut.errors import InputError
 from tablut.notation import FILES
+from tablut.records.game import GameRecord
+from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tablut.records.game import GameRecord
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _FIELDS: Final = 4
 _LINE: Final = 1 << 18

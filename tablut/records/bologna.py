@@ -17,23 +17,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from tablut.errors import InputError
 from tablut.formats.bologna import BolognaState, Turn
 from tablut.notation import parse_square, square_name
-from tablut.position import Move, MoveText, Position
+from tablut.position import Move, MoveText, Position, Side
 from tablut.records.game import GameRecord, overruled, start_under
 from tablut.store.files import excerpt
-from tablut.variants import shipped_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tablut.position import Side
-    from tablut.variants import Variant
+from tablut.variants import Variant, shipped_variant
 
 # Every part has a bound or ends where the next begins, so that no text takes more than linear time.
 _EVENT = re.compile(

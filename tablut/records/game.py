@@ -6,18 +6,15 @@ moves, captures, positions and the result.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tablut.errors import InputError
+from tablut.position import MoveText, Position
+from tablut.rules.outcome import GameResult
 from tablut.store.files import brief, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tablut.position import MoveText, Position
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record that is read."""

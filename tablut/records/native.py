@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from tablut.errors import InputError
 from tablut.position import MoveText, Position
@@ -11,13 +10,9 @@ from tablut.records.archive import looks_like_archive
 from tablut.records.bologna import looks_like_log, read_log
 from tablut.records.game import GameRecord, overruled, start_under, without_comments
 from tablut.records.opentafl import looks_like_otg, read_game, read_rules, rules_source
-from tablut.rules.outcome import RESULTS
+from tablut.rules.outcome import RESULTS, GameResult
 from tablut.store.files import excerpt
-from tablut.variants import as_variant, shipped_variant, variant_names
-
-if TYPE_CHECKING:
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant, VariantLike
+from tablut.variants import Variant, VariantLike, as_variant, shipped_variant, variant_names
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:

@@ -11,22 +11,19 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tablut.errors import InputError
 from tablut.formats.opentafl import read_move, read_position, write_move, write_position
 from tablut.notation import parse_square, square_name
-from tablut.position import Position
+from tablut.position import MoveText, Position
 from tablut.records.game import GameRecord, commented, overruled, start_under
+from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
+from tablut.variants import Variant
 from tablut.variants.library import as_variant, is_own_name
 from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
-
-if TYPE_CHECKING:
-    from tablut.position import MoveText
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant
 
 _TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
 _LABEL = re.compile(r"([0-9]{1,9})\.|([0-9][\w.]{0,63})\.", re.ASCII)

@@ -14,11 +14,9 @@ import gc
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 _PATIENCE: Final = 1.0
 """Seconds of compiling after which the user is told."""

@@ -1,18 +1,17 @@
-"""What the machine has: memory, and whether an option asks for more of it."""
+"""What the machine has: memory, and whether an option asks for more of it; ports to listen on."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import socket
 import sys
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tablut.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from tablut.errors import InputError, MachineError
 
 MOST_THREADS: Final = 256
 """That any work is shared out to; more would only wait for one another."""
@@ -69,3 +68,29 @@ def check_memory(option: str, mib: int) -> None:
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(f"{option} {mib}: the machine has {has >> 20:,} MiB of memory; ask for less")
+
+
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """Return a socket that listens, for asyncio; port 0 is any that is free."""
+    shown = f"port {port} on {host}"
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"--host {host!r}: this machine has no such address") from error
+    # With the protocol said, asyncio sends every answer at once; otherwise its end waits 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InputError(f"--host {host!r}: this machine has no such address") from error
+        if isinstance(error, PermissionError):
+            raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
+        way = f"choose another one with {option}, or any with {option} 0"
+        raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); {way}") from error
+    return listener

@@ -11,15 +11,13 @@ import re
 import reprlib
 import stat
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tablut.errors import InputError, OutputError, input_failure, output_failure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Kind = TypeVar("Kind")
 

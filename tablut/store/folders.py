@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from tablut.errors import OutputError, output_failure
 from tablut.store.files import child, lock_folder, remove_temporaries, sync_names
 from tablut.store.records import Record, StoreError, read_record, write_record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Head = TypeVar("Head", bound=Record)
 

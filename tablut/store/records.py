@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
 from tablut.store.files import brief, excerpt, read_bytes, write_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _MOST_BYTES: Final = 256 << 20
 _STEP: Final = 1 << 20

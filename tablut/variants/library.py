@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from tablut.errors import InputError, VariantError, did_you_mean
+from tablut.errors import InputError, VariantError, did_you_mean, shown_value
 from tablut.store.files import beside, excerpt, read_text
 from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """What `as_variant` reads."""
@@ -206,11 +204,8 @@ def as_variant(value: VariantLike) -> Variant:
         return load_variant(value)
     if isinstance(value, os.PathLike):
         return _from_file(Path(value))
-    shown = repr(value)
-    raise VariantError(
-        f"variant {shown if len(shown) <= 80 else excerpt(shown)}: expected a Variant, a name such as 'ashton', "
-        "or the path of a TOML file"
-    )
+    way = "expected a Variant, a name such as 'ashton', or the path of a TOML file"
+    raise VariantError(f"variant {shown_value(value)}: {way}")
 
 
 def is_own_name(variant: Variant) -> bool:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
 from tablut.store.files import brief
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic import SerializerFunctionWrapHandler
 
 
 @brief

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
+from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pydantic_core import ErrorDetails
 
 FORMAT = 1
 """Version of the variant file format."""

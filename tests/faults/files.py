@@ -146,7 +146,7 @@ def made(root: Path, part: str, *, quick: bool = False) -> tuple[list[Specimen],
     if part == "damages":
         skipped = [] if stores.has_command("census", "verify") else ["`tablut census verify`: there is no such command"]
         return stores.census_specimens(root, quick=quick), skipped
-    tables = stores.tablebase_specimens(root / "tables", quick=quick)
+    tables = stores.tablebase_specimens(root / "tables", quick=quick) + stores.tree_specimens(root / "trees") * 2
     if quick:
         return tables, []
     solution = stores.solution_specimens(root / "solutions")

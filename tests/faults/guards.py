@@ -102,7 +102,7 @@ def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     from counting.census import rows as memory
     from retrograde.solver.slices import plan
     from retrograde.tablebase import batch as scratch
-    from tablut.play.search import state, transposition
+    from tablut.play.search import transposition
 
     def of_bytes(count: int) -> Any:
         # Whole words: what lies in them may be words.
@@ -121,7 +121,7 @@ def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
         memory.aligned: of_bytes,
         plan.room: lambda name, count: kept(plan, name, np.empty(max(count, 1), np.uint16)[:count]),
         scratch.mapped_array: lambda _path, size, dtype: np.zeros(size, dtype=dtype),
-        state._own_lines: lambda items, dtype: np.zeros(items, dtype=dtype),
+        transposition.own_lines: lambda items, dtype: np.zeros(items, dtype=dtype),
         transposition.empty_table: lambda mebibytes: np.zeros(1 << ((mebibytes << 17).bit_length() - 1), np.uint64),
     }
     return [(memory.Buffer, "bytes", buffered)] + [

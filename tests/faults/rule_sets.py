@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 from tablut.errors import VariantError
+from tablut.position import FILES
 from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Repetition, Rules, Shieldwall
 from tablut.variants.schema import parse_variant
 
@@ -55,7 +56,7 @@ def _small(rng: random.Random, name: str) -> str:
 
 
 def _crowded(rng: random.Random, name: str) -> str:
-    size = rng.choices([3, 5, 7, 9, 11], [45, 35, 14, 3, 3])[0]
+    size = rng.choices([3, 5, 7, 9, 11, 13, 19], [45, 35, 14, 3, 3, 1, 1])[0]
     images = _images(rng, size)
     cells = [(row, column) for row in range(size) for column in range(size)]
     weights = [30, rng.choice([0, 2, 10, 30]), *(rng.choice([0, 0, 1, 4]) for _ in "ABCD")]
@@ -87,7 +88,7 @@ def _crowded(rng: random.Random, name: str) -> str:
             return _crowded(rng, name)
         board[rng.choice(homes)] = "b"
     diagrams = (["".join(of[row, column] for column in range(size)) for row in range(size)] for of in (terrain, board))
-    camps = [f"{'abcdefghijk'[column]}{size - row}" for row, column in cells if terrain[row, column] in "ABCD"]
+    camps = [f"{FILES[column]}{size - row}" for row, column in cells if terrain[row, column] in "ABCD"]
     return _variant_file(rng, name, *diagrams, [camp for camp in camps if rng.random() < 0.2])
 
 

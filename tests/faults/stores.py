@@ -256,6 +256,22 @@ def solution_specimens(root: Path) -> list[Specimen]:
     return [specimen]
 
 
+def tree_specimens(root: Path) -> list[Specimen]:
+    """Make the proof tree of a small game, with those of other searches beside it."""
+    root.mkdir(parents=True)
+    searches = {
+        "tree": ("brandubh", "2b4/2K4/2bb3/7/1b5/7/7 b"),
+        "tree-other": ("brandubh", "2b4/2Kb3/2b4/7/1b5/7/7 w"),
+    }
+    asked = {}
+    for name, (variant, position) in searches.items():
+        asked[name] = ["prove", "-v", variant, "-p", position, "--claim", "white", "--nodes", "300", "--memory", "1"]
+        _make(root, *asked[name], "--store", name)
+    specimen = Specimen("tree of a proof", root / "tree", [root / "tree-other"])
+    specimen.ask([*asked["tree"], "--store", "STORE", "--json"], writes=True)
+    return [specimen]
+
+
 def _ask_places(specimen: Specimen, states: Sequence[Path]) -> None:
     """Ask for the value of the start and of positions with few men, those that the store can have."""
     for place in [None, *_PLACES]:

@@ -53,6 +53,22 @@ def test_guards_are_where_arrays_are_made_and_end_a_process_beside_one() -> None
     assert (ended.returncode, ended.stdout) == (0, "6\n"), ended.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.skipif(sys.platform != "linux", reason="guards are for Linux alone")
+def test_a_search_with_patterns_and_a_net_stays_within_their_arrays(before: bool) -> None:
+    script = f"""
+from tests.faults import guards
+guards.guard(before={before})
+from tablut import Board
+from tablut.play.search import Searcher, SearchLimits
+for name in ("ashton", "brandubh"):
+    print(Searcher(name, hash_mib=1).search(Board(name), SearchLimits(nodes=20_000)).nodes)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "20000\n" * 2), ended.stderr
+
+
 @pytest.mark.fuzz
 def test_random_rule_sets_stay_within_their_arrays(tmp_path: Path) -> None:
     nothing = [word for part in PARTS for word in (f"--{part}", "0")]

@@ -89,7 +89,15 @@ class Truth:
         if over is not None:
             return over == winner
         limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
-        moves = {self.game.write(self.game.read(place)): move for place, move in strategy.items()}
+        moves: dict[str, str] = {}
+        for place, move in strategy.items():
+            # A line stands for its position and all images of it.
+            own, ends = self.game.read(place), self.game.parse_move(move)
+            for symmetry in self.variant.symmetries:
+                size = self.game.size
+                to = {(cell % size, cell // size): (at % size, at // size) for cell, at in enumerate(symmetry.table)}
+                image = own._replace(pieces={to[cell]: piece for cell, piece in own.pieces.items()})
+                moves[self.game.write(image)] = self.game.move_name((to[ends[0]], to[ends[1]]))
         longest = self._longest(position, winner, moves, {})
         return longest is not None and longest <= min(limits)
 
@@ -105,7 +113,11 @@ class Truth:
         legal = self.game.legal_moves(position)
         mine = (position.side == "w") == (winner == "white")
         if mine:
-            legal = [move for move in legal if self.game.move_name(move) == moves.get(text)]
+            # What wins at once needs no line.
+            after = [(move, self.game.apply(position, move)) for move in legal]
+            at_once = [move for move, (_, _, end) in after if end is not None and end.winner == winner]
+            at_once += [move for move, (there, _, end) in after if end is None and not self.game.legal_moves(there)]
+            legal = at_once[:1] or [move for move in legal if self.game.move_name(move) == moves.get(text)]
         longest = 0
         if mine and not legal:
             return None

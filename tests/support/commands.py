@@ -102,6 +102,7 @@ EXAMPLES: dict[str, list[str]] = {
     "perft": ["-d", "2", "--divide"],
     "play": ["--side", "none", "--player", "random"],
     "probe": [_STORE, "-p", "5/5/2K2/5/2b2 w"],
+    "prove": ["-p", WON_IN_ONE, "--claim", "white", "--memory", "1"],
     "puzzle check": ["{proof}"],
     "puzzle list": ["ashton", "--max-plies", "5"],
     "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],

@@ -15,8 +15,8 @@ from tablut.position import Move, Position
 from tablut.records import read_record, write_record
 from tablut.replay import replay
 from tablut.rules import NaiveGame
+from tablut.rules.naive import PlainEngine
 from tablut.rules.outcome import Outcome
-from tablut.rules.plain import PlainEngine
 from tablut.status import UNPLAYABLE, Status, position_status
 from tablut.variants import load_variant, variant_names
 from tablut.variants.schema import parse_variant

@@ -144,7 +144,7 @@ def test_what_is_wrong_with_a_board_is_named() -> None:
     refused([*board()[:8], ["EMPTY"] * 8], r"^state: board row 8 \(rank 9\): expected 9 cells, not 8 cells")
     refused([*board()[:8], "EMPTY"], r"board row 8 \(rank 9\): expected 9 cells, not 'EMPTY'")
     refused(board(c2="white"), r"board row 1 column 2 \(c2\): 'white': expected one of EMPTY WHITE BLACK KING THRONE")
-    refused([[None] * 9, *board()[1:]], r"board row 0 column 0 \(a1\): None: expected one of")
+    refused([[None] * 9, *board()[1:]], r"board row 0 column 0 \(a1\): null: expected one of")
     refused(board(d5="THRONE"), "THRONE on d5: the castle is e5")
 
 

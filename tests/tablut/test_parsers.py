@@ -142,7 +142,7 @@ REFUSED = [
         ('{"turn": "WHITE", "board": [[], []]}', "not 2 rows"),
     )),
     *(("bologna.read_move", text, words) for text, words in (
-        ("e4-e5", "not JSON"), ('{"to": "a2"}', "from None"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
+        ("e4-e5", "not JSON"), ('{"to": "a2"}', "from null"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
         ('{"from": "a1", "to": "a2", "turn": "W"}', "turn 'W'"),
     )),
     *(("read_record", text, words) for text, words in (

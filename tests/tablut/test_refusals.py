@@ -72,8 +72,9 @@ match random random {FAST} --store «/dev/null/x»
 measure random {FAST} --store «/dev/null/x»
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST} => two players
-tablebase build -v alea-evangelii --men 2 --store {{none}} => 11×11
-probe -v alea-evangelii => 11×11
+tablebase build -v alea-evangelii --men 6 --store {{none}} => --men
+probe -v alea-evangelii => --men 3
+reachable estimate -v alea-evangelii --samples 1 => encirclement
 tournament random greedy «nobody» {FAST} --store {{none}}
 measure random -n 1 --nodes 1
 bestmove --nodes 0 => nodes 0

@@ -79,7 +79,7 @@ def play_command(
 def gather_command(
     store: StoreOption,
     only: OnlyOption = "*",
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="By default the data of the study.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="By default the data of the study.")] = None,
 ) -> Reply:
     """Write down what the games of a store say, however many they are; every record is replayed first."""
     from reports.stored import Provenance

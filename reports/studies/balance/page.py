@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from scipy import stats
 
 from reports.rendering import Artefact, axes_of, figure, page
-from reports.stored import DATA as STORED
 from reports.stored import STUDIES
 from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
 from reports.studies.balance.gathering import adjusted, compared, difference, read_data
-from tablut.play.arena.statistics import wilson
 from tablut.results import Result
 
 if TYPE_CHECKING:
@@ -137,24 +135,6 @@ def _placements() -> dict[str, int]:
     return {one["variant"]: int(one["tightened"]["distinct"]) for one in json.loads(text)["bounds"]}
 
 
-def older(rows: dict[tuple[str, int], Row]) -> list[tuple[Row, list[float], list[float]]]:
-    """Return the games of which the report's measures, by an older version of the player, say something else.
-
-    White's score with its interval, there and here; the intervals do not meet.
-    """
-    found = []
-    for row in rows.values():
-        path = STORED / "measures" / f"alphabeta-{row.cell}.json"
-        if row.nodes == _WEAK and path.exists():
-            then = json.loads(path.read_text(encoding="utf-8"))
-            there = [then["white_score"], *then["white_score_interval"]]
-            score = row.white + row.draws / 2
-            here = [score / row.games, *wilson(score, row.games)]
-            if here[1] > there[2] or here[2] < there[1]:
-                found.append((row, there, here))
-    return found
-
-
 def artefacts() -> list[Artefact]:
     """Return the page and its figure."""
     rows, atlas = read_data(DATA)
@@ -196,7 +176,6 @@ def artefacts() -> list[Artefact]:
             changes=changes(rows, atlas),
             people=people(rows),
             quoted=quoted(),
-            older=older(rows),
             first=list(zip(first, adjusted([row.first_p for row in first]), strict=True)),
             placements=_placements(),
             hours=missing_hours(rows),

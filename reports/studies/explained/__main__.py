@@ -27,13 +27,10 @@ NAME = "python -m reports.studies.explained"
 def explain_command(
     variant: VariantOption = "ashton",
     store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="DIR", help="Folder to keep the census in. [default: a temporary one]"),
+        str | None, typer.Option(metavar="DIR", help="Folder to keep the census in. [default: a temporary one]")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
-    memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=1, help="Most memory for the census, in MiB.")
-    ] = 4096,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Most memory for the census, in MiB.")] = 4096,
     threads: Annotated[int, threads_option("Tasks of the census at once.")] = 1,
 ) -> Reply:
     """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.

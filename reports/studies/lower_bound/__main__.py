@@ -35,7 +35,7 @@ def lower_command(
         ),
     ] = BUDGET,
     store: Annotated[
-        str | None, typer.Option("--store", metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
+        str | None, typer.Option(metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
     ] = None,
 ) -> Reply:
     """Prove a lower bound of the number of reachable positions of ashton, without samples.

@@ -53,16 +53,11 @@ def schedule_command(
         Path, typer.Argument(metavar="TRACE", help="What --trace wrote, of a build by one worker.", show_default=False)
     ],
     workers: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--workers", metavar="N", min=1, max=_MOST, help="How many; may be repeated. [default: 1, 2, 4, 8, 16]"
-        ),
+        list[int] | None, typer.Option(min=1, max=_MOST, help="How many; may be repeated. [default: 1, 2, 4, 8, 16]")
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(
-            "--cores", min=1, max=_MOST, help="Processors that they share. [default: one for each]", show_default=False
-        ),
+        typer.Option(min=1, max=_MOST, help="Processors that they share. [default: one for each]", show_default=False),
     ] = None,
 ) -> Reply:
     """Foretell how long a build in slices would take on more workers, from what its tasks took on one.
@@ -120,12 +115,12 @@ class _Measured(Result):
 @app.command("measure")
 @command
 def measure_command(
-    store: Annotated[Path, typer.Option("--store", metavar="FILE", help="Where the result goes, as JSON.")],
+    store: Annotated[Path, typer.Option(help="Where the result goes, as JSON.")],
     variant: VariantOption = "brandubh",
-    men: Annotated[int, typer.Option("--men", min=4, max=20, help="The tiers that are timed.")] = 6,
-    memory: Annotated[int, typer.Option("--memory", metavar="MIB", min=1, help="Of a worker.")] = 64,
+    men: Annotated[int, typer.Option(min=4, max=20, help="The tiers that are timed.")] = 6,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of a worker.")] = 64,
     workers: Annotated[
-        list[int] | None, typer.Option("--workers", min=1, max=_MOST, help="May be repeated. [default: 1, 2, 4]")
+        list[int] | None, typer.Option(min=1, max=_MOST, help="May be repeated. [default: 1, 2, 4]")
     ] = None,
 ) -> Reply:
     """Build tiers by one, two and four workers on this machine, ten minutes in all, and keep what they took.

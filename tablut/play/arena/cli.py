@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import typer
 
@@ -18,34 +19,28 @@ from tablut.cli.options import (
     threads_option,
     warn,
 )
-from tablut.cli.people import Table, label, number, prose
+from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
 from tablut.errors import InputError
-from tablut.play.arena.match import MatchReport, play_match
+from tablut.play.arena.match import MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import (
     Estimated,
+    GameMeasures,
     TournamentReport,
     TournamentRow,
+    TournamentSummary,
     measure,
     play_tournament,
     write_games,
 )
 from tablut.play.options import Budget, HashOption
 from tablut.play.players import PlayerOptions
+from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import check_output, store_path
-from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tablut.cli.people import PeopleConsole
-    from tablut.play.arena.match import MatchSummary
-    from tablut.play.arena.tournament import GameMeasures, TournamentSummary
-    from tablut.position import Position
-    from tablut.variants import Variant
+from tablut.variants import Variant, load_variant
 
 Played = TypeVar("Played")
 
@@ -70,23 +65,17 @@ GamesOption = Annotated[
 class GameOptions(Budget):
     """What the games of every command are played by."""
 
-    movetime: Annotated[
-        float | None,
-        typer.Option("--movetime", metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it."),
-    ] = None
+    movetime: Annotated[float | None, typer.Option(help="Time for each move; 0.1 if nothing else limits it.")] = None
     variant: VariantOption = "ashton"
     opening: Annotated[
-        int, typer.Option("--opening", min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
+        int, typer.Option(min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
     ] = 4
     seed: Annotated[int, seed_option("Of openings and of what is random in players.")] = 1
     threads: Annotated[int, threads_option("Games at once.")] = 1
     hash_mib: HashOption = 16
-    most_plies: Annotated[
-        int, typer.Option("--most-plies", min=1, max=20_000, help="A game so long counts as drawn (ply_cap).")
-    ] = 500
+    most_plies: Annotated[int, typer.Option(min=1, max=20000, help="A game so long counts as drawn (ply_cap).")] = 500
     store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="DIR", help="Keep a record of each game there, and go on with what is there."),
+        str | None, typer.Option(metavar="DIR", help="Keep a record of each game there, and go on with what is there.")
     ] = None
 
     def contestants(self, players: list[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
@@ -121,18 +110,15 @@ class PairedOptions(GameOptions):
     candidates: Annotated[
         int,
         typer.Option(
-            "--candidates",
             min=1,
             max=100,
             help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
         ),
     ] = 4
-    grace: Annotated[
-        float, typer.Option("--grace", metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
-    ] = 0.1
-    parquet: Annotated[
-        str | None, typer.Option("--parquet", metavar="FILE", help="Write the games to a table, a row a game.")
-    ] = None
+    grace: Annotated[float, typer.Option(min=0, help="A move that exceeds its time by more loses.")] = 0.1
+    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write the games to a table, a row a game.")] = (
+        None
+    )
 
     def plan(self, players: list[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return the players, and the match between the first two of them."""
@@ -174,10 +160,10 @@ def match_command(
     options: PairedOptions,
     sprt: Annotated[
         tuple[float, float] | None,
-        typer.Option("--sprt", metavar="ELO0 ELO1", help="End when one difference is likelier than the other."),
+        typer.Option(metavar="ELO0 ELO1", help="End when one difference is likelier than the other."),
     ] = None,
     errors: Annotated[
-        tuple[float, float], typer.Option("--errors", metavar="ALPHA BETA", help="Chances of error of that test.")
+        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Chances of error of that test.")
     ] = _ERRORS,
 ) -> Reply:
     """Play a match between two players, and say who is better by how much.

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.play.arena.uci import go
-from tablut.play.protocol import LONGEST_LINE, EngineSession
+from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession
 from tablut.play.search.limits import MATE, SearchLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tablut.play.protocol import EngineOptions
 
 UNTIMED: Final = 2.0
 """Seconds for a move where nobody says more."""

@@ -9,21 +9,18 @@ from __future__ import annotations
 import re
 import time
 from itertools import cycle
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
+from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats import htp
 from tablut.play.arena.fronts import Front
 from tablut.play.arena.programs import REFUSAL, Answer, Process, Words, bare, built_in
-from tablut.position import SIDES
+from tablut.play.players import Choice
+from tablut.play.search.limits import SearchLimits
+from tablut.position import SIDES, SideName
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from tablut.board import Board
-    from tablut.play.players import Choice
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import SideName
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _BOARDS: Final = (11, 13)
 

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.plan import close_player
+from tablut.play.arena.plan import Contestant, MatchPlan, close_player
 from tablut.play.arena.programs import IdlePrograms, UnreadableMoveError
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
-from tablut.position import MoveText
+from tablut.play.players import Player
+from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.store.records import digest_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from tablut.play.arena.plan import Contestant, MatchPlan
-    from tablut.play.players import Player
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 Number = TypeVar("Number", int, float)
 
@@ -365,10 +360,7 @@ def _rounded(elo: float | None) -> float | None:
 def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     lower, upper = sprt.bounds
     return SprtSummary(
-        elo0=sprt.elo0,
-        elo1=sprt.elo1,
-        alpha=sprt.alpha,
-        beta=sprt.beta,
+        **sprt._asdict(),
         ratio=round(sprt.ratio(tally.pairs), 4),
         lower=round(lower, 4),
         upper=round(upper, 4),

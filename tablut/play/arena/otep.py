@@ -10,7 +10,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
@@ -18,16 +18,13 @@ from tablut.formats.opentafl import read_position, write_move, write_position
 from tablut.formats.reading import read_move
 from tablut.play.arena.fronts import Front, in_points, plain
 from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
-from tablut.position import MoveText
+from tablut.play.players import Choice
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move, MoveText, Position, SideName
 from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
 from tablut.store.files import excerpt
+from tablut.variants import Variant
 from tablut.variants.model import Repetition
-
-if TYPE_CHECKING:
-    from tablut.play.players import Choice
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move, Position, SideName
-    from tablut.variants import Variant
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.players import PlayerOptions, make_player
+from tablut.play.players import Player, PlayerOptions, make_player
 from tablut.play.players.registry import check_limits, ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.store.files import brief, excerpt
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tablut.play.arena.programs import IdlePrograms, Words
-    from tablut.play.players import Player
     from tablut.play.search.searcher import Searcher
     from tablut.position import Move, Position
     from tablut.variants import Variant

@@ -15,25 +15,21 @@ import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import IO, Any, ClassVar, Final, NamedTuple
 
+from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
-from tablut.play.players import Choice
+from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move, Position
 from tablut.store.files import excerpt
+from tablut.variants import Variant
 from tablut.variants.library import load_variant
 from tablut.variants.model import rule_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tablut.board import Board
-    from tablut.play.players import PlayerOptions
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000

@@ -17,16 +17,14 @@ other problems of significance", Biometrika 38 (1951).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from scipy.optimize import brentq
 from scipy.stats import multivariate_hypergeom, norm
 
 from tablut.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -6,19 +6,16 @@ Facts of the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from tablut.errors import InputError
 from tablut.formats import fen
 from tablut.play.arena.fronts import Front, in_points
 from tablut.play.arena.programs import Process, built_in
 from tablut.play.arena.uci import UciWords, option_line
-from tablut.position import Move
-
-if TYPE_CHECKING:
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import Position
-    from tablut.variants import Variant
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move, Position
+from tablut.variants import Variant
 
 
 class TaflZeroWords(UciWords):

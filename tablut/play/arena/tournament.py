@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -14,19 +16,12 @@ from scipy.stats import norm
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.match import MatchReport, MatchSummary, play_match
-from tablut.play.arena.plan import same_names
+from tablut.play.arena.match import EndedGame, MatchReport, MatchSummary, ScoredGame, play_match
+from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
 from tablut.store.files import brief, child, write_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from tablut.play.arena.match import EndedGame, ScoredGame
-    from tablut.play.arena.plan import Contestant, MatchPlan
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 
 class TournamentRow(Result):

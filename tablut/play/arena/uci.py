@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
+from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import read_move
 from tablut.play.arena.programs import Answer, Process, Words, opening_of
 from tablut.play.players import Choice
 from tablut.play.search.limits import MATE, SearchLimits
+from tablut.position import Move, Position
 from tablut.store.files import excerpt
+from tablut.variants import Variant
 from tablut.variants.library import shipped_name
-
-if TYPE_CHECKING:
-    from tablut.board import Board
-    from tablut.position import Move, Position
-    from tablut.variants import Variant
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)

@@ -8,31 +8,25 @@ import threading
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from tablut.board import Board
 from tablut.cli.options import VariantOption, warn
-from tablut.cli.people import Live
+from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
 from tablut.play.arena.plan import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
-from tablut.play.competition.referee import NoPlayersError, Referee, RefereeSettings
+from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
 from tablut.play.competition.wire import PORTS
 from tablut.play.options import HashOption, NodesOption, SettingsOption, player_names_from
-from tablut.play.players import PlayerOptions, parse_settings
+from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.store.files import write_text
-from tablut.variants import load_variant
-
-if TYPE_CHECKING:
-    from tablut.cli.people import PeopleConsole
-    from tablut.play.competition.referee import RefereedGame
-    from tablut.play.players import Player
-    from tablut.variants import Variant
+from tablut.variants import Variant, load_variant
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
@@ -67,38 +61,26 @@ def _own_player(side: str) -> Any:
 
 @command
 def referee_command(
-    timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
+    timeout: Annotated[float, typer.Option("--timeout", "-t", help="Time for a move.")] = 60.0,
     variant: VariantOption = "bologna",
-    games: Annotated[int, typer.Option("--games", metavar="N", min=1, help="Games, one after the other.")] = 1,
-    repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=0, help="How often a position may recur before a draw.")
-    ] = 0,
-    errors: Annotated[
-        int, typer.Option("--errors", metavar="N", min=0, help="Illegal moves that each player may make in a game.")
-    ] = 0,
+    games: Annotated[int, typer.Option(min=1, help="Games, one after the other.")] = 1,
+    repeats: Annotated[int, typer.Option(min=0, help="How often a position may recur before a draw.")] = 0,
+    errors: Annotated[int, typer.Option(min=0, help="Illegal moves that each player may make in a game.")] = 0,
     logs: Annotated[
-        Path | None,
-        typer.Option("--logs", metavar="DIR", help="Write a log of each game there; `tablut replay` reads it."),
+        Path | None, typer.Option(metavar="DIR", help="Write a log of each game there; `tablut replay` reads it.")
     ] = None,
     white: Annotated[str | None, _own_player("white")] = None,
     black: Annotated[str | None, _own_player("black")] = None,
     nodes: NodesOption = None,
     option: SettingsOption = None,
-    wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="Time for both players of a game to come.")
-    ] = 300.0,
+    wait: Annotated[float, typer.Option(help="Time for both players of a game to come.")] = 300.0,
     host: Annotated[
-        str,
-        typer.Option("--host", metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it."),
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it.")
     ] = "127.0.0.1",
-    port_white: Annotated[
-        int, typer.Option("--port-white", metavar="N", help="White's port; 0 for any that is free.")
-    ] = PORTS["w"],
-    port_black: Annotated[
-        int, typer.Option("--port-black", metavar="N", help="Black's port; 0 for any that is free.")
-    ] = PORTS["b"],
+    port_white: Annotated[int, typer.Option(help="White's port; 0 for any that is free.")] = PORTS["w"],
+    port_black: Annotated[int, typer.Option(help="Black's port; 0 for any that is free.")] = PORTS["b"],
     hash_mib: HashOption = 64,
-    seed: Annotated[int, typer.Option("--seed", help="Of players of ours that play at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of players of ours that play at random.")] = 0,
 ) -> Reply:
     """Referee games of the Bologna competition: for tests, local tournaments and other people's clients.
 

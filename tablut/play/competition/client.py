@@ -16,24 +16,21 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
+from tablut.formats.bologna import BolognaState
 from tablut.play.competition.wire import PORTS, FrameReader, encode_frame
+from tablut.play.players import Choice, Player
 from tablut.play.search.limits import SearchLimits, said_score
+from tablut.position import Move, Side
+from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from tablut.formats.bologna import BolognaState
-    from tablut.play.players import Choice, Player
-    from tablut.position import Move, Side
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 _FIRST_STATE: Final = 900.0
 """Seconds for both players to be there; the competition's server gives up after 300 for each."""

@@ -12,33 +12,29 @@ system's queue, and is turned away where no game is left.
 from __future__ import annotations
 
 import asyncio
-import errno
 import re
 import socket
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
-from tablut.errors import IllegalMoveError, InputError, MachineError, TablutError
+from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
+from tablut.formats.bologna import Turn
 from tablut.notation import square_name
 from tablut.play.competition.wire import PORTS, Connection, FrameError
+from tablut.position import Move, Position, Side, SideName
 from tablut.records.bologna import LogWriter
+from tablut.rules.outcome import GameResult
+from tablut.running.machine import listen
 from tablut.store.files import check_output, child, write_text
-from tablut.variants import shipped_name
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-    from pathlib import Path
-
-    from tablut.formats.bologna import Turn
-    from tablut.position import Move, Position, Side
-    from tablut.rules.outcome import GameResult
-    from tablut.variants import Variant
+from tablut.variants import Variant, shipped_name
 
 _GOODBYE: Final = 1.0
 """Seconds for the players to take the result."""
@@ -169,8 +165,8 @@ class Referee:
         self._listeners: dict[Side, socket.socket] = {}
         self.match: Match | None = None
         try:
-            self._listeners["w"] = _listen(settings.host, settings.port_white)
-            self._listeners["b"] = _listen(settings.host, settings.port_black)
+            self._listeners["w"] = listen(settings.host, settings.port_white, "--port-white")
+            self._listeners["b"] = listen(settings.host, settings.port_black, "--port-black")
         except BaseException:
             self.close()
             raise
@@ -333,7 +329,7 @@ class Referee:
                 if match.board.ply != ply:
                     deadline = time.monotonic() + self._settings.timeout
                 elif left <= 0:
-                    match.expire()
+                    match.lose(match.to_move, "timeout")
             self._send(match, seats)
             self._tell_end(match)
 
@@ -341,9 +337,9 @@ class Referee:
         """Take a message of a player, or its end, and send what follows from it."""
         to_move, ply = match.to_move, match.board.ply
         if message is None:
-            match.leave(side)
+            match.lose(side, "disconnected")
         elif isinstance(message, FrameError):
-            match.malformed(side, str(message))
+            match.lose(side, "malformed", str(message))
         else:
             match.receive(side, message)
         if match.board.ply != ply:
@@ -403,28 +399,6 @@ async def _listen_to(
         await inbox.put((side, text))
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    shown = f"port {port} on {host}"
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"--host {host!r}: this machine has no such address") from error
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setblocking(False)
-        listener.bind(address)
-        listener.listen(16)
-    except OSError as error:
-        listener.close()
-        if error.errno == errno.EADDRNOTAVAIL:
-            raise InputError(f"--host {host!r}: this machine has no such address") from error
-        if not isinstance(error, PermissionError):
-            raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); choose another one") from error
-        raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
-    return listener
-
-
 # ------------------------------------------------------------------------------------------
 # A game as a referee keeps it: what each message means, when it is over and why; no sockets here
 
@@ -445,8 +419,7 @@ ENDS: Final = {
 """The ends of a game that a player brings about off the board, in words."""
 
 _OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
-_WINNER: Final[dict[Side, GameResult]] = {"w": "white", "b": "black"}
-SIDE_NAMES: Final = {"w": "white", "b": "black"}
+SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
 
 
 class Ruling(NamedTuple):
@@ -509,7 +482,7 @@ class Match:
         try:
             move, claimed = bologna.read_move(text, self.board.size)
         except InputError as error:
-            self._lose(side, "malformed", str(error))
+            self.lose(side, "malformed", str(error))
             return
         if side != self.to_move:
             self._error(side, "moves although it is not its turn")
@@ -528,18 +501,6 @@ class Match:
         self._judge()
         self.log.played(side, move, self.board.captured(), self.board.position, self.turn)
 
-    def expire(self) -> None:
-        """Have the side to move lose by time."""
-        self._lose(self.to_move, "timeout")
-
-    def leave(self, side: Side) -> None:
-        """Have a side lose that is gone."""
-        self._lose(side, "disconnected")
-
-    def malformed(self, side: Side, reason: str) -> None:
-        """Have a side lose that sent no message of the protocol."""
-        self._lose(side, "malformed", reason)
-
     def _judge(self) -> None:
         """See whether the rules end the game here."""
         outcome = self.board.outcome()
@@ -549,14 +510,15 @@ class Match:
     def _error(self, side: Side, reason: str) -> None:
         self._errors[side] += 1
         if self._errors[side] > self._allowed:
-            self._lose(side, "illegal_move", reason)
+            self.lose(side, "illegal_move", reason)
         else:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
-    def _lose(self, side: Side, termination: str, reason: str = "") -> None:
+    def lose(self, side: Side, termination: str, reason: str = "") -> None:
+        """Have a side lose, by its own deed: one of `ENDS`."""
         if self.verdict is not None:
             return
-        self.verdict = Ruling(termination, _WINNER[_OTHER[side]])
+        self.verdict = Ruling(termination, SIDE_NAMES[_OTHER[side]])
         told = f"{SIDE_NAMES[side]} {ENDS[termination]}"
         # What a player sent does not go into the log: its readers would take some words for the server's.
         self._note(told + (f": {reason}" if reason else ""), told)

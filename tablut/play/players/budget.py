@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
+from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import time_margin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from tablut.play.search.limits import SearchLimits
 
 NODES: Final = 0
 """Moves made."""

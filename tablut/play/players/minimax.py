@@ -12,33 +12,28 @@ not its negative.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import attackers_beside, winner_of
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, popcount
 from tablut.engine.kernels import can_move, generate, key_change, make, position_key, unmake
 from tablut.engine.layout import count_of, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
+from tablut.engine.tables import Tables
 from tablut.play.players.budget import NODES, STOPPED, UNLIMITED, is_spent, new_budget, spending
-from tablut.play.players.registry import Setting, read_settings
+from tablut.play.players.registry import PlayerOptions, Setting, read_settings
 from tablut.play.players.simple import central_squares
 from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from tablut.board import Board
-    from tablut.engine.tables import Tables
-    from tablut.play.players.registry import PlayerOptions
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 PAYOFF: Final = 0
 """Weights: own pieces, the opponent's, nearness to an escape, the end."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE, king_capture, winner_of
 from tablut.engine.jit import I64, U64, called, inlined, kernel
@@ -16,24 +19,15 @@ from tablut.engine.kernels import generate, key_change, make, position_key, unma
 from tablut.engine.layout import board_items, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
 from tablut.engine.splitmix import random_below
+from tablut.engine.tables import Tables
 from tablut.errors import InputError
 from tablut.play.players.budget import NODES, UNLIMITED, is_spent, new_budget, spending
-from tablut.play.players.registry import Setting, read_settings
+from tablut.play.players.registry import PlayerOptions, Setting, read_settings
 from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_tables, victory_path
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from tablut.board import Board
-    from tablut.engine.tables import Tables
-    from tablut.play.players.registry import PlayerOptions
-    from tablut.position import Move
-    from tablut.variants import Variant
-
+from tablut.variants import Variant
 
 # ------------------------------------------------------------------------------------------
 # Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled

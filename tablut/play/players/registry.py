@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tablut.board import Board
 from tablut.errors import InputError, did_you_mean
-from tablut.play.search.limits import Choice, SearchLimits
+from tablut.play.search.limits import Choice, LimitKind, SearchLimits
 from tablut.results import Result
 from tablut.store.files import excerpt
-from tablut.variants import as_variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tablut.play.search.limits import LimitKind
-    from tablut.variants import Variant, VariantLike
+from tablut.variants import Variant, VariantLike, as_variant
 
 
 class BestMoveResult(Result):

@@ -21,11 +21,14 @@ twice that to one that wins at once; with 0 the table is all there is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import (
     NO_MOVE,
@@ -52,23 +55,14 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.play.players.registry import SHIPPED_TABLE_MIB, Setting, read_settings
-from tablut.play.search.limits import Choice, moves_asked_about
+from tablut.engine.tables import Tables
+from tablut.play.players.registry import SHIPPED_TABLE_MIB, PlayerOptions, Setting, read_settings
+from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import Searcher
+from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from tablut.board import Board
-    from tablut.engine.tables import Tables
-    from tablut.play.players.registry import PlayerOptions
-    from tablut.play.search.limits import SearchLimits
-    from tablut.position import Move
-    from tablut.variants import Variant
+from tablut.variants import Variant
 
 FIRST: Final = 10_000
 """More than any sum of the table."""

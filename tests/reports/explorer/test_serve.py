@@ -11,8 +11,9 @@ import httpx
 import pytest
 
 from reports.explorer.guard import Settings
-from reports.explorer.server import address_of, listen
+from reports.explorer.server import address_of
 from tablut.cli.shell import run
+from tablut.running.machine import listen
 from tests.support.waiting import PATIENCE
 
 

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+DATA = ROOT / "reports" / "studies" / "balance" / "data"
+
+
 def test_cells_change_one_rule_and_contradictions_are_named() -> None:
     cells = all_cells()
     assert len({cell.variant.digest for cell in cells}) == len(cells)
@@ -114,9 +117,8 @@ def test_tests_against_their_twins() -> None:
 
 def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["page", "--check"], app, NAME) == 0, capsys.readouterr().out
-    data = ROOT / "reports" / "studies" / "balance" / "data"
     for name in ("atlas.csv", "atlas.json"):
-        (tmp_path / name).write_text((data / name).read_text())
+        (tmp_path / name).write_text((DATA / name).read_text())
     rows, _ = read_data(tmp_path)
     some = next(iter(rows.values()))
     changed = f",{some.nodes},{some.games},{some.white + 1},"
@@ -124,6 +126,16 @@ def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, caps
     (tmp_path / "atlas.csv").write_text(text.replace(f",{some.nodes},{some.games},{some.white},", changed, 1))
     with pytest.raises(InputError, match="counts other games"):
         read_data(tmp_path)
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("name", ["brandubh", "brandubh+king", "mcgill", "ashton", "tawlbwrdd"])
+def test_the_games_are_those_of_the_player_of_today(name: str) -> None:
+    cell = next(cell for cell in all_cells() if cell.name == name)
+    plan = plan_of(cell, 5_000, 10)
+    again = short(play_match(plan), plan.digest, cell.variant)
+    kept = read_data(DATA)[1].played[name][5_000]
+    assert (again.results, again.first_moves) == (kept.results[:10], kept.first_moves[:10])
 
 
 @pytest.mark.study
