@@ -47,6 +47,8 @@ _SHARE = 250_000
 _SPOOL = 16 << 20
 """Bytes of a share that are kept in memory."""
 _DIGITS = str.maketrans(".bwK", "0123")
+_PAIRS = {f"{code:x}": ".bwK"[code >> 2] + ".bwK"[code & 3] for code in range(16)}
+"""The two cells of a hexadecimal digit."""
 
 
 class CheckedProof(Result):
@@ -106,9 +108,10 @@ class SymmetricGame(NaiveGame):
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
         """Return a position by its key."""
-        code = int.from_bytes(key, "big")
-        digits = [(code >> 2 * at) & 3 for at in reversed(range(len(self._cells)))]
-        pieces = {cell: ".bwK"[digit] for cell, digit in zip(self._cells, digits, strict=True) if digit}
+        letters = "".join(map(_PAIRS.__getitem__, key.hex()))[-len(self._cells) :]
+        # The king comes first, and so do its moves: most wins at once are among them.
+        pieces = {self._cells[letters.index("K")]: "K"}
+        pieces |= {cell: letter for cell, letter in zip(self._cells, letters, strict=True) if letter in "bw"}
         return NaivePosition(pieces, side)
 
     def fault(self, position: NaivePosition) -> str | None:
@@ -127,7 +130,7 @@ class SymmetricGame(NaiveGame):
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
         position = self.placed(key, winner[0])
-        for move in self.legal_moves(position):
+        for move in self._moves(position, position.side):
             after, _, end = self.apply(position, move)
             if end.winner == winner if end is not None else self._is_stuck(after, after.side):
                 return True

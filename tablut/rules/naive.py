@@ -14,7 +14,7 @@ which the game is over is not recognised as such, only the ply that ends it is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import combinations, groupby
 from typing import NamedTuple
 
@@ -560,8 +560,10 @@ class NaiveGame:
         >>> game.is_encircled(game.read("7/7/3b3/2bKb2/3b3/7/7 w")), game.is_encircled(game.start())
         (True, False)
         """
-        whites = {cell for cell, piece in position.pieces.items() if piece != "b"}
-        return not any(self._on_edge(cell) for cell in self._flood(whites, lambda cell: position.piece(cell) != "b"))
+        piece = position.pieces.get
+        whites = [cell for cell, letter in position.pieces.items() if letter != "b"]
+        # Cell by cell: most often an edge is near.
+        return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
         """Return whether the king stands on the edge in a fort that black cannot break while he moves within.
@@ -659,16 +661,22 @@ class NaiveGame:
 
     def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
         """Return what is connected to some cells, those included, over cells that may be entered."""
-        found, pending = set(sources), list(sources)
+        return set(self._spread(sources, enters))
+
+    def _spread(self, sources: Iterable[Cell], enters: Callable[[Cell], bool]) -> Iterator[Cell]:
+        """Yield the cells of a flood."""
+        pending = list(sources)
+        found = set(pending)
         while pending:
-            for side in self._sides(pending.pop()):
+            cell = pending.pop()
+            yield cell
+            for side in self._sides(cell):
                 if side in self.terrain and side not in found and enters(side):
                     found.add(side)
                     pending.append(side)
-        return found
 
     def _on_edge(self, cell: Cell) -> bool:
-        return not {0, self.size - 1}.isdisjoint(cell)
+        return 0 in cell or self.size - 1 in cell
 
     # -- counting ----------------------------------------------------------------------
 
