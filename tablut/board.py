@@ -651,6 +651,9 @@ class Board:
         board._codes = self._codes  # never changed, only replaced
         return board
 
+    def __deepcopy__(self, _memo: object) -> Board:
+        return self.copy()
+
     def __eq__(self, other: object) -> bool:
         """Return whether variant, placement and side to move are equal; the history plays no part."""
         if not isinstance(other, Board):

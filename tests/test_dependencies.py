@@ -23,10 +23,12 @@ PARTS = {
     "click": "typer",
     "markupsafe": "jinja2",
     "gymnasium": "pettingzoo",
+    "pyspiel": "open_spiel",
 }
 # Modules that an extra is for.
 OPTIONAL = {
     "distributed": {"tablut/running/scheduling.py"},
+    "open_spiel": {"tablut/env/__init__.py", "tablut/env/openspiel.py"},
     "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
     "sphinx": {"reports/site/building.py"},
 }

@@ -1,4 +1,4 @@
-"""An environment for programs that learn: one game as PettingZoo has games, and many at once in compiled code."""
+"""An environment for programs that learn: one game as PettingZoo or OpenSpiel has games, and many in compiled code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 from tablut.env.batch import Batch
 from tablut.env.encoding import PLANES
 from tablut.errors import InputError
-from tablut.variants import VariantLike
+from tablut.variants import VariantLike, load_variant
 
-__all__ = ["PLANES", "Batch", "env"]
+__all__ = ["PLANES", "Batch", "env", "spiel"]
+
+
+def _lacks(error: ModuleNotFoundError) -> InputError:
+    return InputError(f"env: needs the package {error.name!r}; install it with: pip install 'tablut[env]'")
 
 
 def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
@@ -50,6 +54,50 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
 
         from tablut.env.aec import TaflEnv
     except ModuleNotFoundError as error:
-        raise InputError(f"env: needs the package {error.name!r}; install it with: pip install 'tablut[env]'") from None
+        raise _lacks(error) from None
     game = wrappers.TerminateIllegalWrapper(TaflEnv(variant, render_mode), illegal_reward=-1)
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
+
+
+def spiel(variant: str = "ashton", plies: int = 1000) -> Any:
+    """Return a game of OpenSpiel.
+
+    Parameters
+    ----------
+    variant : str
+        The name or path of a rule set.
+    plies : int
+        After so many plies a game is drawn, unless its rules end it before.
+
+    Returns
+    -------
+    pyspiel.Game
+        Player 0 is white, 1 black; the rules say who begins. Actions are numbered as `env` numbers them, observation
+        tensors are its planes, ``[plane, rank, file]``. From then on ``pyspiel.load_game("tablut(variant=brandubh)")``
+        finds the games as well.
+
+    Raises
+    ------
+    InputError
+        If the rule set is none, the plies are below 1, or OpenSpiel is not installed.
+
+    Examples
+    --------
+    >>> state = spiel("brandubh").new_initial_state()
+    >>> state.current_player(), len(state.legal_actions()), state.action_to_string(123)
+    (1, 40, 'd2-e2')
+    >>> state.apply_action(123)
+    >>> state.returns()
+    [0.0, 0.0]
+    """
+    try:
+        import pyspiel
+
+        from tablut.env import openspiel
+    except ModuleNotFoundError as error:
+        raise _lacks(error) from None
+    if plies < 1:
+        raise InputError(f"plies {plies}: expected at least 1")
+    # What is no rule set is refused in our words, before OpenSpiel's.
+    load_variant(variant)
+    return pyspiel.load_game(openspiel.NAME, {"variant": str(variant), "plies": plies})

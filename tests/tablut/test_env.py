@@ -1,4 +1,4 @@
-"""Many games at once are the games that boards play; the environment is one of PettingZoo's own kind."""
+"""Many games at once are the games that boards play; the environments are of PettingZoo's and OpenSpiel's own kinds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tablut import Board, InputError, Move, load_variant, variant_names
-from tablut.env import Batch, env
+from tablut.env import Batch, env, spiel
 from tablut.env.encoding import encoding_for
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE, position_status
@@ -252,3 +252,55 @@ def test_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pettingzoo.utils", None)
     with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
         env("brandubh")
+
+
+# -- a game of OpenSpiel -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", slow_but(KEPT, ["copenhagen", "leiden", "alea-evangelii"]))
+def test_open_spiel_finds_no_fault(name: str, tmp_path: Any) -> None:
+    """By the library's own test of random games, and by a game that it writes down and plays again."""
+    import pyspiel
+    from absl import flags
+    from open_spiel.python.algorithms import generate_playthrough
+
+    flags.FLAGS.mark_as_parsed()
+    game = spiel(name, plies=150)
+    pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
+    kept = tmp_path / "playthrough.txt"
+    kept.write_text(generate_playthrough.playthrough(f"tablut(variant={name},plies=20)", None, seed=5))
+    written, again = generate_playthrough.replay(str(kept))
+    assert written == again
+
+
+def test_its_games_are_those_of_the_batch_in_open_spiel_too() -> None:
+    ends = set()
+    for name in ("berkeley", "mcgill") * 4:
+        batch, state = Batch(name, 1, seed=len(ends)), spiel(name).new_initial_state()
+        while not state.is_terminal():
+            player = state.current_player()
+            assert state.legal_actions() == np.flatnonzero(batch.mask()[0]).tolist()
+            planes = np.array(state.observation_tensor(player)).reshape(8, 9, 9)
+            np.testing.assert_array_equal(planes.transpose(1, 2, 0), batch.planes()[0])
+            actions = batch.sample()
+            before = state.clone()
+            state.apply_action(int(actions[0]))
+            batch.step(actions)
+            assert before.legal_actions()
+            assert str(before) != str(state)
+        (value,), (going,) = batch.results()
+        assert (state.returns(), bool(going)) == ([value, -value], False)
+        ends.add(int(value))
+    assert ends == {-1, 0, 1}
+    assert spiel("leiden", plies=7).max_game_length() == 7
+    assert spiel("mcgill").max_game_length() == 100
+
+
+def test_what_open_spiel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="plies 0"):
+        spiel("brandubh", plies=0)
+    with pytest.raises(InputError, match="'brandub'"):
+        spiel("brandub")
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
+        spiel("brandubh")
