@@ -20,7 +20,7 @@ from reports.explorer.api import api_router
 from reports.explorer.facts import layers_of, position_facts
 from reports.explorer.guard import Guard, Settings, add_handlers, http_refused
 from reports.explorer.jobs import get_ready
-from reports.explorer.pages import STATIC, failed_page, headline, pages_router
+from reports.explorer.pages import SITE_STATIC, STATIC, failed_page, headline, pages_router
 from reports.explorer.tables import NamedTables
 from reports.explorer.work import Places, Workers
 from tablut import __version__
@@ -88,7 +88,8 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
 
     # Made now, in one thread: to make it hides warnings, which threads cannot do at the same time.
     app.openapi()
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for address, folder in (("/static", STATIC), ("/site", SITE_STATIC)):
+        app.mount(address, StaticFiles(directory=folder), name=address)
     return Guard(app, settings)
 
 
@@ -97,7 +98,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     refusal = http_refused(request, error)
     for_people = "text/html" in request.headers.get("accept", "")
-    if not for_people or request.url.path.startswith(("/api", "/static")):
+    if not for_people or request.url.path.startswith(("/api", "/static", "/site")):
         return refusal
     missing = error.status_code == 404
     return failed_page("no page has this address" if missing else str(error.detail), error.status_code)

@@ -17,6 +17,7 @@ from reports.explorer.jobs import list_puzzles
 from reports.explorer.tables import NamedTables, list_tables
 from reports.explorer.work import VISITOR
 from reports.rendering import templates
+from reports.site.play import OPENINGS, walk_data, walks
 from tablut import __version__, svg
 from tablut.variants import shipped_variants
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from reports.explorer.guard import Settings
 
 STATIC: Final = Path(__file__).resolve().parent / "static"
+SITE_STATIC: Final = STATIC.parents[1] / "site" / "static"
+"""What the site walks with: the openings are walked here as there."""
 PAGES: Final = (
     ("board", "/board", "Board"),
     ("play", "/play", "Play"),
@@ -87,11 +90,16 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
             "themes": sorted({puzzle.theme for puzzle in listed}),
         }
 
+    def openings(_: Request) -> dict[str, Any]:
+        stored = walks()[OPENINGS]
+        return {"stored": stored, "data": Markup(walk_data(stored))}
+
     add("/", "home", home)
     add("/board", "board", lambda _: {"variants": shipped_variants()})
     add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players()})
     add("/puzzles", "puzzles", puzzles)
     add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
+    add("/openings", "openings", openings)
     add("/games", "games", lambda _: {"variants": shipped_variants()})
     add("/help", "help", lambda request: home(request) | {"drawing": board(320)})
     add(

@@ -21,7 +21,7 @@ from tests.support.markup import Page
 from tests.support.waiting import PATIENCE, eventually
 
 STATIC = Path(__file__).resolve().parents[3] / "reports" / "explorer" / "static"
-PAGES = ("/", "/board", "/play", "/puzzles", "/endings", "/games", "/docs", "/help")
+PAGES = ("/", "/board", "/play", "/puzzles", "/endings", "/openings", "/games", "/docs", "/help")
 ENDING = "9/9/9/4w4/2K6/9/9/9/4b4 b"
 ALLOWED = {200, 400, 404, 405, 413, 422, 429, 503}
 

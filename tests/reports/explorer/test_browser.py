@@ -39,6 +39,7 @@ PAGES = {
     "puzzles": "/puzzles?rules=brandubh",
     "puzzle": "/puzzles?puzzle=brandubh-01",
     "endings": "/endings",
+    "openings": "/openings",
     "games": "/games",
     "api": "/docs",
     "help": "/help",
@@ -376,6 +377,17 @@ def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
     square(page, "d13").tap()
     until(page, "document.querySelectorAll('.made').length === 1")
     context.close()
+
+
+def test_an_opening_is_walked(page: Any) -> None:
+    opened(page, "/endings")
+    page.click("a[href='/openings']")
+    page.click("#moves button:has-text('d2-g2')")
+    assert "wins within 65 plies" in page.inner_text("#say")
+    square(page, "d3").click()
+    square(page, "g3").click()
+    assert page.locator("#line li").all_inner_texts() == ["d2-g2", "d3-g3 xg2"]
+    assert "loses within 64 plies" in page.inner_text("#say")
 
 
 def test_dark_and_light_are_kept(page: Any) -> None:
