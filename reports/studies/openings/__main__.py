@@ -14,7 +14,6 @@ from reports.stored import Provenance
 from reports.studies.openings.deciding import (
     DATA,
     FOLDER,
-    GAME,
     Decided,
     Findings,
     Opening,
@@ -73,13 +72,13 @@ def decide_command(
     chosen, data = _chosen(only), read_findings()
     for opening in chosen:
         began, board = wall_clock(), opening.board()
-        with progress(opening.moves) as observer:
+        with progress(opening.name) as observer:
             variant, position, table = board.variant, board.position, memory << 20
             run = ProofRun(variant, position, "white", observer=observer, tablebase=None, nodes=nodes, memory=table)
             run.run(LocalScheduler(threads), _folder(store, opening), hours)
             found = run.result()
             least = None if found.status == "proved" else _not_within(board, nodes // 10)
-        data[opening.moves] = _decided(found, opening, round(wall_clock() - began, 1), least)
+        data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
         _write(data)
     return _reply(chosen, data)
 
@@ -91,16 +90,16 @@ def check_command(
 ) -> Reply:
     """Check the certificates by the plain rules, and write down what that gave; d2-g2 takes five minutes."""
     chosen, data = _chosen(only), read_findings()
-    for opening in (one for one in chosen if one.moves in data and data[one.moves].sha256):
-        path, found = _folder(store, opening) / CERTIFICATE, data[opening.moves]
+    for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
+        path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
         if hashlib.sha256(path.read_bytes()).hexdigest() != found.sha256:
             raise InputError(f"--store {store}: {str(path)!r} is not the certificate that `decide` wrote down")
         workers = LocalScheduler(threads, processes=True)
-        checked = StrategyCheck(GAME, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
+        checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:
             raise InputError(f"{str(path)!r}: {checked.failures[0]}")
         each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
-        data[opening.moves] = found.model_copy(update=each)
+        data[opening.name] = found.model_copy(update=each)
         _write(data)
     return _reply(chosen, data)
 
@@ -110,7 +109,7 @@ def _folder(store: str, opening: Opening) -> Path:
 
 
 def _chosen(only: str) -> list[Opening]:
-    chosen = [one for one in openings()[1] if fnmatchcase(one.moves, only)]
+    chosen = [one for one in openings()[1] if fnmatchcase(one.name, only)]
     if not chosen:
         raise InputError(f"--only {only}: fits no opening")
     return chosen
@@ -124,7 +123,7 @@ def _write(data: dict[str, Decided]) -> None:
 
 
 def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
-    result = _Verdicts(verdicts={one.moves: data[one.moves].status for one in chosen if one.moves in data})
+    result = _Verdicts(verdicts={one.name: data[one.name].status for one in chosen if one.name in data})
     return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in result.verdicts.items())))
 
 

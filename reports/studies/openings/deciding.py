@@ -34,22 +34,33 @@ class Source(Result):
 
 
 class Opening(Result):
-    """Moves from the start and what is said of where they lead; with ``every``, each next move is one, not listed."""
+    """Moves from the start and what is said of where they lead; with ``every``, each next move is one, not listed.
 
-    moves: str
+    Or a board with fewer men, which has a name, a position and no moves.
+    """
+
+    moves: str = ""
+    board_name: str | None = None
+    game: str = GAME
+    start: str | None = None
     every: bool = False
     listed: bool = True
     source: str | None = None
     says: str | None = None
 
     @property
+    def name(self) -> str:
+        """What the data call it."""
+        return self.board_name or self.moves
+
+    @property
     def file(self) -> str:
         """The name of its certificate."""
-        return f"{self.moves.replace(' ', '_')}.jsonl.gz"
+        return f"{self.name.replace(' ', '_')}.jsonl.gz"
 
     def board(self) -> Board:
         """Return the board after the moves."""
-        board = Board(GAME)
+        board = Board(self.game, self.start)
         for move in self.moves.split():
             board.push_text(move)
         return board
@@ -92,7 +103,7 @@ def openings() -> tuple[dict[str, Source], list[Opening]]:
         for move in board.legal_moves:
             moves = f"{opening.moves} {move}"
             listed.setdefault(moves, Opening(moves=moves, listed=False))
-    return sources, list(listed.values())
+    return sources, [*listed.values(), *map(Opening.model_validate, told["boards"])]
 
 
 def read_findings() -> dict[str, Decided]:
@@ -105,7 +116,7 @@ class Strategy:
     """The winner's moves of a certificate, and play by them."""
 
     def __init__(self, proof: ProofCertificate) -> None:
-        self._symmetries, self._winner = load_variant(GAME).symmetries, proof.winner
+        self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
         self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
 
     def answer(self, position: Position) -> tuple[int, Move] | None:
@@ -114,7 +125,7 @@ class Strategy:
             image = position.transformed(symmetry)
             if (found := self._answers.get(str(image))) is not None:
                 back = next(one for one in self._symmetries if image.transformed(one) == position)
-                return found[0], Move.parse(found[1], load_variant(GAME).size).transformed(back)
+                return found[0], Move.parse(found[1], position.size).transformed(back)
         return None
 
     def plies(self, board: Board) -> int:

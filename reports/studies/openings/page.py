@@ -18,7 +18,7 @@ def artefacts() -> list[Artefact]:
     rows: list[dict[str, Any]] = []
     boards = []
     for opening in listed:
-        found = findings.get(opening.moves)
+        found = findings.get(opening.name)
         line = [] if found is None else found.line
         figure = f"figures/{opening.file.partition('.')[0]}.svg"
         rows.append({"opening": opening, "found": found, "line": line, "figure": figure})
@@ -34,7 +34,7 @@ def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the openings in the order of a walk, each with its depth below the nearest one above it."""
     found: list[dict[str, Any]] = []
     above: list[str] = []
-    for row in sorted(rows, key=lambda one: one["opening"].moves.split()):
+    for row in sorted((one for one in rows if one["opening"].moves), key=lambda one: one["opening"].moves.split()):
         moves = row["opening"].moves
         while above and not moves.startswith(above[-1] + " "):
             above.pop()

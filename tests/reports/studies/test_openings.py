@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
 
 import pytest
 
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
-from reports.studies.openings.deciding import GAME, Strategy, openings
+from reports.studies.openings.deciding import DATA, GAME, Strategy, openings
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.proving import ProofRun
+from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
+from tablut.position import Position
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.study
+RETROGRADE = Path(__file__).resolve().parents[3] / "retrograde"
 WON = "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w"
 
 
@@ -48,3 +49,18 @@ def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: py
         assert opening.board().outcome() is None
         assert opening.source is None or opening.source in sources
     assert run(["page", "--check"], app, NAME) == 0, capsys.readouterr().out
+
+
+def test_a_proof_of_a_board_with_fewer_men_agrees_with_the_tables_that_ship() -> None:
+    tablebase = open_tablebase(RETROGRADE / "data" / "brandubh-5")
+    board = next(one for one in openings()[1] if one.name == "6v2-file")
+    lines = read_certificate(board.file, DATA / board.file).lines()
+    few = [
+        (text, plies) for text, plies, _ in map(json.loads, lines) if sum(map(text.partition(" ")[0].count, "bwK")) < 6
+    ]
+    for text, plies in few:
+        wdl, dtm = tablebase.probe(Position.parse(text, 7))
+        assert wdl == "win", text
+        assert dtm is not None, text
+        assert dtm <= plies, text
+    assert len(few) > 100
