@@ -17,7 +17,7 @@ from reports.explorer.jobs import list_puzzles
 from reports.explorer.tables import NamedTables, list_tables
 from reports.explorer.work import VISITOR
 from reports.rendering import templates
-from reports.site.play import OPENINGS, walk_data, walks
+from reports.site.play import OPENINGS, stored_walk, walk_data
 from tablut import __version__, svg
 from tablut.variants import shipped_variants
 
@@ -90,8 +90,9 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
             "themes": sorted({puzzle.theme for puzzle in listed}),
         }
 
-    def openings(_: Request) -> dict[str, Any]:
-        stored = walks()[OPENINGS]
+    @cache
+    def openings() -> dict[str, Any]:
+        stored = stored_walk(OPENINGS)
         return {"stored": stored, "data": Markup(walk_data(stored))}
 
     add("/", "home", home)
@@ -99,7 +100,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
     add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players()})
     add("/puzzles", "puzzles", puzzles)
     add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
-    add("/openings", "openings", openings)
+    add("/openings", "openings", lambda _: openings())
     add("/games", "games", lambda _: {"variants": shipped_variants()})
     add("/help", "help", lambda request: home(request) | {"drawing": board(320)})
     add(

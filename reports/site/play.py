@@ -209,7 +209,12 @@ OPENINGS: Final = "brandubh-openings"
 
 def walks() -> dict[str, dict[str, Any]]:
     """Return the stored walks by the names of their pages."""
-    return {name: read_stored("walks", name, TableWalk, _check_walk) for name in (*WALKS, OPENINGS)}
+    return {name: stored_walk(name) for name in (*WALKS, OPENINGS)}
+
+
+def stored_walk(name: str) -> dict[str, Any]:
+    """Return a stored walk, held to the rules position by position: not to be done for each request."""
+    return read_stored("walks", name, TableWalk, _check_walk)
 
 
 def _check_walk(stored: TableWalk, name: str) -> None:

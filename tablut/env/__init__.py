@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tablut.env.batch import Batch
-from tablut.env.encoding import PLANES
+from tablut.env.encoding import PLANES, PLIES
 from tablut.errors import InputError
 from tablut.variants import VariantLike, load_variant
 
@@ -59,7 +59,7 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
 
 
-def spiel(variant: str = "ashton", plies: int = 1000) -> Any:
+def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
     """Return a game of OpenSpiel.
 
     Parameters

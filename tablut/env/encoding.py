@@ -25,6 +25,8 @@ PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before
 
 The fifth is 1 where the position, with its side to move, occurred earlier in the game and the rules count that.
 """
+PLIES: Final = 1000
+"""After how many plies a game of OpenSpiel is drawn, if nothing else is said."""
 TO_MOVE: Final = 3
 BEFORE: Final = 4
 

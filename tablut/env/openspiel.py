@@ -13,13 +13,11 @@ import pyspiel
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from tablut.board import Board
-from tablut.env.encoding import PLANES, encoding_for
+from tablut.env.encoding import PLANES, PLIES, encoding_for
 from tablut.position import SIDES
 from tablut.variants import load_variant
 
 NAME: Final = "tablut"
-PLIES: Final = 1000
-"""After how many plies a game is drawn, if nothing else is said."""
 
 _TYPE: Final = pyspiel.GameType(
     short_name=NAME,
