@@ -41,7 +41,7 @@ def prove_command(
     memory: Annotated[
         int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="For the table of each worker.")
     ] = 256,
-    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
     scheduler: SchedulerOption = None,
 ) -> Reply:
     """Prove that a side wins from a position, with a strategy that `tablut puzzle check` checks.
@@ -57,10 +57,9 @@ def prove_command(
     for text in moves.split():
         board.push(read_move(text, board.size).said.move)
     root = None if store is None else store_path(store)
-    with open_scheduler(threads, scheduler) as workers, progress("prove") as observer:
-        run = ProofRun(
-            rules, board.position, claim, observer=observer, tablebase=tablebase, nodes=nodes, memory=memory << 20
-        )
+    with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
+        limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
+        run = ProofRun(rules, board.position, claim, observer=observer, tablebase=tablebase, **limits)
         try:
             run.run(workers, root, hours)
         except (MachineError, KeyboardInterrupt) as error:

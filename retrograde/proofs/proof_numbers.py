@@ -42,10 +42,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.proofs.table import INFINITE, LONGEST, find, holds, keep_open, keep_settled
+from retrograde.proofs.table import (
+    INFINITE,
+    LONGEST,
+    SLOTS,
+    ProofWorkspace,
+    bucket_of,
+    find,
+    holds,
+    keep_open,
+    keep_settled,
+    send_for,
+)
 from tablut.engine.attacks import escape_targets, is_legal, king_capture, king_slides, may_end_afar, winner_of
 from tablut.engine.distant import is_far
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, read_word
 from tablut.engine.kernels import (
     can_move,
     count_moves,
@@ -69,14 +80,13 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.packing import flip, king_width, pack, unpack
-from tablut.engine.records import flat
+from tablut.engine.records import flat, record_at
 from tablut.play.search.evaluation import evaluate
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.proofs.table import ProofWorkspace
     from tablut.engine.tables import Tables
     from tablut.play.search.evaluation import EvaluationTables
 
@@ -90,8 +100,11 @@ ANSWER_FIELDS: Final = 6
 """What `prove` answers: proof number, disproof number, distance (-1 unless proved), the best
 first move, moves made on the board, positions to be asked of the tablebase."""
 
-NODES, PENDING = 0, 1
+NODES, PENDING, TABLES = range(3)
 """Places in `ProofWorkspace.counters`."""
+
+_AHEAD = 8
+"""Moves that are made before the first of them is looked at."""
 
 _EVEN, _DOUBLES = 1000, 150
 """From how many centi-logits on a position's proof number is not multiplied, and how many less double it."""
@@ -141,23 +154,25 @@ def _power(score: int) -> float:
 
 @called
 def _first_numbers(
-    t: Tables, e: EvaluationTables, work: ProofWorkspace, board: NDArray[np.uint32], under: int, pn: int, dn: int
+    t: Tables, e: EvaluationTables, board: NDArray[np.uint32], prover: int, under: int, pn: int, dn: int
 ) -> tuple[int, int, int]:
     """Return the numbers of an open position: as given, or weighed by its evaluation if bounds share them."""
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
-    score = I64(evaluate(t, e, board)) * (1 - 2 * work.prover)
+    score = I64(evaluate(t, e, board)) * (1 - 2 * prover)
     return I64(2 * pn * _power(score)), I64(2 * dn * _power(-score)), I64(-1)
 
 
 @called
-def _repeats(t: Tables, work: ProofWorkspace, child: NDArray[np.uint64], undo: int, ply: int) -> bool:
+def _repeats(
+    t: Tables, path: NDArray[np.uint64], undos: NDArray[np.int64], child: NDArray[np.uint64], undo: int, ply: int
+) -> bool:
     """Return whether the position after a ply stands on the path that led to it."""
     place = ply
     while undo_captured(undo) == 0 and place > 0:
         place -= 1
-        undo = work.undos[place]
-        if undo_captured(undo) == 0 and holds(advance(work.words, place * t.words), child, t.words):
+        undo = undos[place]
+        if undo_captured(undo) == 0 and holds(advance(path, place * t.words), child, t.words):
             return True
     return False
 
@@ -166,20 +181,17 @@ def _repeats(t: Tables, work: ProofWorkspace, child: NDArray[np.uint64], undo: i
 def _assess(
     t: Tables,
     e: EvaluationTables,
-    work: ProofWorkspace,
+    desk: NDArray[np.int64],
     board: NDArray[np.uint32],
     words: NDArray[np.uint64],
-    outcome: int,
     left: int,
     under: int,
 ) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of a position that a ply has led to.
+    """Return proof number, disproof number and distance of an undecided position that the table does not know.
 
     The distance is -1 unless the position is proved.
     """
-    winner = winner_after(t, board, outcome)
-    if winner >= 0:
-        return _proved(0) if winner == work.prover else disproved()
+    work = record_at(desk, ProofWorkspace)
     side = side_of(t, board)
     if side != work.prover and left <= 2:
         distance = lost_at_once(t, board, left, work.scratch, work.killers, work.counters)
@@ -187,9 +199,6 @@ def _assess(
     if left <= 1:
         distance = wins_soon(t, board, left, work.scratch, work.killers, work.counters)
         return _proved(distance) if distance >= 0 else disproved()
-    pn, dn, distance = find(work.table, work.buckets, words, t.words, left, under)
-    if pn >= 0:
-        return pn, dn, distance
     if side == work.prover:
         if left <= 3:
             before = work.counters[NODES]
@@ -202,15 +211,15 @@ def _assess(
             return disproved()
         if winning_move(t, board, work.scratch) >= 0:
             return _proved(1)
-        return _first_numbers(t, e, work, board, under, 1, 1 + count_moves(t, board, side) // 8)
+        return _first_numbers(t, e, board, work.prover, under, 1, 1 + count_moves(t, board, side) // 8)
     # Were it the prover's turn again, could it win at once? Then few replies hold.
     put_side(t, board, work.prover)
     threat = winning_move(t, board, work.scratch) >= 0
     put_side(t, board, side)
     if threat:
         parries = count_parries(t, board, work.scratch, work.counters)
-        return _proved(2) if parries == 0 else _first_numbers(t, e, work, board, under, parries, 1)
-    return _first_numbers(t, e, work, board, under, 4 + count_moves(t, board, side), 1)
+        return _proved(2) if parries == 0 else _first_numbers(t, e, board, work.prover, under, parries, 1)
+    return _first_numbers(t, e, board, work.prover, under, 4 + count_moves(t, board, side), 1)
 
 
 @inlined
@@ -224,14 +233,73 @@ def _note_pending(
         work.counters[PENDING] += 1
 
 
+@inlined
+def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
+    """Write what is to be said of a child."""
+    work.pns[at], work.dns[at], work.distances[at] = np.int32(numbers[0]), np.int32(numbers[1]), np.int16(numbers[2])
+
+
+@called
+def _make_ahead(
+    t: Tables, desk: NDArray[np.int64], board: NDArray[np.uint32], ply: int, index: int, shared: bool
+) -> None:
+    """Make a move and take it back: note where it leads and what that settles, and send for what the table has."""
+    work = record_at(desk, ProofWorkspace)
+    at, child = ply * work.width + index, advance(work.below, index * t.words)
+    undo, outcome = make(t, board, I64(work.moves[at]))
+    _child_words(t, advance(work.words, ply * t.words), board, undo, child)
+    winner = winner_after(t, board, outcome)
+    if winner >= 0:
+        _set(work, at, _proved(0) if winner == work.prover else disproved())
+    elif shared and (ply + 1 == DEEPEST or _repeats(t, work.words, work.undos, child, undo, ply)):
+        _set(work, at, (I64(INFINITE) - 1, I64(1), I64(-1)))
+    else:
+        send_for(work.table, work.buckets, child, t.words)
+        _set(work, at, (I64(-1), I64(-1), I64(-1)))
+    unmake(t, board, undo)
+
+
+@called
+def _see(
+    t: Tables,
+    e: EvaluationTables,
+    desk: NDArray[np.int64],
+    board: NDArray[np.uint32],
+    ply: int,
+    index: int,
+    left: int,
+    under: int,
+) -> None:
+    """Write what is to be said at first sight of a child that `_make_ahead` has left open."""
+    work = record_at(desk, ProofWorkspace)
+    at, child = ply * work.width + index, advance(work.below, index * t.words)
+    theirs = side_of(t, board) == work.prover
+    found = (I64(-1), I64(-1), I64(-1))
+    if left > 2 or (left == 2 and not theirs):
+        found = find(work.table, work.buckets, child, t.words, left, under)
+    if found[0] < 0 or work.counters[TABLES] != 0:
+        undo, _ = make(t, board, I64(work.moves[at]))
+        if found[0] < 0:
+            found = _assess(t, e, desk, board, child, left, under)
+        _note_pending(t, work, board, child, found[0], found[1])
+        unmake(t, board, undo)
+    _set(work, at, found)
+
+
 @called
 def _enter(
-    t: Tables, e: EvaluationTables, work: ProofWorkspace, board: NDArray[np.uint32], ply: int, left: int, shared: bool
+    t: Tables,
+    e: EvaluationTables,
+    desk: NDArray[np.int64],
+    board: NDArray[np.uint32],
+    ply: int,
+    left: int,
+    shared: bool,
 ) -> None:
     """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
+    work = record_at(desk, ProofWorkspace)
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
-    own, child = advance(work.words, ply * t.words), advance(work.words, (ply + 1) * t.words)
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
@@ -239,29 +307,24 @@ def _enter(
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
-    known = count
+    numbers = work.pns if proving else work.dns
+    under = I64(LONGEST) if shared else left - 1
+    # The first alone, for it is often enough; then some at a time, so that the table's lines come meanwhile.
+    made = I64(0)
     for index in range(count):
-        undo, outcome = make(t, board, I64(moves[index]))
+        if index == made:
+            made = min(count, index + (_AHEAD if index else 1))
+            for place in range(index, made):
+                _make_ahead(t, desk, board, ply, place, shared)
         work.counters[NODES] += 1
-        _child_words(t, own, board, undo, child)
-        if shared and (ply + 1 == DEEPEST or _repeats(t, work, child, undo, ply)):
-            pn, dn, distance = I64(INFINITE) - 1, I64(1), I64(-1)
-        else:
-            under = I64(LONGEST) if shared else left - 1
-            pn, dn, distance = _assess(t, e, work, board, child, outcome, left - 1, under)
-        _note_pending(t, work, board, child, pn, dn)
-        unmake(t, board, undo)
-        work.pns[at + index], work.dns[at + index], work.distances[at + index] = (
-            np.int32(pn),
-            np.int32(dn),
-            np.int16(distance),
-        )
-        if (proving and pn == 0) or (not proving and dn == 0):
+        if work.pns[at + index] < 0:
+            _see(t, e, desk, board, ply, index, left - 1, under)
+        if numbers[at + index] == 0:
             if not proving:
                 work.killers[ply + 1] = I64(moves[index])
-            known = index + 1
+            count = index + 1
             break
-    work.counts[ply] = known
+    work.counts[ply] = count
 
 
 class NodeNumbers(NamedTuple):
@@ -318,6 +381,65 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
 
 
 @inlined
+def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
+    """Return where the slots of a node's moves begin."""
+    return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
+
+
+@inlined
+def _slot(node: int, move: int) -> int:
+    """Return the slot of a move in a node."""
+    return (node + 0x9E37 * move) & (SLOTS - 1)
+
+
+@inlined
+def _others(work: ProofWorkspace, slot: int) -> int:
+    """Return how many other threads search a move."""
+    count = I64(0)
+    for thread in range(work.threads):
+        if thread != work.thread and work.busy[thread * SLOTS + slot] != 0:
+            count += 1
+    return count
+
+
+@called
+def _kept_apart(t: Tables, desk: NDArray[np.int64], v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
+    """Return a node with another child for the best if other threads are there already, and one is nearly as good."""
+    work = record_at(desk, ProofWorkspace)
+    at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
+    numbers = work.pns if proving else work.dns
+    least, second, best = I64(INFINITE), I64(INFINITE), v.best
+    most = 2 * I64(numbers[at + v.best]) + 1
+    node = _place(t, work, ply)
+    for index in range(work.counts[ply]):
+        own = I64(numbers[at + index])
+        if own >= limit:
+            continue
+        if own <= most:
+            own += (own // 4 + 1) * _others(work, _slot(node, I64(work.moves[at + index])))
+        if own < least:
+            second, least, best = least, own, index
+        else:
+            second = min(second, own)
+    return NodeNumbers(v.pn, v.dn, v.distance, best, second)
+
+
+@called
+def _learn(t: Tables, desk: NDArray[np.int64], ply: int, left: int, under: int) -> bool:
+    """Take what another thread has found of the child that is to be searched; return whether that was something."""
+    work = record_at(desk, ProofWorkspace)
+    at = ply * work.width + work.chosen[ply]
+    if work.pns[at] >= INFINITE - 1:
+        # It repeats a position of this path.
+        return False
+    pn, dn, distance = find(work.table, work.buckets, advance(work.words, (ply + 1) * t.words), t.words, left, under)
+    if pn < 0 or (pn == work.pns[at] and dn == work.dns[at]):
+        return False
+    _set(work, at, (pn, dn, distance))
+    return True
+
+
+@inlined
 def _descend(
     t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool
 ) -> None:
@@ -334,6 +456,7 @@ def _descend(
         work.dn_limits[ply + 1] = min(work.dn_limits[ply], limit)
         work.pn_limits[ply + 1] = work.pn_limits[ply] - rest
     work.chosen[ply] = v.best
+    work.held[ply] = _slot(_place(t, work, ply), I64(work.moves[at]))
     undo, _ = make(t, board, I64(work.moves[at]))
     work.counters[NODES] += 1
     work.undos[ply] = undo
@@ -344,7 +467,7 @@ def _descend(
 def prove(
     tables: Tables,
     evaluation: EvaluationTables,
-    workspace: ProofWorkspace,
+    desk_array: NDArray[np.int64],
     board_array: NDArray[np.uint32],
     bound: int,
     shared: int,
@@ -352,7 +475,8 @@ def prove(
     answer: NDArray[np.int64],
 ) -> None:
     """Search for a win of the prover within a number of plies; bounds may share their open numbers."""
-    t, e, p, board = flat(tables), flat(evaluation), flat(workspace), pointer(board_array)
+    t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
+    p = record_at(desk, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
@@ -366,10 +490,10 @@ def prove(
         under = I64(LONGEST) if shared else left
         proving = side_of(t, board) == p.prover
         if entering:
-            _enter(t, e, p, board, ply, left, shared != 0)
+            _enter(t, e, desk, board, ply, left, shared != 0)
             entering = False
         v = _judge_node(p, ply, proving)
-        stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0
+        stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0 or read_word(p.stop) != U64(0)
         if v.pn == 0 or v.dn == 0 or v.pn >= p.pn_limits[ply] or v.dn >= p.dn_limits[ply] or stopped:
             _keep_node(t, p, v, ply, left, under, proving)
             if ply == 0:
@@ -379,9 +503,18 @@ def prove(
             ply -= 1
             unmake(t, board, p.undos[ply])
             at = ply * p.width + p.chosen[ply]
+            p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
+            # Elsewhere nobody else is below this node, or came by another move.
+            company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
+            if company:
+                v = _kept_apart(t, desk, v, ply, proving)
             _descend(t, p, board, v, ply, proving)
+            if company and _learn(t, desk, ply, left - 1, under if shared else under - 1):
+                unmake(t, board, p.undos[ply])
+                continue
+            p.busy[p.thread * SLOTS + p.held[ply]] += np.uint8(1)
             ply += 1
             entering = True
 
@@ -390,7 +523,7 @@ def prove(
 def read_proofs(
     tables: Tables,
     evaluation: EvaluationTables,
-    workspace: ProofWorkspace,
+    desk_array: NDArray[np.int64],
     words: NDArray[np.uint64],
     lefts: NDArray[np.int64],
     board_array: NDArray[np.uint32],
@@ -400,7 +533,8 @@ def read_proofs(
 
     The prover is to move in all positions, shape (n, W), and has so many plies left.
     """
-    t, e, p, board = flat(tables), flat(evaluation), flat(workspace), pointer(board_array)
+    t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
+    p = record_at(desk, ProofWorkspace)
     for index in range(len(words)):
         own = advance(pointer(words), index * t.words)
         unpack(t, own, board)
@@ -410,7 +544,7 @@ def read_proofs(
         left = I64(lefts[index])
         while left > 0:
             p.counters[PENDING] = 0
-            _enter(t, e, p, board, I64(0), left, True)
+            _enter(t, e, desk, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
             if v.pn != 0:
                 break

@@ -96,6 +96,7 @@ class Task(NamedTuple):
     nodes: int
     memory: int
     tablebase: str | None
+    threads: int = 1
     words: bytes = b""
     plies: int = 0
 
@@ -105,11 +106,11 @@ _of_thread = threading.local()
 
 def _search_of(task: Task) -> WinSearch:
     """Return this thread's search for a side, with what it has proved before."""
-    about = (task.variant.digest, *task[1:5])
+    about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
         budget = ProofBudget(ProofLimits())
-        _of_thread.search = WinSearch(engine_for(task.variant), task.prover, task.memory, budget, prober)
+        _of_thread.search = WinSearch(engine_for(task.variant), task.prover, task.memory, budget, prober, task.threads)
         _of_thread.about = about
     search: WinSearch = _of_thread.search
     return search
@@ -170,6 +171,7 @@ class ProofRun:
         tablebase: str | None,
         nodes: int,
         memory: int,
+        threads: int = 1,
     ) -> None:
         if claim not in ("white", "black"):
             history = f"in a game of {variant.name} its history decides that"
@@ -193,7 +195,7 @@ class ProofRun:
             claim=claim,
             tables=self.tables,
         )
-        self._task = Task(variant, self.prover, nodes, memory, tablebase)
+        self._task = Task(variant, self.prover, nodes, memory, tablebase, threads)
         self._type = row_type(len(root))
         self._fresh: list[NDArray[Any]] = []
         self._strategies: dict[bytes, PackedStrategy] = {}

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer
+from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, prefetch, read_word, write_word
 from tablut.engine.splitmix import finalised
+from tablut.play.search.transposition import own_lines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,10 @@ INFINITE: Final = 1 << 30
 LONGEST: Final = 4095
 """More plies than any bound; as a win it says that none is known, as no win that there is none ever."""
 WAYS: Final = 4
+SLOTS: Final = 1 << 16
+"""Slots of moves that threads keep apart by; two moves may share one, which costs little."""
 
+_ODD: Final = 0x9E3779B97F4A7C15
 _OPEN: Final = 1
 _SETTLED: Final = 2
 _MOST_EFFORT: Final = (1 << 31) - 1
@@ -44,11 +48,11 @@ _MOST_EFFORT: Final = (1 << 31) - 1
 def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
     """Return an empty table."""
     buckets = max(1, size_bytes // (8 * (words + 2) * WAYS))
-    return np.zeros((buckets * WAYS, words + 2), dtype=np.uint64)
+    return own_lines(buckets * WAYS * (words + 2), np.uint64).reshape(-1, words + 2)
 
 
 @inlined
-def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
+def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
     """Return the bucket of a packed position."""
     value = U64(0)
     for word in range(width):
@@ -57,12 +61,47 @@ def _bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 
 
 @inlined
-def holds(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int) -> bool:
-    """Return whether an entry is of a position."""
+def holds(words: NDArray[np.uint64], others: NDArray[np.uint64], width: int) -> bool:
+    """Return whether two packed positions are the same."""
     differ = U64(0)
     for word in range(width):
-        differ |= entry[word] ^ words[word]
+        differ |= words[word] ^ others[word]
     return differ == U64(0)
+
+
+@inlined
+def send_for(table: NDArray[np.uint64], buckets: int, words: NDArray[np.uint64], width: int) -> None:
+    """Have the bucket of a position fetched, which is read soon."""
+    size = WAYS * (width + 2)
+    bucket = advance(table, bucket_of(words, width, buckets) * size)
+    for word in range(0, size, 8):
+        prefetch(advance(bucket, word))
+
+
+@inlined
+def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
+    """Return what the words of a position are or-ed with in an entry: from another state or number it is another."""
+    return finalised(U64(numbers * U64(_ODD) + state))
+
+
+@inlined
+def _is_of(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int, guard: np.uint64) -> bool:
+    """Return whether an entry is of a position, and whole."""
+    differ = U64(0)
+    for word in range(width):
+        differ |= read_word(advance(entry, word)) ^ words[word] ^ guard
+    return differ == U64(0)
+
+
+@inlined
+def _write(
+    entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int, numbers: np.uint64, state: np.uint64
+) -> None:
+    guard = _guard(numbers, state)
+    for word in range(width):
+        write_word(advance(entry, word), words[word] ^ guard)
+    write_word(advance(entry, width), numbers)
+    write_word(advance(entry, width + 1), state)
 
 
 @called
@@ -78,13 +117,14 @@ def find(
 
     Open numbers are those kept ``under`` a bound. (-1, -1, -1) if nothing is known.
     """
-    first = _bucket_of(words, width, buckets) * WAYS
+    first = bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
-        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        if state & 3 == 0 or not holds(entry, words, width):
+        numbers, whole = read_word(advance(entry, width)), read_word(advance(entry, width + 1))
+        if whole & U64(3) == U64(0) or not _is_of(entry, words, width, _guard(numbers, whole)):
             continue
+        state = I64(whole & U64(0xFFFFFFFF))
         bound = (state >> 2) & 0xFFF
         if state & 3 == _SETTLED:
             if bound <= left:
@@ -93,7 +133,7 @@ def find(
             if (state >> 14) & 0xFFF > left:
                 return I64(INFINITE), I64(0), I64(-1)
         elif bound == under:
-            pn, dn = I64(entry[width] & U64(0xFFFFFFFF)), I64(entry[width] >> U64(32))
+            pn, dn = I64(numbers & U64(0xFFFFFFFF)), I64(numbers >> U64(32))
     return pn, dn, I64(-1)
 
 
@@ -105,25 +145,25 @@ def _victim(
     width: int,
     kind: int,
     under: int,
-) -> tuple[int, bool]:
-    """Return the entry of a bucket to be written, and whether it is of the same position and kind already."""
+) -> tuple[int, np.uint64]:
+    """Return the entry of a bucket to be written, and its last word if it is of the same position and kind, else 0."""
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
-        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        effort = I64(entry[width + 1] >> U64(32))
+        numbers, whole = read_word(advance(entry, width)), read_word(advance(entry, width + 1))
+        state, effort = I64(whole & U64(0xFFFFFFFF)), I64(whole >> U64(32))
         if state & 3 == 0:
             effort = I64(-1)
-        elif holds(entry, words, width):
+        elif _is_of(entry, words, width, _guard(numbers, whole)):
             same = state & 3 == kind and (kind == _SETTLED or (state >> 2) & 0xFFF == under)
             if same:
-                return first + way, True
+                return first + way, whole
             if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == under:
                 # What was open under this bound is settled now.
                 effort = I64(-2)
         if effort < least:
             chosen, least = first + way, effort
-    return chosen, False
+    return chosen, U64(0)
 
 
 @called
@@ -138,15 +178,10 @@ def keep_open(
     effort: int,
 ) -> None:
     """Write the proof numbers of a position under a bound."""
-    first = _bucket_of(words, width, buckets) * WAYS
-    place, same = _victim(table, first, words, width, _OPEN, under)
-    entry = advance(table, place * (width + 2))
-    if same:
-        effort += I64(entry[width + 1] >> U64(32))
-    for word in range(width):
-        entry[word] = words[word]
-    entry[width] = U64(pn) | (U64(dn) << U64(32))
-    entry[width + 1] = U64(_OPEN | (under << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+    place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _OPEN, under)
+    effort += I64(old >> U64(32))
+    state = U64(_OPEN | (under << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+    _write(advance(table, place * (width + 2)), words, width, U64(pn) | (U64(dn) << U64(32)), state)
 
 
 @called
@@ -164,19 +199,14 @@ def keep_settled(
 
     ``under`` is the bound under which it was found.
     """
-    first = _bucket_of(words, width, buckets) * WAYS
-    place, same = _victim(table, first, words, width, _SETTLED, under)
-    entry = advance(table, place * (width + 2))
+    place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _SETTLED, under)
     beyond = min(no_win + 1, LONGEST)
-    if same:
-        state = I64(entry[width + 1] & U64(0xFFFFFFFF))
-        win = min(win, (state >> 2) & 0xFFF)
-        beyond = max(beyond, (state >> 14) & 0xFFF)
-        effort += I64(entry[width + 1] >> U64(32))
-    for word in range(width):
-        entry[word] = words[word]
-    entry[width] = U64(0)
-    entry[width + 1] = U64(_SETTLED | (win << 2) | (beyond << 14)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+    if old != U64(0):
+        before = I64(old & U64(0xFFFFFFFF))
+        win, beyond = min(win, (before >> 2) & 0xFFF), max(beyond, (before >> 14) & 0xFFF)
+        effort += I64(old >> U64(32))
+    state = U64(_SETTLED | (win << 2) | (beyond << 14)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
+    _write(advance(table, place * (width + 2)), words, width, U64(0), state)
 
 
 @kernel
@@ -231,8 +261,18 @@ class ProofWorkspace(NamedTuple):
         The opponent's move that held last: in the leaves, then by ply.
     scratch : ndarray of int32, shape (12C,)
         Moves of the plies that are searched without a stack.
-    counters : ndarray of int64, shape (2,)
-        Nodes, which are moves made on the board, and pending positions.
+    counters : ndarray of int64, shape (3,)
+        Nodes, which are moves made on the board, pending positions, and whether there are tables to ask.
+    threads, thread : int
+        How many threads search with this table, and which of them has this workspace.
+    busy : ndarray of uint8, shape (threads, SLOTS)
+        By thread and slot of a move: how often it stands on the thread's path.
+    held : ndarray of int64, shape (P + 1,)
+        By ply: the slot of the move that is searched.
+    stop : ndarray of uint64, shape (1,)
+        Not 0 when all threads are to end.
+    below : ndarray of uint64, shape (4C, W)
+        By move of the position that is looked at: the position after it.
     """
 
     prover: int
@@ -256,9 +296,17 @@ class ProofWorkspace(NamedTuple):
     killers: NDArray[np.int64]
     scratch: NDArray[np.int32]
     counters: NDArray[np.int64]
+    threads: int
+    thread: int
+    busy: NDArray[np.uint8]
+    held: NDArray[np.int64]
+    stop: NDArray[np.uint64]
+    below: NDArray[np.uint64]
 
 
-def new_proof_workspace(tables: Tables, prover: int, memory_bytes: int, plies: int = 16) -> ProofWorkspace:
+def new_proof_workspace(
+    tables: Tables, prover: int, memory_bytes: int, plies: int = 16, threads: int = 1
+) -> ProofWorkspace:
     """Return an empty workspace."""
     cells, words = tables.cells, tables.words
     table = new_table(memory_bytes, words)
@@ -272,9 +320,21 @@ def new_proof_workspace(tables: Tables, prover: int, memory_bytes: int, plies: i
         covered=np.zeros((cells + 1, cells + 1), dtype=np.uint8),
         pending=np.zeros((4 * cells, words), dtype=np.uint64),
         scratch=np.empty(12 * cells, dtype=np.int32),
-        counters=np.zeros(2, dtype=np.int64),
+        counters=np.zeros(3, dtype=np.int64),
+        threads=threads,
+        thread=0,
+        busy=np.zeros((threads, SLOTS), dtype=np.uint8),
+        stop=np.zeros(1, dtype=np.uint64),
+        below=np.zeros((4 * cells, words), dtype=np.uint64),
         **_stack(cells, words, plies),
     )
+
+
+def beside(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
+    """Return a workspace for another thread, with the same table."""
+    cells, words = workspace.width // 4, workspace.words.shape[1]
+    own = {name: getattr(workspace, name).copy() for name in ("pending", "scratch", "counters", "below")}
+    return workspace._replace(thread=thread, **own, **_stack(cells, words, len(workspace.moves) - 1))
 
 
 def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
@@ -290,7 +350,7 @@ def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
     by_move: dict[str, Any] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }
-    names = ("counts", "chosen", "undos", "pn_limits", "dn_limits", "began")
+    names = ("counts", "chosen", "undos", "pn_limits", "dn_limits", "began", "held")
     by_ply = {name: np.zeros(plies + 2, dtype=np.int64) for name in names}
     return {
         **by_move,

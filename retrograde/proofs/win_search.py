@@ -7,14 +7,17 @@ limits ran out. What they have proved stays in their table, for every later ques
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.proofs.proof_numbers import ANSWER_FIELDS, DEEPEST, MOST_PLIES, prove, read_proofs
-from retrograde.proofs.table import INFINITE, LONGEST, keep_values, new_proof_workspace, with_room
+from retrograde.proofs.proof_numbers import ANSWER_FIELDS, DEEPEST, MOST_PLIES, TABLES, prove, read_proofs
+from retrograde.proofs.table import INFINITE, LONGEST, beside, keep_values, new_proof_workspace, with_room
 from tablut.engine.jit import ahead
 from tablut.engine.layout import new_board
+from tablut.engine.records import directory
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
 from tablut.play.search.evaluation import evaluation_tables_for
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.table import ProofWorkspace
     from tablut.engine import Engine
     from tablut.prober import Prober
 
@@ -61,14 +65,20 @@ def compile_ahead(engine: Engine) -> None:
     """Have the search compiled by another processor, if it is not kept."""
     answer, board = np.zeros(ANSWER_FIELDS, dtype=np.int64), new_board(engine.variant.size)
     evaluation, workspace = evaluation_tables_for(engine.variant), new_proof_workspace(engine.tables, 0, 1)
-    ahead(prove, engine.tables, evaluation, workspace, board, 0, 0, 0, answer)
+    ahead(prove, engine.tables, evaluation, directory(workspace), board, 0, 0, 0, answer)
 
 
 class WinSearch:
     """Proofs that a side wins within so many plies."""
 
     def __init__(
-        self, engine: Engine, prover: int, memory_bytes: int, budget: ProofBudget, prober: Prober | None = None
+        self,
+        engine: Engine,
+        prover: int,
+        memory_bytes: int,
+        budget: ProofBudget,
+        prober: Prober | None = None,
+        threads: int = 1,
     ) -> None:
         self.engine = engine
         self.prover = prover
@@ -78,9 +88,10 @@ class WinSearch:
         self.pn, self.dn = 1, 1
         self._evaluation = evaluation_tables_for(engine.variant)
         self.prober = prober
+        self._lock = Lock()
         variant = engine.variant
         try:
-            self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes)
+            self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes, threads=threads)
         except MemoryError as error:
             size = f"{memory_bytes / 2**20:,.0f} MiB"
             raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
@@ -88,6 +99,8 @@ class WinSearch:
             for attackers in range(1, variant.attackers + 1):
                 for defenders in range(variant.defenders + 1):
                     self._workspace.covered[attackers, defenders] = prober.covers(attackers, defenders)
+            self._workspace.counters[TABLES] = self._workspace.covered.any()
+        self._workspaces = [self._workspace, *(beside(self._workspace, thread) for thread in range(1, threads))]
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
         """Return whether the prover wins within a number of plies."""
@@ -111,33 +124,50 @@ class WinSearch:
         """
         found = np.empty((len(words), 2), dtype=np.int64)
         board = new_board(self.engine.variant.size)
-        read_proofs(self.engine.tables, self._evaluation, self._workspace, words, plies, board, found)
+        read_proofs(self.engine.tables, self._evaluation, directory(self._workspaces[0]), words, plies, board, found)
         return found
 
     def _search(self, board: NDArray[np.uint32], plies: int, shared: int, most: int | None) -> bool | None:
-        """Search with a bound, slice by slice."""
-        self._workspace = with_room(self._workspace, min(plies, DEEPEST) if shared else plies)
-        answer = np.zeros(ANSWER_FIELDS, dtype=np.int64)
-        self.pn, self.dn, spent = 1, 1, 0
-        while True:
-            left = self.budget.left if most is None else min(self.budget.left, most - spent)
+        """Search with a bound, in all threads, until one of them has the answer."""
+        self._workspaces = [with_room(one, min(plies, DEEPEST) if shared else plies) for one in self._workspaces]
+        self._workspaces[0].stop[0] = 0
+        self.pn, self.dn = 1, 1
+        end = None if most is None else self.budget.nodes + most
+        if len(self._workspaces) == 1:
+            return self._slices(self._workspaces[0], board, plies, shared, end)
+        with ThreadPoolExecutor(len(self._workspaces)) as pool:
+            found = [pool.submit(self._slices, one, board.copy(), plies, shared, end) for one in self._workspaces]
+        return next((answer for one in found if (answer := one.result()) is not None), None)
+
+    def _slices(
+        self, workspace: ProofWorkspace, board: NDArray[np.uint32], plies: int, shared: int, end: int | None
+    ) -> bool | None:
+        """Search slice by slice, in one thread."""
+        desk, answer, found = directory(workspace), np.zeros(ANSWER_FIELDS, dtype=np.int64), None
+        while not workspace.stop[0]:
+            left = self.budget.left if end is None else min(self.budget.left, end - self.budget.nodes)
             if left <= 0:
-                return None
-            args = (self._evaluation, self._workspace, board, plies, shared, min(left, _SLICE), answer)
-            prove(self.engine.tables, *args)
-            self.pn, self.dn, distance, move, nodes, pending = answer.tolist()
-            self.budget.nodes += nodes
-            spent += nodes
-            if self.pn == 0:
-                self.distance, self.move = distance, move
-                return True
-            if self.dn == 0:
-                return False
+                break
+            prove(self.engine.tables, self._evaluation, desk, board, plies, shared, min(left, _SLICE), answer)
+            pn, dn, distance, move, nodes, pending = answer.tolist()
+            with self._lock:
+                self.budget.nodes += nodes
+                if workspace.stop[0]:
+                    break
+                self.pn, self.dn = pn, dn
+                if pn == 0:
+                    self.distance, self.move, found = distance, move, True
+                    break
+                if dn == 0:
+                    found = False
+                    break
+                if not pending and shared and pn == INFINITE - 1:
+                    # What is left to try repeats itself.
+                    break
             if pending:
-                self._ask(self._workspace.pending[:pending])
-            elif shared and self.pn == INFINITE - 1:
-                # What is left to try repeats itself.
-                return None
+                self._ask(workspace.pending[:pending])
+        workspace.stop[0] = 1
+        return found
 
     def _ask(self, words: NDArray[np.uint64]) -> None:
         """Write what the tablebase knows of positions into the table."""

@@ -207,6 +207,22 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
+def prefetch(_typing_context: Any, address: Any) -> Any:
+    """Ask for the cache line at a pointer, which will be read soon; what lies there is not touched."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch.p0", fnty=ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        read, keep_it, data = (ir.Constant(word, number) for number in (0, 3, 1))
+        builder.call(fetch, [builder.bitcast(args[0], byte), read, keep_it, data])
+        return context.get_dummy_value()
+
+    return types.void(address), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
 def keep(_typing_context: Any, array: Any) -> Any:
     """Do nothing, late enough: an array is not freed before its last use."""
 
@@ -246,6 +262,38 @@ def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
         return builder.zext(old, context.get_value_type(types.int64))
 
     return types.int64(address, types.int64), codegen
+
+
+# -- words of 64 bits that several threads read and write: each is read or written whole, in no promised order ---
+
+
+# On common processors this is what a plain access does; said aloud, the compiler may not split
+# an access, repeat it, or take a word for the one that it read before.
+
+
+_BYTES = 8
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def read_word(_typing_context: Any, address: Any) -> Any:
+    """Return the word at a pointer."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        word = context.get_value_type(types.uint64)
+        return builder.load_atomic(args[0], "monotonic", _BYTES, typ=word)
+
+    return types.uint64(address), codegen
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
+    """Write the word at a pointer."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        builder.store_atomic(args[1], args[0], "monotonic", _BYTES)
+        return context.get_dummy_value()
+
+    return types.void(address, types.uint64), codegen
 
 
 # -- the clock as compiled code reads it: the C library's own, without the interpreter and its lock ---

@@ -65,17 +65,17 @@ def decide_command(
     only: OnlyOption = "*",
     hours: Annotated[float, typer.Option(min=0, help="For each opening, at most.")] = 1.0,
     nodes: Annotated[int, typer.Option(min=1, help="Moves made by one task.")] = 20_000_000,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of each thread.")] = 2048,
-    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="For the table.")] = 2048,
+    threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
 ) -> Reply:
     """Search each opening for a win of white, and write down what was found; a small certificate is kept."""
     chosen, data = _chosen(only), read_findings()
     for opening in chosen:
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
-            variant, position, table = board.variant, board.position, memory << 20
-            run = ProofRun(variant, position, "white", observer=observer, tablebase=None, nodes=nodes, memory=table)
-            run.run(LocalScheduler(threads), _folder(store, opening), hours)
+            limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
+            run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
+            run.run(LocalScheduler(1), _folder(store, opening), hours)
             found = run.result()
             least = None if found.status == "proved" else _not_within(board, nodes // 10)
         data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)

@@ -19,10 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 
-from tablut.engine.jit import I64, U64, advance, inlined
+from tablut.engine.jit import I64, U64, advance, inlined, read_word, write_word
 from tablut.errors import InputError
 
 if TYPE_CHECKING:
@@ -140,36 +138,3 @@ def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) ->
     data = U64(packed | (entry.generation << 40)) | (U64(entry.evaluation + _OFFSET) << U64(48))
     write_word(advance(bucket, place), key ^ data)
     write_word(advance(bucket, place + 1), data)
-
-
-# -- words of 64 bits that several threads read and write: each is read or written whole, in no promised order ---
-
-
-# On common processors this is what a plain access does; said aloud, the compiler may not split
-# an access, repeat it, or take a word for the one that it read before.
-
-
-_intrinsic: Any = intrinsic
-_BYTES = 8
-
-
-@_intrinsic  # type: ignore[untyped-decorator]
-def read_word(_typing_context: Any, address: Any) -> Any:
-    """Return the word at a pointer."""
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        word = context.get_value_type(types.uint64)
-        return builder.load_atomic(args[0], "monotonic", _BYTES, typ=word)
-
-    return types.uint64(address), codegen
-
-
-@_intrinsic  # type: ignore[untyped-decorator]
-def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
-    """Write the word at a pointer."""
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        builder.store_atomic(args[1], args[0], "monotonic", _BYTES)
-        return context.get_dummy_value()
-
-    return types.void(address, types.uint64), codegen
