@@ -6,17 +6,20 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from retrograde.proofs import table as proof_table
 from retrograde.proofs.solution import ProofLimits, ReachableValues, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
+from tablut.engine.jit import I64, keep, pointer
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.indexing.values import MISSING, Verdict, value_of
@@ -233,6 +236,69 @@ def test_any_win_is_looked_for_and_its_moves_are_kept(solved) -> None:
                 assert (search.answers(words, np.array([value - 1]))[:, 1] == -1).all()
                 follow(engine, search, words, search.distance)
     assert answered > 20
+
+
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+def test_threads_with_one_table_answer_as_one_does(solved, memory: int) -> None:
+    """Also where all that they write falls into one bucket."""
+    engine, values = solved
+    answered = 0
+    for side in (0, 1):
+        search = WinSearch(engine, side, memory, ProofBudget(ProofLimits(nodes=1 << 40)), threads=4)
+        for row, _ in sample(solved, 25, 11):
+            value = int(values.values[row])
+            board = engine.boards(values.words[row : row + 1])[0]
+            mine = int(head(board)[SIDE_AT]) == side
+            found = search.wins(board, 50_000)
+            answered += found is not None
+            # A loss in n plies has the value -n - 1.
+            wins, plies = (value > 0 if mine else value < 0), value if value > 0 else max(1, -value - 1)
+            assert {found, search.within(board, plies, 50_000)} <= {wins, None}
+            assert search.within(board, plies - 1, 50_000) in (False, None)
+            assert not search._workspaces[0].busy.any(), "who left a move still stands on it"
+    assert answered > 15
+
+
+def test_threads_share_a_table_and_no_memory_of_their_own() -> None:
+    search = WinSearch(engine_for(load_variant("brandubh")), 0, 1 << 20, ProofBudget(ProofLimits()), threads=3)
+    one, *others = search._workspaces
+    assert len(others) == 2
+    for theirs in others:
+        for name in one._fields:
+            first, second = getattr(one, name), getattr(theirs, name)
+            if isinstance(first, np.ndarray) and name not in ("covered", "busy"):
+                assert np.shares_memory(first, second) == (name in ("table", "stop")), name
+
+
+@numba.njit
+def looked_up(rows, words, left):
+    found = proof_table.find(pointer(rows), I64(len(rows) // 4), pointer(words), I64(len(words)), left, left)
+    keep(rows)
+    keep(words)
+    return found
+
+
+def test_a_torn_entry_is_of_no_position() -> None:
+    """Whatever words of it another thread had written: of the same position later, or of another."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        one, other = rng.integers(0, 1 << 63, (2, 2), dtype=np.uint64) >> np.uint64(rng.integers(0, 60))
+        if rng.integers(3) == 0:
+            other = one.copy()
+        wins = rng.choice(300, 2, replace=False)
+        rows = []
+        for words, win in zip((one, other), wins.tolist(), strict=True):
+            table = proof_table.new_table(1, 2)
+            proof_table.keep_values(table, words[None], np.array([win]), np.array([win - 1]))
+            (filled,) = np.flatnonzero(table[:, -1])
+            assert looked_up(table, words, 4000) == (0, proof_table.INFINITE, win)
+            rows.append(table[filled].copy())
+        for mask in range(1, 15):
+            table = proof_table.new_table(1, 2)
+            table[0] = np.where([mask >> bit & 1 for bit in range(4)], *rows)
+            whole = any((table[0] == row).all() for row in rows)
+            for words in (one, other):
+                assert whole or looked_up(table, words, 4000)[0] == -1
 
 
 def follow(engine, search, words, plies) -> None:
