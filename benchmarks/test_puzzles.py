@@ -12,6 +12,7 @@ from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import collection_names, parse_puzzles, read_puzzle_text
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.position import Position
 from tablut.variants import load_variant
@@ -74,6 +75,33 @@ def test_prove_the_puzzles(benchmark, way):
 
     benchmark.pedantic(run, rounds=1, warmup_rounds=1)
     report(benchmark, f"{len(chosen)} puzzles, {way}", sum(search.budget.nodes for search in searches))
+
+
+# Four positions on the way of the proof after d2-g2, of 17 to 197 million nodes on one thread.
+LONG_WIN = ["d2-g2", "d3-g3", "b4-b2", "c4-c1", "d1-d3", "e4-e3", "b2-d2", "d4-c4", "d6-b6"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.benchmark(timer=time.perf_counter)
+def test_prove_by_threads(benchmark, threads):
+    """To a proof of long wins, by threads with one table; wall time, for the processors are what is shared out."""
+    variant = load_variant("brandubh-federation")
+    engine, searches = engine_for(variant), []
+
+    def run():
+        searches.clear()
+        for plies in range(6, 10):
+            board = Board(variant)
+            for move in LONG_WIN[:plies]:
+                board.push_text(move)
+            budget = ProofBudget(ProofLimits(nodes=1 << 62))
+            searches.append(WinSearch(engine, 0, 512 << 20, budget, threads=threads))
+            most = None if benchmark.enabled else 1_000
+            won = searches[-1].wins(engine.board(board.position.cells, board.position.side), most)
+            assert won or not benchmark.enabled
+
+    benchmark.pedantic(run, rounds=3, warmup_rounds=0)
+    report(benchmark, f"{threads} threads", sum(search.budget.nodes for search in searches))
 
 
 def report(benchmark, name, nodes):
