@@ -48,9 +48,11 @@ Status = Literal["proved", "refuted", "open"]
 _KEPT_EVERY: Final = 20.0
 """Seconds between two parts."""
 _SHARE: Final = 32
-"""A child is looked at with this part of its parent's moves."""
-_EXACT: Final = 1_000_000
-"""Moves at least in which a shorter win is looked for."""
+_LOOK: Final = 1_000_000
+"""A child is looked at with this part of its parent's moves, and with so many at most."""
+_EXACT: Final = 10_000_000
+_EXACT_MEMORY: Final = 64 << 20
+"""Moves in which a shorter win is looked for, and bytes of the table for it."""
 _MOST: Final = 4_000_000
 """Most positions of the strategy of one leaf."""
 
@@ -134,7 +136,7 @@ def run_task(task: Task) -> dict[str, Any]:
         images, _ = engine.canonical(children.words[children.outcomes == 0], task.variant.symmetries)
         below = np.unique(images, axis=0)
         own = np.concatenate([own, below])
-        numbers += [settled(search, one, max(1, task.nodes // _SHARE)) for one in engine.boards(below)]
+        numbers += [settled(search, one, max(1, min(task.nodes // _SHARE, _LOOK))) for one in engine.boards(below)]
     return _answer(TASK, CHILD, own, numbers)
 
 
@@ -268,8 +270,8 @@ class ProofRun:
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
-        search = _search_of(self._task)
-        search.budget = ProofBudget(ProofLimits(nodes=max(_EXACT, self._task.nodes)))
+        budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self._task.memory, _EXACT_MEMORY)
+        search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
         if store is not None:
             proof = certificate_of(self.engine, self.prover, self.board, root.plies, self.whole, tables=self.tables)

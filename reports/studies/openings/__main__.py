@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -48,6 +49,8 @@ _SHIPPED: Final = 5 << 20
 """Bytes of a certificate that is kept with the study, at most."""
 _SMALL: Final = 64 << 10
 """The same, for moves that nobody said anything of."""
+_SHORT: Final = 2_000_000
+"""Moves at most in which short wins are excluded."""
 
 
 StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Where the searches are kept.")]
@@ -68,16 +71,20 @@ def decide_command(
     memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="For the table.")] = 2048,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
 ) -> Reply:
-    """Search each opening for a win of white, and write down what was found; a small certificate is kept."""
-    chosen, data = _chosen(only), read_findings()
+    """Search each opening for a win of white, and write down what was found; a small certificate is kept.
+
+    Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
+    """
+    data, workers = read_findings(), LocalScheduler(1)
+    chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
     for opening in chosen:
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
             run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
-            run.run(LocalScheduler(1), _folder(store, opening), hours)
+            run.run(workers, _folder(store, opening), hours)
             found = run.result()
-            least = None if found.status == "proved" else _not_within(board, nodes // 10)
+            least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
         _write(data)
     return _reply(chosen, data)
@@ -102,6 +109,11 @@ def check_command(
         data[opening.name] = found.model_copy(update=each)
         _write(data)
     return _reply(chosen, data)
+
+
+def _far(found: Decided | None) -> float:
+    """Return how far a proof seems to be, 0 where there is one."""
+    return 1.0 if found is None or found.proof is None else found.proof / (found.disproof or math.inf)
 
 
 def _folder(store: str, opening: Opening) -> Path:
