@@ -13,7 +13,7 @@ strategy meets a position twice.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -127,9 +127,7 @@ def run_task(task: Task) -> dict[str, Any]:
         # What is proved is found again, however long it takes with another table.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(engine, search, board, task.plies, _MOST)
-        none = np.zeros(len(found), dtype=np.int64)
-        columns = np.column_stack([none, none, found.plies, found.moves])
-        return _answer(LEAF, ENTRY, np.concatenate([own, found.words]), [(0, 0, 0, 0), *columns.tolist()])
+        return _entries(own, found)
     numbers = [settled(search, board, task.nodes)]
     if 0 not in numbers[0][:2]:
         children = engine.expand(own)
@@ -147,6 +145,13 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: Sequence[
     for name, column in zip(("proof", "disproof", "plies", "nodes"), zip(*numbers, strict=True), strict=True):
         rows[name] = column
     return {"rows": rows}
+
+
+def _entries(own: NDArray[np.uint64], strategy: PackedStrategy) -> dict[str, Any]:
+    """Return the strategy from a position that is proved as rows."""
+    none = np.zeros(len(strategy), dtype=np.int64)
+    columns = np.column_stack([none, none, strategy.plies, strategy.moves])
+    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), [(0, 0, 0, 0), *columns.tolist()])
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
@@ -226,6 +231,21 @@ class ProofRun:
             scheduler.feed(run_task, draw, self._take)
             if self.tree.root.proof == 0:
                 self._prove(scheduler, store)
+
+    def adopt(self, others: Iterable[ProofRun]) -> None:
+        """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
+        own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
+        children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
+        images, _ = self.engine.canonical(children.words[children.outcomes == 0], self.variant.symmetries)
+        below = np.unique(images, axis=0)
+        numbers = [(1, 1, -1, 0)] * (1 + len(below))
+        for at, words in enumerate(map(bytes, below), 1):
+            if (other := proved.get(words)) is not None and other.whole is not None:
+                numbers[at] = (0, INFINITE, other.tree.root.plies, other.tree.made)
+                self._fresh.append(_entries(below[at - 1 : at], other.whole)["rows"])
+        self._fresh.append(_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"])
+        for rows in self._fresh:
+            self._apply(rows)
 
     def _apply(self, rows: NDArray[Any]) -> None:
         """Make of an answer what the tree makes of it."""

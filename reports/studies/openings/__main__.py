@@ -41,6 +41,7 @@ from tablut.store.files import store_path, write_bytes, write_text
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
     from tablut.board import Board
+    from tablut.running.progress import Observer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
@@ -90,6 +91,29 @@ def decide_command(
     return _reply(chosen, data)
 
 
+@app.command("join")
+@command
+def join_command(store: StoreOption, only: OnlyOption) -> Reply:
+    """Make the proof of openings of those proofs in the store that are one move further on."""
+    chosen, data = _chosen(only), read_findings()
+    for opening in sorted(chosen, key=lambda one: -len(one.name)):
+        board, after = opening.board(), list[ProofRun]()
+        names = {f"{opening.name} {move}" for move in board.legal_moves} & {one.name for one in openings()[1]}
+        with progress(opening.name) as observer:
+            for one in (one for one in openings()[1] if one.name in names and _folder(store, one).exists()):
+                after.append(_unsearched(one, observer))
+                after[-1].run(LocalScheduler(1), _folder(store, one), 0)
+            run = _unsearched(opening, observer)
+            run.adopt(after)
+            run.run(LocalScheduler(1), _folder(store, opening), 0)
+            found = run.result()
+        if found.status != "proved":
+            raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
+        data[opening.name] = _decided(found, opening, sum(data[name].seconds for name in names & data.keys()), None)
+        _write(data)
+    return _reply(chosen, data)
+
+
 @app.command("check")
 @command
 def check_command(
@@ -109,6 +133,12 @@ def check_command(
         data[opening.name] = found.model_copy(update=each)
         _write(data)
     return _reply(chosen, data)
+
+
+def _unsearched(opening: Opening, observer: Observer) -> ProofRun:
+    """Return what takes in what a store has, and searches nothing."""
+    board = opening.board()
+    return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, nodes=1, memory=1 << 20)
 
 
 def _far(found: Decided | None) -> float:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from clusters import cluster
 
-from retrograde.proofs.certificate import certificate_of
+from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.tablebase.probing import open_tablebase
+from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.position import Position
@@ -120,6 +121,28 @@ def test_a_store_goes_on_and_is_for_one_search(tmp_path: Path, capsys: pytest.Ca
         assert name in asked(capsys, *here, code=2)
         path.write_bytes(sound)
     assert asked(capsys, "--claim", "black", code=1)["status"] == "refuted"
+
+
+def test_proofs_of_all_answers_are_one_of_the_position_before_them(tmp_path: Path) -> None:
+    board = Board(BOARD)
+    after = []
+    for move in list(board.legal_moves):
+        board.push(move)
+        after.append(proving(BOARD, str(board.position), "white"))
+        board.pop()
+        after[-1].run(LocalScheduler(1))
+    but_one = [one for one in after if one.tree.root.words != after[0].tree.root.words]
+    for others, status in ((but_one, "open"), (after, "proved")):
+        whole = proving(BOARD, str(board.position), "white")
+        whole.adopt(others)
+        whole.run(LocalScheduler(1), tmp_path / status, hours=0)
+        assert whole.result().status == status
+    assert whole.certificate is not None
+    proof = read_certificate(whole.certificate.name, whole.certificate)
+    assert StrategyCheck(whole.variant, proof, most_plies=0).run().proved
+    again = proving(BOARD, str(board.position), "white")
+    again.run(LocalScheduler(1), tmp_path / "proved", hours=0)
+    assert again.result() == whole.result()
 
 
 def test_what_cannot_be_proved_is_refused_at_once() -> None:
