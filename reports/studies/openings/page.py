@@ -22,7 +22,7 @@ def artefacts() -> list[Artefact]:
         line = [] if found is None else found.line
         figure = f"figures/{opening.file.partition('.')[0]}.svg"
         rows.append({"opening": opening, "found": found, "line": line, "figure": figure})
-        if line:
+        if line and opening.listed:
             board = opening.board()
             arrows = [line[0].partition("x")[0]]
             boards.append(drawing(figure, svg.board(board, arrows=arrows, turn=True, pixels=_PIXELS)))
