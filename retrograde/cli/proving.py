@@ -58,8 +58,16 @@ def prove_command(
         board.push(read_move(text, board.size).said.move)
     root = None if store is None else store_path(store)
     with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
-        limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
-        run = ProofRun(rules, board.position, claim, observer=observer, tablebase=tablebase, **limits)
+        run = ProofRun(
+            rules,
+            board.position,
+            claim,
+            observer=observer,
+            tablebase=tablebase,
+            nodes=nodes,
+            memory=memory << 20,
+            threads=threads,
+        )
         try:
             run.run(workers, root, hours)
         except (MachineError, KeyboardInterrupt) as error:

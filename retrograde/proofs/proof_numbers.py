@@ -388,7 +388,7 @@ def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
 
 @inlined
 def _slot(node: int, move: int) -> int:
-    """Return the slot of a move in a node."""
+    """Return the slot of a move in a node; the factor is odd, so moves of one node rarely share one."""
     return (node + 0x9E37 * move) & (SLOTS - 1)
 
 

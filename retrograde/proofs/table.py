@@ -4,6 +4,10 @@ Entries stand in buckets of four; a hash of the packed position chooses the buck
 an entry holds the position itself, so that two positions are never taken for one
 another. Whatever the hash, what the table says of a position was found for it.
 
+Several threads read and write a table without locks, as that of the search
+(`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
+hash of the rest. Words of two entries together are then of no position, but for a chance of one in 2**64.
+
 There are two kinds of entries. A *settled* one keeps what has been proved once and for
 all: the prover wins within so many plies, or does not win within so many. Both
 hold for every bound on the other side of them, whatever path led to the position,
@@ -80,7 +84,7 @@ def send_for(table: NDArray[np.uint64], buckets: int, words: NDArray[np.uint64],
 
 @inlined
 def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
-    """Return what the words of a position are or-ed with in an entry: from another state or number it is another."""
+    """Return what the words of a position are combined with in an entry; another state or number gives another."""
     return finalised(U64(numbers * U64(_ODD) + state))
 
 

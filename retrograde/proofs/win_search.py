@@ -91,16 +91,16 @@ class WinSearch:
         self._lock = Lock()
         variant = engine.variant
         try:
-            self._workspace = new_proof_workspace(engine.tables, prover, memory_bytes, threads=threads)
+            first = new_proof_workspace(engine.tables, prover, memory_bytes, threads=threads)
         except MemoryError as error:
             size = f"{memory_bytes / 2**20:,.0f} MiB"
             raise MachineError(f"a table of {size}: the machine does not give as much memory; ask for less") from error
         if prober is not None:
             for attackers in range(1, variant.attackers + 1):
                 for defenders in range(variant.defenders + 1):
-                    self._workspace.covered[attackers, defenders] = prober.covers(attackers, defenders)
-            self._workspace.counters[TABLES] = self._workspace.covered.any()
-        self._workspaces = [self._workspace, *(beside(self._workspace, thread) for thread in range(1, threads))]
+                    first.covered[attackers, defenders] = prober.covers(attackers, defenders)
+            first.counters[TABLES] = first.covered.any()
+        self._workspaces = [first, *(beside(first, thread) for thread in range(1, threads))]
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
         """Return whether the prover wins within a number of plies."""
@@ -143,31 +143,34 @@ class WinSearch:
         self, workspace: ProofWorkspace, board: NDArray[np.uint32], plies: int, shared: int, end: int | None
     ) -> bool | None:
         """Search slice by slice, in one thread."""
-        desk, answer, found = directory(workspace), np.zeros(ANSWER_FIELDS, dtype=np.int64), None
-        while not workspace.stop[0]:
-            left = self.budget.left if end is None else min(self.budget.left, end - self.budget.nodes)
-            if left <= 0:
-                break
-            prove(self.engine.tables, self._evaluation, desk, board, plies, shared, min(left, _SLICE), answer)
-            pn, dn, distance, move, nodes, pending = answer.tolist()
-            with self._lock:
-                self.budget.nodes += nodes
-                if workspace.stop[0]:
-                    break
-                self.pn, self.dn = pn, dn
-                if pn == 0:
-                    self.distance, self.move, found = distance, move, True
-                    break
-                if dn == 0:
-                    found = False
-                    break
-                if not pending and shared and pn == INFINITE - 1:
-                    # What is left to try repeats itself.
-                    break
-            if pending:
-                self._ask(workspace.pending[:pending])
-        workspace.stop[0] = 1
-        return found
+        desk, answer = directory(workspace), np.zeros(ANSWER_FIELDS, dtype=np.int64)
+        try:
+            while not workspace.stop[0]:
+                left = self.budget.left if end is None else min(self.budget.left, end - self.budget.nodes)
+                if left <= 0:
+                    return None
+                most = min(-(-left // workspace.threads), _SLICE)
+                prove(self.engine.tables, self._evaluation, desk, board, plies, shared, most, answer)
+                pn, dn, distance, move, nodes, pending = answer.tolist()
+                with self._lock:
+                    self.budget.nodes += nodes
+                    if workspace.stop[0]:
+                        return None
+                    self.pn, self.dn = pn, dn
+                    if pn == 0:
+                        self.distance, self.move = distance, move
+                        return True
+                    if dn == 0:
+                        return False
+                    if pending:
+                        self._ask(workspace.pending[:pending])
+                    elif shared and pn == INFINITE - 1:
+                        # What is left to try repeats itself.
+                        return None
+        finally:
+            # Whatever ended this thread, the others have nothing left to do.
+            workspace.stop[0] = 1
+        return None
 
     def _ask(self, words: NDArray[np.uint64]) -> None:
         """Write what the tablebase knows of positions into the table."""
@@ -175,10 +178,10 @@ class WinSearch:
         values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
             # It does not know all of what it covers: search on without it.
-            self._workspace.covered[:] = 0
+            self._workspaces[0].covered[:] = 0
             return
         mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)
         wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
         wins = np.minimum(wins, LONGEST)
         no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)
-        keep_values(self._workspace.table, words, wins, no_wins)
+        keep_values(self._workspaces[0].table, words, wins, no_wins)
