@@ -105,10 +105,10 @@ def join_command(store: StoreOption, only: OnlyOption) -> Reply:
                 after[-1].run(LocalScheduler(1), _folder(store, one), 0)
             run = _unsearched(opening, observer)
             run.adopt(after)
+            if run.result().status != "proved":
+                raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             run.run(LocalScheduler(1), _folder(store, opening), 0)
             found = run.result()
-        if found.status != "proved":
-            raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
         data[opening.name] = _decided(found, opening, sum(data[name].seconds for name in names & data.keys()), None)
         _write(data)
     return _reply(chosen, data)
