@@ -75,10 +75,13 @@ def decide_command(
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
+    What is proved, with its certificate in the store, is passed over.
     """
     data, workers = read_findings(), LocalScheduler(1)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
     for opening in chosen:
+        if _far(data.get(opening.name)) == 0 and (_folder(store, opening) / CERTIFICATE).exists():
+            continue
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
@@ -143,7 +146,9 @@ def _unsearched(opening: Opening, observer: Observer) -> ProofRun:
 
 def _far(found: Decided | None) -> float:
     """Return how far a proof seems to be, 0 where there is one."""
-    return 1.0 if found is None or found.proof is None else found.proof / (found.disproof or math.inf)
+    if found is None or found.status == "proved":
+        return float(found is None)
+    return 1.0 if found.proof is None else found.proof / (found.disproof or math.inf)
 
 
 def _folder(store: str, opening: Opening) -> Path:
