@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from retrograde.cli.puzzle_solving import StoreOption
-from retrograde.proofs.proving import Claim, FirstMove, ProofRun, Proving
+from retrograde.proofs.proving import Claim, DrawRun, FirstMove, ProofRun, Proving
 from tablut.board import Board
 from tablut.cli.options import (
     PositionOption,
@@ -44,7 +44,7 @@ def prove_command(
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Prove that a side wins from a position, with a strategy that `tablut puzzle check` checks.
+    """Prove that a side wins from a position, or never loses, with a strategy that `tablut puzzle check` checks.
 
     Exit code 1: the claim is refuted; 3: the hours were over before it was settled. The same command goes on
     with what the folder has. The workers of --scheduler run what this program sends them.
@@ -58,15 +58,12 @@ def prove_command(
         board.push(read_move(text, board.size).said.move)
     root = None if store is None else store_path(store)
     with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
-        run = ProofRun(
-            rules,
-            board.position,
-            claim,
-            observer=observer,
-            tablebase=tablebase,
-            nodes=nodes,
-            memory=memory << 20,
-            threads=threads,
+        options: dict[str, Any] = {"observer": observer, "tablebase": tablebase, "nodes": nodes, "threads": threads}
+        options["memory"] = memory << 20
+        run = (
+            DrawRun(rules, board.position, **options)
+            if claim == "draw"
+            else ProofRun(rules, board.position, claim, **options)
         )
         try:
             run.run(workers, root, hours)
@@ -92,6 +89,8 @@ def _show(console: PeopleConsole, found: Proving) -> None:
         for one in sorted(found.first_moves, key=lambda one: (one.proof is None, one.proof)):
             table.add(one.move, *("∞" if n is None else f"{n:,}" for n in (one.proof, one.disproof)), one.status)
         console.print(table)
-    if found.certificate:
-        console.print(f"the strategy, {found.strategy:,} positions: {found.certificate}", markup=False, soft_wrap=True)
+    for part in (found, *found.halves):
+        if part.certificate:
+            what = f"the strategy for {part.claim}, {part.strategy:,} positions: {part.certificate}"
+            console.print(what, markup=False, soft_wrap=True)
     console.print(f"{found.tasks:,} tasks, {found.nodes:,} nodes, {found.positions:,} positions", style="dim")

@@ -60,7 +60,7 @@ class _Checked(CheckedProof):
     file: str
     position: str
     winner: str
-    plies: int
+    plies: int | None
     plies_left: int | None
     strategy: int
     tables: dict[str, str]
@@ -137,18 +137,15 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         say(f"interrupted: {result.positions:,} positions checked, no fault found")
         return
     replies = f"all replies to it in {result.positions - result.strategy:,}"
-    say(
-        f": {result.winner} wins within {result.plies} plies; its answer in {result.strategy:,} positions, {replies}",
-        "proved",
-        "green",
-    )
+    does = "never loses" if result.plies is None else f"wins within {result.plies} plies"
+    say(f": {result.winner} {does}; its answer in {result.strategy:,} positions, {replies}", "proved", "green")
     if result.unused:
         say(f"not needed: {result.unused:,} positions of the file")
     if result.shorter is not None:
         say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
     elif result.distance == "exact":
         say("and no sooner: every shorter win was tried")
-    else:
+    elif result.distance is not None:
         say(f"whether a shorter one exists is left open: none within {result.excluded} plies, the limit of this check")
     if result.in_tables:
         played = "played out by their moves" if result.deep else "as the tables have them; --deep plays them out"

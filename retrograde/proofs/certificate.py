@@ -8,6 +8,9 @@ within which it wins. Positions in which a move wins at once, most of all, are l
 That is the whole tree, because the rest follows from the rules; the checker
 (`retrograde.proofs.checker`) regenerates it from them.
 
+That a side never loses is saved likewise: for each position in which it is to move the
+move, and 0 for the plies; its header has null for them.
+
 The file is JSON lines: a header, then one array ``[position, plies, move]`` for each
 position. The header is the claim: under which game, from which position, with how many
 plies left, who wins within how many, and the digests of the tables in which the strategy
@@ -25,10 +28,10 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import keys_of
@@ -52,11 +55,14 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
+HELD: Final = 4
+"""The version of a file whose claim is that a side never loses."""
 MOST_POSITIONS: Final = 100_000_000
 """Most positions of a strategy that is read."""
 MOST_BYTES: Final = 512 << 20
 """Most bytes that are read from standard input."""
-_READ: Final = (2, VERSION)
+_READ: Final = (2, VERSION, HELD)
+_READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
 _BLOCK: Final = 4096
 """Lines that are written or checked at a time."""
@@ -83,9 +89,15 @@ class _Claim(Part):
     game: Digest
     position: _Text
     winner: SideName
-    plies: _Plies
+    plies: _Plies | None
     plies_left: Annotated[int, Field(ge=0, le=10**9)] | None
     tables: dict[Annotated[str, Field(pattern="^[0-9]{1,3}v[0-9]{1,3}$")], Digest] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.plies is None) != (self.version == HELD):
+            raise ValueError(f"plies are null in version {HELD}, and only there")
+        return self
 
 
 class _Header(_Claim):
@@ -94,13 +106,13 @@ class _Header(_Claim):
 
 Entry = tuple[str, int, str]
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(
-    tuple[_Text, Annotated[int, Field(ge=1, le=MOST_PLIES)], Annotated[str, Field(max_length=7)]],
+    tuple[_Text, _Plies, Annotated[str, Field(max_length=7)]],
     config=ConfigDict(strict=True),
 )
 
 
 class ProofCertificate(_Claim):
-    """A winning strategy from a position: a mapping, rows of a store, or the lines of a file."""
+    """A strategy by which a side wins, or never loses: a mapping, rows of a store, or the lines of a file."""
 
     strategy: Any = Field(exclude=True)
 
@@ -145,7 +157,10 @@ def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class PackedStrategy(NamedTuple):
-    """Positions with the winner to move up to symmetry: words ascending, plies within which each wins, move codes."""
+    """Positions with the winner to move up to symmetry: words ascending, plies within which each wins, move codes.
+
+    The plies are 0 where it only never loses.
+    """
 
     engine: Engine
     words: NDArray[np.uint64]
@@ -263,7 +278,8 @@ def needed(
         places, plies = _plies_in(strategy, fresh.words)
         beyond = fresh.words[plies == LONGEST]
         if prober is not None:
-            tabled = engine.boards(beyond[prober.probe_words(beyond) > 1])
+            values = prober.probe_words(beyond)
+            tabled = engine.boards(beyond[(values >= 0) & (values != 1)])
             leaves |= {(int(head(one)[ATTACKERS_AT]), int(head(one)[DEFENDERS_AT])) for one in tabled}
         new = places[(plies < LONGEST)]
         new = new[~kept[new]]
@@ -276,15 +292,16 @@ def certificate_of(
     engine: Engine,
     prover: int,
     board: NDArray[Any],
-    plies: int,
+    plies: int | None,
     strategy: Any,
     *,
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate."""
+    """Return a strategy as a certificate; without plies, that of a side that never loses."""
     variant = engine.variant
     return ProofCertificate(
+        version=HELD if plies is None else VERSION,
         variant=shipped_name(variant),
         game=variant.digest,
         position=text_of(engine, board),
@@ -400,7 +417,7 @@ def _header(what: str, line: str) -> _Header:
     except ValueError as error:
         raise InputError(f"{what}: is no file that --save-proof wrote; line 1: {_problem(error)}") from error
     if version not in _READ:
-        raise InputError(f"{what}: has format version {version}; this program reads {VERSION}; {_AGAIN}")
+        raise InputError(f"{what}: has format version {version}; this program reads {_READS}; {_AGAIN}")
     try:
         return _Header.model_validate_json(line)
     except ValidationError as error:

@@ -15,6 +15,9 @@ blocks can be checked by several processes. A position that no line has may be o
 table that the file names: then that table is asked, or, if the check is deep, played out
 by its own moves and checked like the lines.
 
+That a side never loses is checked in the same way, but that no number falls: play by the
+strategy may last for ever. So there the rules on repetition have a say, and must not cost that side the game.
+
 That shows *within* how many plies the side wins. That it takes no less is another
 claim, which a strategy cannot show; it is tried by exhaustive search, in plain
 Python too, as far as a number of plies made allows.
@@ -57,7 +60,7 @@ class CheckedProof(Result):
     proved: bool
     failures: list[str]
     positions: int
-    distance: Literal["exact", "at most"]
+    distance: Literal["exact", "at most"] | None
     shorter: int | None
     excluded: int
     unused: int
@@ -84,6 +87,7 @@ class CheckTask(NamedTuple):
 
     variant: Variant
     winner: str
+    falls: bool
     number: int = 0
     lines: list[str] | None = None
     has: bytes = b""
@@ -141,10 +145,10 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _Block:
-    """The check of one block: what is wrong with it, what it has, what it needs."""
+    """The check of one block: what is wrong with it, what it has, what it needs; ``falls`` says if plies do."""
 
-    def __init__(self, variant: Variant, winner: str) -> None:
-        self.game, self.winner = _game_of(variant), winner
+    def __init__(self, variant: Variant, winner: str, falls: bool) -> None:
+        self.game, self.winner, self._ply = _game_of(variant), winner, int(falls)
         self.failures: list[str] = []
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
@@ -161,6 +165,7 @@ class _Block:
             self.failures.append(str(error))
             return
         fault = self.game.fault(position) or ("" if position.side == self.winner[0] else "the winner is not to move")
+        fault = fault or ("" if (plies > 0) == (self._ply > 0) else f"{plies} plies")
         try:
             move = None if fault or len(text) > _LONGEST_MOVE else self.game.parse_move(text)
         except InputError:
@@ -172,7 +177,7 @@ class _Block:
         self.has[key] = min(plies, self.has.get(key, plies))
         result = self.game.apply(position, move)
         if result.outcome is None:
-            self.losers_turn(result.position, plies - 1)
+            self.losers_turn(result.position, plies - self._ply)
         elif result.outcome.winner != self.winner:
             self.failures.append(f"'{name}': after {text} {result.outcome.winner} has won")
 
@@ -191,10 +196,10 @@ class _Block:
                     self.failures.append(f"'{name}': after {made} {result.outcome.winner} has won")
             self._after[own] = len(moves), keys
         count, after = self._after[own]
-        if count and left < 1:
+        if count and left < self._ply:
             self.failures.append(f"'{self.game.write(position)}': the loser moves, when {left} plies are left")
         for key in after:
-            self.needs[key] = min(left - 1, self.needs.get(key, left))
+            self.needs[key] = min(left - self._ply, self.needs.get(key, left))
 
     def answer(self) -> dict[str, Any]:
         """Return what was found."""
@@ -203,7 +208,7 @@ class _Block:
 
 def check(task: CheckTask) -> dict[str, Any]:
     """Check some lines, or compare what is needed with what is there."""
-    block = _Block(task.variant, task.winner)
+    block = _Block(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines):
             block.winners_turn(*entry)
@@ -215,7 +220,7 @@ def check(task: CheckTask) -> dict[str, Any]:
         block.positions += plies is None
         # No line is needed where a move wins at once.
         enough = plies is not None and plies <= left
-        if not enough and not (left > 0 and block.game.wins_at_once(key, task.winner)):
+        if not enough and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
 
@@ -246,7 +251,10 @@ class StrategyCheck:
     ) -> None:
         self.variant = as_variant(variant)
         self.game = _game_of(self.variant)
-        self.proof, self.winner, self.plies = proof, proof.winner, proof.plies
+        self.proof, self.winner, self.plies = proof, proof.winner, proof.plies or 0
+        self.falls = proof.plies is not None
+        if not self.falls and not self.variant.rules.repetition.spares(self.winner):
+            raise InputError(f"that {self.winner} never loses: a repetition can decide a game of {self.variant.name}")
         self.most_plies, self.most_failures = most_plies, most_failures
         self.scheduler, self.tablebase, self.deep = scheduler or LocalScheduler(1), tablebase, deep
         self.root = self._playable(proof.position)
@@ -313,7 +321,7 @@ class StrategyCheck:
             proved=self.proved,
             failures=self.failures[: self.most_failures],
             positions=self.positions,
-            distance="exact" if exact else "at most",
+            distance=None if not self.falls else "exact" if exact else "at most",
             shorter=self.shorter,
             excluded=self.excluded,
             unused=self.unused,
@@ -328,7 +336,7 @@ class StrategyCheck:
         """Check every block, then that what all of them need is there."""
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win within {self.plies} plies, when the game is drawn after {self.plies_left}")
-        root = _Block(self.variant, self.winner)
+        root = _Block(self.variant, self.winner, self.falls)
         if self.root.side == self.winner[0]:
             root.needs[self.game.key(self.root)] = self.plies
         else:
@@ -339,9 +347,10 @@ class StrategyCheck:
                 for _ in range(1 + len(self.proof.strategy) // _SHARE)
             ]
             self._take(root.answer())
-            lines = (CheckTask(self.variant, self.winner, *block) for block in self.proof.blocks())
+            lines = (CheckTask(self.variant, self.winner, self.falls, *block) for block in self.proof.blocks())
             self.scheduler.feed(check, lambda: self._next(lines), self._take)
-            shares = (CheckTask(self.variant, self.winner, 0, None, *map(_content, share)) for share in self._shares)
+            about = self.variant, self.winner, self.falls, 0, None
+            shares = (CheckTask(*about, *map(_content, share)) for share in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
 
     def _next(self, tasks: Iterator[CheckTask]) -> CheckTask | None:
@@ -375,8 +384,8 @@ class StrategyCheck:
                 self.failures.append(f"'{text}': {takes}")
             elif fresh:
                 self._tabled[key] = plies
-                if self.deep and plies > 1:
-                    block = _Block(self.variant, self.winner)
+                if self.deep and plies != 1:
+                    block = _Block(self.variant, self.winner, self.falls)
                     block.winners_turn(text, plies, self._best(text))
                     self.failures += block.failures
                     self.positions += block.positions
@@ -388,7 +397,9 @@ class StrategyCheck:
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
             return None
         value = self.tablebase.stored_value(position)
-        return value if value > 0 else None
+        if self.falls:
+            return value if value > 0 else None
+        return 0 if value >= 0 else None
 
     def _best(self, text: str) -> str:
         assert self.tablebase is not None

@@ -8,6 +8,9 @@ proof rests on; they are kept too, and joined with the tree's own moves to the c
 
 A win that is proved here holds whatever the rules say of repetitions: no play by its
 strategy meets a position twice.
+
+That a side never loses is the disproof of the other side's win, in the same tree: its tasks also
+look for a set of positions which that side need not leave (`retrograde.proofs.holding`).
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from retrograde.proofs.certificate import PackedStrategy, certificate_of, joined, needed, strategy_of, text_of
+from retrograde.proofs.holding import HoldingSearch
 from retrograde.proofs.solution import ProofLimits, keys_of
 from retrograde.proofs.solver import is_lost_at_once
 from retrograde.proofs.table import INFINITE
@@ -32,6 +37,7 @@ from tablut.position import Move, Position, SideName
 from tablut.results import Result
 from tablut.rules.outcome import OUTCOMES
 from tablut.running.clocks import wall_clock
+from tablut.store.files import child
 from tablut.store.folders import claim as claimed
 
 if TYPE_CHECKING:
@@ -67,7 +73,10 @@ class FirstMove(Result):
 
 
 class Proving(Result):
-    """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null."""
+    """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null.
+
+    A draw has two ``halves``, that white does not win and that black does not, each with a certificate.
+    """
 
     variant: str
     position: str
@@ -85,20 +94,25 @@ class Proving(Result):
     strategy: int | None
     tables: list[str]
     first_moves: list[FirstMove]
+    halves: list[Proving] = Field(default_factory=list)
 
 
 # -- tasks -----------------------------------------------------------------------------------
 
 
 class Task(NamedTuple):
-    """A leaf to be searched, or, if ``plies`` is not 0, the strategy of its proof to be read out."""
+    """A leaf to be searched, or, if ``plies`` is not 0, the strategy of its proof to be read out.
+
+    With ``holds`` the strategy is wanted by which the prover does not win.
+    """
 
     variant: Variant
     prover: int
     nodes: int
     memory: int
     tablebase: str | None
-    threads: int = 1
+    threads: int
+    holds: bool
     words: bytes = b""
     plies: int = 0
 
@@ -127,8 +141,14 @@ def run_task(task: Task) -> dict[str, Any]:
         # What is proved is found again, however long it takes with another table.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(engine, search, board, task.plies, _MOST)
-        return _entries(own, found)
-    numbers = [settled(search, board, task.nodes)]
+        return _entries(own, found, (0, INFINITE, task.plies, 0))
+    holding = HoldingSearch(search)
+    if task.holds:
+        held = holding.run(own, ProofLimits(nodes=task.nodes, positions=_MOST))
+        if held is not None:
+            return _entries(own, held, (INFINITE, 0, -1, holding.made))
+    proof, disproof, plies, made = settled(search, board, task.nodes)
+    numbers = [(proof, disproof, plies, made + holding.made)]
     if 0 not in numbers[0][:2]:
         children = engine.expand(own)
         images, _ = engine.canonical(children.words[children.outcomes == 0], task.variant.symmetries)
@@ -147,11 +167,11 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: Sequence[
     return {"rows": rows}
 
 
-def _entries(own: NDArray[np.uint64], strategy: PackedStrategy) -> dict[str, Any]:
-    """Return the strategy from a position that is proved as rows."""
+def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
+    """Return the strategy from a position that is settled as rows."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
-    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), [(0, 0, 0, 0), *columns.tolist()])
+    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), [numbers, *columns.tolist()])
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
@@ -166,7 +186,7 @@ def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, in
 
 
 class ProofRun:
-    """The search for a win of one side from a position."""
+    """The search for a win of one side from a position, or for what keeps it from winning."""
 
     def __init__(
         self,
@@ -180,14 +200,15 @@ class ProofRun:
         memory: int,
         threads: int = 1,
     ) -> None:
-        if claim not in ("white", "black"):
-            history = f"in a game of {variant.name} its history decides that"
-            why = "only wins are proved" if variant.rules.repetition.draws else history
-            raise InputError(f"--claim {claim}: {why}; claim white or black")
+        loser = claim.removeprefix("not-")
+        self.holds = loser != claim
+        self.winner: SideName = "black" if (loser == "white") == self.holds else "white"
+        if self.holds and not variant.rules.repetition.spares(self.winner):
+            loses = f"whether {self.winner} loses"
+            raise InputError(f"--claim: a repetition can decide {loses} a game of {variant.name}; claim a win")
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
-        self.engine, self.prover = engine_for(variant), int(claim == "black")
-        self.winner: SideName = "black" if self.prover else "white"
+        self.engine, self.prover = engine_for(variant), int(loser == "black")
         self.prober = None if tablebase is None else prober_for(variant, tablebase)
         store = None if self.prober is None else self.prober.store
         tiers = [] if store is None else [store.tier(*material).record for material in store.tiers()]
@@ -202,7 +223,7 @@ class ProofRun:
             claim=claim,
             tables=self.tables,
         )
-        self._task = Task(variant, self.prover, nodes, memory, tablebase, threads)
+        self._task = Task(variant, self.prover, nodes, memory, tablebase, threads, self.holds)
         self._type = row_type(len(root))
         self._fresh: list[NDArray[Any]] = []
         self._strategies: dict[bytes, PackedStrategy] = {}
@@ -229,7 +250,9 @@ class ProofRun:
 
             self.observer.begin("tasks")
             scheduler.feed(run_task, draw, self._take)
-            if self.tree.root.proof == 0:
+            if self.variant.rules.repetition.spares("black" if self.prover == 0 else "white"):
+                self.tree.close()
+            if self._numbers(self.tree.root)[0] == 0:
                 self._prove(scheduler, store)
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
@@ -238,12 +261,13 @@ class ProofRun:
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         images, _ = self.engine.canonical(children.words[children.outcomes == 0], self.variant.symmetries)
         below = np.unique(images, axis=0)
-        numbers = [(1, 1, -1, 0)] * (1 + len(below))
+        numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
         for at, words in enumerate(map(bytes, below), 1):
             if (other := proved.get(words)) is not None and other.whole is not None:
-                numbers[at] = (0, INFINITE, other.tree.root.plies, other.tree.made)
-                self._fresh.append(_entries(below[at - 1 : at], other.whole)["rows"])
-        self._fresh.append(_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"])
+                root = other.tree.root
+                numbers[at] = root.proof, root.disproof, root.plies, other.tree.made
+                strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
+        self._fresh += [_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"], *strategies]
         for rows in self._fresh:
             self._apply(rows)
 
@@ -254,6 +278,9 @@ class ProofRun:
         else:
             columns = rows["words"][1:].copy(), rows["plies"][1:].copy(), rows["nodes"][1:].astype(np.int32)
             self._strategies[rows["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
+            if self.holds:
+                # What holds is found with its strategy.
+                self.tree.take(rows[:1])
 
     def _take(self, answer: dict[str, Any]) -> None:
         """Take an answer, and keep it before long."""
@@ -277,24 +304,28 @@ class ProofRun:
         root, limit = self.tree.root, self.variant.rules.move_limit
         if limit is not None and root.plies > limit:
             raise InputError(f"a win within {root.plies} plies is proved; a game has {limit}, so it settles nothing")
-        moves, ends = self.tree.strategy()
+        moves, ends = self.tree.strategy(holds=self.holds)
         # What is lost without a move, or won at once, needs no strategy.
-        leaves = [leaf for leaf in ends if leaf.plies > 1]
+        leaves = [leaf for leaf in ends if self.holds or leaf.plies > 1]
         left = [leaf for leaf in leaves if leaf.words not in self._strategies]
-        waiting = (self._task._replace(words=leaf.words, plies=leaf.plies) for leaf in left)
+        again = self._task._replace(nodes=1 << 60) if self.holds else self._task
+        waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
         self.observer.begin("strategies of leaves", len(left))
         scheduler.feed(run_task, lambda: next(waiting, None), self._take)
         joint = joined(self.engine, [self._own(moves), *(self._strategies[leaf.words] for leaf in leaves)])
-        self.whole, leaves_in = needed(joint, self.prover, self.board, self.prober)
+        side = self.prover ^ self.holds
+        self.whole, leaves_in = needed(joint, side, self.board, self.prober)
         # With the tables that captures lead to.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
-        budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self._task.memory, _EXACT_MEMORY)
-        search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
-        self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
+        if not self.holds:
+            budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self._task.memory, _EXACT_MEMORY)
+            search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
+            self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
         if store is not None:
-            proof = certificate_of(self.engine, self.prover, self.board, root.plies, self.whole, tables=self.tables)
+            plies = None if self.holds else root.plies
+            proof = certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables)
             proof.write(store / "certificate.jsonl.gz")
             self.certificate = store / "certificate.jsonl.gz"
 
@@ -303,7 +334,7 @@ class ProofRun:
         rows = np.zeros(len(moves), dtype=self._type)
         goals = rows["words"].copy()
         for at, (node, goal) in enumerate(moves):
-            rows["words"][at], rows["plies"][at] = np.frombuffer(node.words, dtype=np.uint64), node.plies
+            rows["words"][at], rows["plies"][at] = np.frombuffer(node.words, dtype=np.uint64), max(0, node.plies)
             goals[at] = np.frombuffer(goal.words, dtype=np.uint64)
         words = rows["words"].copy()
         children = self.engine.expand(words)
@@ -316,17 +347,19 @@ class ProofRun:
 
     def result(self) -> Proving:
         """Return what is known."""
-        root = self.tree.root
+        proof, disproof = self._numbers(self.tree.root)
+        repeats = "play by the strategy may do it" if self.holds else "no play by its strategy repeats a position"
+        within = self.tree.root.plies if proof == 0 and not self.holds else None
         return Proving(
             variant=self.variant.name,
             position=str(self.position),
             claim=self.claim,
-            status=self._status(root.proof, root.disproof),
-            proof=_finite(root.proof),
-            disproof=_finite(root.disproof),
-            within=root.plies if root.proof == 0 else None,
+            status=self._status(proof, disproof),
+            proof=_finite(proof),
+            disproof=_finite(disproof),
+            within=within,
             dtm=self.dtm,
-            repetition="a win holds whatever a repetition does: no play by its strategy repeats a position",
+            repetition=f"it holds whatever a repetition does in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),
@@ -336,9 +369,13 @@ class ProofRun:
             first_moves=list(self._first_moves()),
         )
 
+    def _numbers(self, node: Node) -> tuple[int, int]:
+        """Return proof and disproof number of the claim."""
+        return (node.disproof, node.proof) if self.holds else (node.proof, node.disproof)
+
     def _status(self, proof: int, disproof: int) -> Status:
         # Where a repetition decides the game, what nobody can force is not settled by that.
-        refuted = disproof == 0 and (self.variant.rules.repetition.draws or not self.tables)
+        refuted = disproof == 0 and (self.holds or self.variant.rules.repetition.draws or not self.tables)
         return "proved" if proof == 0 else "refuted" if refuted else "open"
 
     def _first_moves(self) -> Iterator[FirstMove]:
@@ -347,12 +384,51 @@ class ProofRun:
         images, _ = self.engine.canonical(children.words, self.variant.symmetries)
         for words, code, outcome in zip(images, children.moves.tolist(), children.outcomes.tolist(), strict=True):
             node, ended = self.tree.nodes.get(words.tobytes(), Node(b"", mine=False)), OUTCOMES[outcome]
-            proof, disproof = node.proof, node.disproof
-            if ended is not None or (root.proof == 0 and not root.mine):
+            proof, disproof = self._numbers(node)
+            if ended is not None or (self._numbers(root)[0] == 0 and root.mine == self.holds):
                 won = ended is None or ended.winner == self.winner
                 proof, disproof = (0, INFINITE) if won else (INFINITE, 0)
             move, status = str(Move.from_code(code, self.variant.size)), self._status(proof, disproof)
             yield FirstMove(move=move, proof=_finite(proof), disproof=_finite(disproof), status=status)
+
+
+class DrawRun:
+    """The search for what keeps either side from winning."""
+
+    def __init__(self, variant: Variant, position: Position, **options: Any) -> None:
+        self._halves = [ProofRun(variant, position, claim, **options) for claim in ("not-white", "not-black")]
+
+    def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
+        """Search for one half, then for the other; each has a folder in the store, and the hours for itself."""
+        with ExitStack() as stack:
+            if store is not None:
+                about = self._halves[0].about.model_copy(update={"claim": "draw"})
+                stack.enter_context(claimed(store, KIND, about, other=about.other))
+            for half in self._halves:
+                half.run(scheduler, None if store is None else child(store, half.claim, KIND.name), hours)
+                if half.result().status == "refuted":
+                    break
+
+    def result(self) -> Proving:
+        """Return what is known: both halves are needed, and one refutes."""
+        halves = [half.result() for half in self._halves]
+        moves = [
+            FirstMove(move=first[0].move, **_both(first))
+            for first in zip(*(one.first_moves for one in halves), strict=True)
+        ]
+        made = {name: sum(getattr(one, name) for one in halves) for name in ("nodes", "tasks", "positions")}
+        tables = sorted({table for one in halves for table in one.tables})
+        more = {**_both(halves), **made, "tables": tables, "first_moves": moves, "halves": halves}
+        return halves[0].model_copy(update={"claim": "draw", "certificate": None, "strategy": None, **more})
+
+
+def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
+    """Return the numbers and the status of what needs both."""
+    proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
+    states = {one.status for one in ones}
+    status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"
+    proof = None if None in proofs else sum(filter(None, proofs))
+    return {"proof": proof, "disproof": min(disproofs, default=None), "status": status}
 
 
 def _finite(number: int) -> int | None:

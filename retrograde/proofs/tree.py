@@ -105,14 +105,28 @@ class ProofTree:
 
     def choose(self) -> Node | None:
         """Return the open leaf that matters most and that no worker has; None if there is none now."""
+        path = self._way_to_leaf()
+        if path:
+            self.busy[path[-1]] = path
+        for one in path:
+            one.below += 1
+        return path[-1] if path else None
+
+    def close(self) -> None:
+        """Find the root disproved if no leaf is left: from what is open then the prover has no way to win.
+
+        The other side has a move from there that stays there, and the prover no other.
+        """
+        if not self.root.settled and not self.busy and not self._way_to_leaf():
+            self.root.proof, self.root.disproof = INFINITE, 0
+
+    def _way_to_leaf(self) -> list[Node]:
+        """Return the way to the leaf that matters most and that no worker has; it is empty if there is none."""
         seen, path, ways = {self.root}, [self.root], [self.root.ways()]
         while path and not self.root.settled:
             node = path[-1]
             if node.children is None and node not in self.busy:
-                self.busy[node] = path
-                for one in path:
-                    one.below += 1
-                return node
+                return path
             step = next((way for way in ways[-1] if way not in seen), None)
             if step is None:
                 path.pop()
@@ -121,7 +135,7 @@ class ProofTree:
                 seen.add(step)
                 path.append(step)
                 ways.append(step.ways())
-        return None
+        return []
 
     def take(self, rows: NDArray[Any]) -> None:
         """Take what a task says of a leaf."""
@@ -161,8 +175,8 @@ class ProofTree:
                 if node.settled:
                     waiting += node.parents
 
-    def strategy(self) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return what the proof of the root rests on: the prover's nodes, each with the child chosen, and leaves."""
+    def strategy(self, *, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
+        """Return what the root's proof, or its disproof, rests on: nodes, each with the child chosen, and leaves."""
         moves, leaves, waiting, seen = [], [], [self.root], {self.root}
         while waiting:
             node = waiting.pop()
@@ -170,8 +184,10 @@ class ProofTree:
             if below is None:
                 leaves.append(node)
                 continue
-            if node.mine:
-                below = [min((one for one in below if one.proof == 0), key=lambda one: one.plies)]
+            if node.mine != holds:
+                settled = [one for one in below if (one.disproof if holds else one.proof) == 0]
+                # Where the tree is closed, what is open holds.
+                below = [min(settled or [one for one in below if one.proof], key=lambda one: one.plies)]
                 moves.append((node, below[0]))
             waiting += [one for one in below if one not in seen]
             seen.update(below)

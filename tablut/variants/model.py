@@ -296,6 +296,10 @@ class Repetition(_Fields):
         """Whether a game that goes on for ever is won by nobody."""
         return self.result in ("draw", "none")
 
+    def spares(self, side: Literal["white", "black"]) -> bool:
+        """Whether a side loses nothing by a game that goes on for ever, whoever repeats positions in it."""
+        return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
+
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
         """Return who has won when a side's move makes the occurrence that counts; None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)

@@ -7,9 +7,11 @@ lines, a header first; every value in every line is changed.
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass
@@ -93,11 +95,22 @@ def real_proofs(root: Path, seed: int, rule_sets: int, each: int) -> list[Proof]
                 proofs.append(Proof(name, path.read_text(encoding="utf-8")))
                 path.unlink()
                 found += 1
+                proofs += _held(name, text, rng.choice(["white", "black"]), root)
             if found == each:
                 break
     if len(proofs) < len(variants) // 2:
         raise RuntimeError(f"{len(proofs)} proofs of {len(variants)} rule sets")
     return proofs
+
+
+def _held(name: str, text: str, side: str, root: Path) -> list[Proof]:
+    """Return the proof that a side does not win a position, if it is found soon and is small."""
+    options = ["--nodes", "20000", "--memory", "1", "--hours", "0.0005", "--store", "held"]
+    run(["prove", "-v", name, "-p", text, "--claim", f"not-{side}", *options], root, limit=60)
+    path = root / "held" / "certificate.jsonl.gz"
+    content = gzip.decompress(path.read_bytes()).decode() if path.exists() else ""
+    shutil.rmtree(root / "held", ignore_errors=True)
+    return [Proof(name, content)] if 1 < content.count("\n") < _ENTRIES else []
 
 
 def certificate_trial(
@@ -139,10 +152,16 @@ def _judged(ended: Run, text: str, proof: Proof) -> tuple[Verdict, str]:
     if ended.code != 0:
         return Verdict.WRONG, tail(ended)
     answer = json.loads(ended.out)
-    claim = f"{answer['winner']} wins within {answer['plies']} plies from '{answer['position']}' ({answer['variant']})"
+    does = "never loses" if answer["plies"] is None else f"wins within {answer['plies']} plies"
+    claim = f"{answer['winner']} {does} from '{answer['position']}' ({answer['variant']})"
     variant = load_variant(proof.variant if proof.variant.endswith(".toml") else answer["variant"])
     left = _plies_left(text)
     truth = Truth(variant)
+    entries = [entry for entry in _lines(text) if isinstance(entry, list) and len(entry) == 3]
+    strategy = {str(entry[0]): str(entry[2]) for entry in entries}
+    if answer["plies"] is None:
+        right = truth.keeps(answer["position"], answer["winner"], strategy)
+        return (Verdict.RIGHT, "") if right else (Verdict.FALSE_PROOF, f"accepted: {claim}")
     try:
         if not truth.holds(answer["position"], answer["winner"], int(answer["plies"]), left):
             return Verdict.FALSE_PROOF, f"accepted: {claim}; move limit {variant.rules.move_limit}, left {left}"
@@ -152,8 +171,6 @@ def _judged(ended: Run, text: str, proof: Proof) -> tuple[Verdict, str]:
             return Verdict.FALSE_PROOF, f"said to be exact, and is not: {claim}"
     except TruthSpentError:
         # Too far for brute force: then the certificate itself must be a strategy that wins.
-        entries = [entry for entry in _lines(text) if isinstance(entry, list) and len(entry) == 3]
-        strategy = {str(entry[0]): str(entry[2]) for entry in entries}
         if not truth.covers(answer["position"], answer["winner"], int(answer["plies"]), strategy, left):
             return Verdict.FALSE_PROOF, f"accepted, and its strategy does not win: {claim}"
     return Verdict.RIGHT, ""
@@ -226,6 +243,13 @@ def _exchanged(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tup
 def _claimed(rng: random.Random, lines: Lines, proofs: Sequence[Proof]) -> tuple[Lines, str]:
     """Claim something else: sooner, later, by the other side, from another position, with the other to move."""
     header = lines[0]
+    if header["plies"] is None or rng.random() < 0.2:
+        for entry in lines[1:]:
+            entry[1] = rng.choice([0, entry[1]])
+        version, plies = rng.choice([(4, None), (4, None), (4, 7), (3, None), (3, 7)])
+        place, other = rng.choice(lines[1:] or [[header["position"]]])[0], rng.choice(["white", "black"])
+        header |= {"version": version, "plies": plies, **rng.choice([{}, {"winner": other}, {"position": place}])}
+        return lines, "claims " + json.dumps({key: header.get(key) for key in ("position", "winner", "plies")})
     match rng.randrange(6):
         case 0:
             header["plies"] += rng.choice([-2, -1, 1, 2, 10**12, 2**63])
@@ -304,8 +328,9 @@ def pairs_of(proofs: Sequence[Proof]) -> list[tuple[Proof, Proof]]:
     for proof in proofs:
         limit = load_variant(proof.variant).rules.move_limit
         twin = proof.variant.replace(".toml", _UNLIMITED)
-        if limit is not None:
-            found += [(proof, other) for other in proofs if other.variant == twin and other.header["plies"] > limit]
+        if limit is not None and proof.header["plies"] is not None:
+            longer = (other for other in proofs if other.variant == twin and (other.header["plies"] or 0) > limit)
+            found += [(proof, other) for other in longer]
     return found
 
 
@@ -364,10 +389,17 @@ def _forged(rng: random.Random, proof: Proof) -> tuple[str, str]:
                     waiting.append((result.position, left - 1))
     entries = sorted(strategy.values(), key=lambda entry: entry[1])
     header = {**proof.header, "position": root, "winner": winner, "plies": plies, "positions": len(entries)}
+    header["version"] = 3
+    if rng.random() < 0.3:
+        # That it never loses: most do not, by moves at random.
+        header |= {"version": 4, "plies": None}
+        entries = [[place, 0, move] for place, _, move in entries]
     for key in header:
         if "left" in key:
             header[key] = rng.choice([header[key], plies, 10**6])
-    return _text([header, *entries]), f"forged: {winner} wins within {plies} from {root}, {len(entries)} entries"
+    return _text(
+        [header, *entries]
+    ), f"forged: {winner} wins within {header['plies']} from {root}, {len(entries)} entries"
 
 
 def _stuck(rng: random.Random, terrain: tuple[str, ...], truth: Truth) -> str | None:

@@ -14,7 +14,7 @@ from tablut.rules.naive import NaiveGame
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tablut.rules.naive import NaivePosition
+    from tablut.rules.naive import NaiveMove, NaivePosition
     from tablut.variants import Variant
 
 
@@ -89,6 +89,47 @@ class Truth:
         if over is not None:
             return over == winner
         limits = [plies, *(limit for limit in (left, self.variant.rules.move_limit) if limit is not None)]
+        longest = self._longest(position, winner, self._images(strategy), {})
+        return longest is not None and longest <= min(limits)
+
+    def keeps(self, text: str, holder: str, strategy: Mapping[str, str]) -> bool:
+        """Return whether a side never loses from a position by a strategy, whatever the other side does.
+
+        Parameters
+        ----------
+        text : str
+            The position.
+        holder : {'white', 'black'}
+            Who is said never to lose.
+        strategy : mapping of str to str
+            Its move by position.
+        """
+        repeats = self.variant.rules.repetition.result
+        spared = "black_loses" if holder == "white" else "white_loses"
+        position = self.game.read(text)
+        if repeats not in ("draw", "none", spared) or self.decided(position) is not None:
+            return False
+        moves, waiting, seen = self._images(strategy), [position], set()
+        while waiting:
+            position = waiting.pop()
+            own = self.game.write(position)
+            if own in seen:
+                continue
+            seen.add(own)
+            mine = (position.side == "w") == (holder == "white")
+            legal = self._sensible(position, holder, moves) if mine else self.game.legal_moves(position)
+            if mine and not legal:
+                return False
+            for move in legal:
+                result = self.game.apply(position, move)
+                if result.outcome is None:
+                    waiting.append(result.position)
+                elif result.outcome.winner != holder:
+                    return False
+        return True
+
+    def _images(self, strategy: Mapping[str, str]) -> dict[str, str]:
+        """Return a strategy with all images of its lines."""
         moves: dict[str, str] = {}
         for place, move in strategy.items():
             # A line stands for its position and all images of it.
@@ -98,8 +139,16 @@ class Truth:
                 to = {(cell % size, cell // size): (at % size, at // size) for cell, at in enumerate(symmetry.table)}
                 image = own._replace(pieces={to[cell]: piece for cell, piece in own.pieces.items()})
                 moves[self.game.write(image)] = self.game.move_name((to[ends[0]], to[ends[1]]))
-        longest = self._longest(position, winner, moves, {})
-        return longest is not None and longest <= min(limits)
+        return moves
+
+    def _sensible(self, position: NaivePosition, side: str, moves: Mapping[str, str]) -> list[NaiveMove]:
+        """Return a move that wins at once, else that of the strategy, if there is one."""
+        legal = self.game.legal_moves(position)
+        after = [(move, self.game.apply(position, move)) for move in legal]
+        at_once = [move for move, (_, _, end) in after if end is not None and end.winner == side]
+        at_once += [move for move, (there, _, end) in after if end is None and not self.game.legal_moves(there)]
+        said = moves.get(self.game.write(position))
+        return at_once[:1] or [move for move in legal if self.game.move_name(move) == said]
 
     def _longest(
         self, position: NaivePosition, winner: str, moves: Mapping[str, str], known: dict[str, int | None]
@@ -110,14 +159,8 @@ class Truth:
             return known[text]
         # Who comes back to where the line has been has not won.
         known[text] = None
-        legal = self.game.legal_moves(position)
         mine = (position.side == "w") == (winner == "white")
-        if mine:
-            # What wins at once needs no line.
-            after = [(move, self.game.apply(position, move)) for move in legal]
-            at_once = [move for move, (_, _, end) in after if end is not None and end.winner == winner]
-            at_once += [move for move, (there, _, end) in after if end is None and not self.game.legal_moves(there)]
-            legal = at_once[:1] or [move for move in legal if self.game.move_name(move) == moves.get(text)]
+        legal = self._sensible(position, winner, moves) if mine else self.game.legal_moves(position)
         longest = 0
         if mine and not legal:
             return None

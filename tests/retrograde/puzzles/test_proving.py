@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,18 +16,22 @@ from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.tablebase.probing import open_tablebase
+from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
-from tablut.errors import InputError
+from tablut.engine import engine_for
+from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
 from tablut.variants import load_variant
+from tablut.variants.model import Repetition
 from tests.support.strategies import placement
 
 BOARD = "brandubh-5-4v0"
 TABLES = Path(__file__).parents[3] / "retrograde" / "data" / "brandubh-5"
+LARGER = TABLES.parent / "ashton-5-4v2"
 
 
 def proving(variant: str, position: str, claim: Any, nodes: int = 300, tablebase: str | None = None) -> ProofRun:
@@ -145,9 +151,108 @@ def test_proofs_of_all_answers_are_one_of_the_position_before_them(tmp_path: Pat
     assert again.result() == whole.result()
 
 
-def test_what_cannot_be_proved_is_refused_at_once() -> None:
-    for variant, claim in ((BOARD, "draw"), ("berkeley", "not-white"), ("brandubh", "not-black")):
-        assert run(["prove", "-v", variant, "--claim", claim]) == 2
+@pytest.fixture(scope="module")
+def valued() -> list[tuple[Position, str | None]]:
+    """Positions of a small board with the side that wins, by its table; draws are listed, for random ones are won."""
+    tablebase, random = open_tablebase(LARGER), Random(7)
+    found: list[tuple[Position, str | None]] = []
+    drawn = list_positions(tablebase.store, TableQuery(wdl="draw", materials=((4, 2),)), 2000).positions
+    found += [(one.position, None) for one in random.sample(drawn, 4)]
+    while len(found) < 9:
+        text = NaiveGame(tablebase.variant).write(placement(tablebase.variant, random, soldiers=5))
+        try:
+            wdl, _ = tablebase.probe(position := Position.parse(text, 5))
+        except TablutError:  # decided, or of no tier that is kept
+            continue
+        found.append((position, "white" if (wdl == "win") == (position.side == "w") else "black"))
+    return found
+
+
+@pytest.mark.parametrize("tables", [None, str(LARGER)])
+def test_a_side_holds_where_a_table_has_no_win_against_it(
+    valued: list[tuple[Position, str | None]], tables: str | None
+) -> None:
+    tablebase, statuses = open_tablebase(LARGER), set()
+    for position, winner in valued:
+        for side in ("white", "black"):
+            found = proving("ashton-5-4v2", str(position), f"not-{side}", nodes=3_000_000, tablebase=tables)
+            found.run(LocalScheduler(1))
+            told = found.result()
+            assert told.status == ("refuted" if winner == side else "proved"), (position, side)
+            statuses.add((winner is None, told.status))
+            if told.status == "proved":
+                other = 1 - found.prover
+                proof = certificate_of(found.engine, other, found.board, None, found.whole, tables=found.tables)
+                for deep in (False, True):
+                    check = StrategyCheck("ashton-5-4v2", proof, most_plies=0, tablebase=tablebase, deep=deep).run()
+                    assert check.proved, check.failures
+                    assert check.distance is None
+    assert statuses == {(True, "proved"), (False, "proved"), (False, "refuted")}
+
+
+@pytest.mark.parametrize("text", ["1b3/b4/5/bK1b1/ww3 w", "5/5/bb3/1Kw2/1b1bw b", "5/b4/5/b1K1b/ww2b w"])
+def test_a_tree_that_has_no_leaf_left_shows_that_nobody_wins(text: str) -> None:
+    for side in ("white", "black"):
+        found = proving("ashton-5-4v2", text, side, nodes=100)
+        found.run(LocalScheduler(1))
+        assert found.result().status == "refuted"
+        held = proving("ashton-5-4v2", text, f"not-{side}", nodes=1)
+        held.run(LocalScheduler(1))
+        assert held.tree.tasks > 1
+        proof = certificate_of(held.engine, 1 - held.prover, held.board, None, held.whole)
+        assert StrategyCheck("ashton-5-4v2", proof, most_plies=0).run().proved
+
+
+def test_a_draw_is_two_proofs_that_others_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = ["prove", "-v", "ashton-5-4v2", "-p", "5/3b1/3b1/bK1w1/1b2w b", "--memory", "1", "--json"]
+    here += ["--store", str(tmp_path)]
+    texts = []
+    for _ in range(2):
+        assert run([*here, "--claim", "draw"]) == 0
+        texts.append(json.loads(capsys.readouterr().out))
+    again, first = texts.pop(), texts.pop()
+    assert again | {"provenance": None} == first | {"provenance": None}
+    assert [half["claim"] for half in first["halves"]] == ["not-white", "not-black"]
+    assert run([*here, "--claim", "not-white"]) == 2
+    assert "another claim" in capsys.readouterr().err
+    for half in first["halves"]:
+        content = gzip.decompress(Path(half["certificate"]).read_bytes()).decode()
+        for changed, code in (
+            (content, 0),
+            (content.replace('"plies": null', '"plies": 5'), 2),
+            (content.replace('"version": 4', '"version": 3'), 2),
+            (content.replace('"version": 4', '"version": 3').replace('"plies": null', '"plies": 5'), 1),
+            (content.replace(", 0, ", ", 1, "), 1),
+            (
+                re.sub(
+                    r'("positions": )(\d+)',
+                    lambda found: found[1] + str(int(found[2]) - 1),
+                    content[: content[:-1].rindex("\n") + 1],
+                ),
+                1,
+            ),
+        ):
+            (tmp_path / "changed.jsonl").write_text(changed)
+            assert run(["puzzle", "check", str(tmp_path / "changed.jsonl")]) == code, changed[:400]
+    assert "never loses" in capsys.readouterr().out
+
+
+def test_what_a_repetition_can_decide_is_refused_at_once() -> None:
+    position = "9/9/9/9/4K4/2b6/2b6/9/2b6 w"
+    for variant, claim in (("berkeley", "draw"), ("berkeley", "not-white"), ("berkeley", "not-black")):
+        assert run(["prove", "-v", variant, "-p", position, "--claim", claim]) == 2
+    engine = engine_for(load_variant("berkeley"))
+    board = Board("berkeley", position)
+    proof = certificate_of(engine, 0, engine.board(board.position.cells, board.position.side), None, {})
+    with pytest.raises(InputError, match="repetition"):
+        StrategyCheck("berkeley", proof)
+
+
+def test_who_may_go_round_for_ever() -> None:
+    spared = {"draw": "wb", "none": "wb", "white_loses": "b", "black_loses": "w", "mover_loses": "", "illegal": ""}
+    for result, sides in spared.items():
+        rule = Repetition.model_validate({"times": 3, "result": result})
+        assert "".join(side[0] for side in ("white", "black") if rule.spares(side)) == sides
 
 
 @pytest.mark.slow

@@ -1,0 +1,151 @@
+"""A side that never loses: a set of positions that it need not leave.
+
+A win takes a number of plies that falls; not to lose takes none. What proves it is a set of positions with
+that side, the *holder*, to move, each with a move after which the other side has not won, and every answer to
+it ends the game for the holder or leads into the set again. So play by these moves may last for ever.
+
+The set is grown from the position in question. A position gets the move that asks for the
+fewest positions that are not in the set yet, if a short search sees no win for the other side
+after it. Where no move is left the position is lost, and those that relied on it choose again.
+When every position that play can meet has a move, the set is closed: that is a
+greatest fixed point, worked out as far as the question needs it [1]_.
+
+References
+----------
+.. [1] X. Liu, S. A. Smolka, Simple linear-time algorithms for minimal fixed points, ICALP 1998
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from retrograde.proofs.certificate import PackedStrategy
+from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.win_search import ProofBudget
+from tablut.engine.layout import SIDE_AT, head
+from tablut.indexing.values import MISSING
+from tablut.rules.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from retrograde.proofs.win_search import WinSearch
+
+_BATCH: Final = 256
+_LOOK: Final = 2000
+"""Moves in which the other side's win after a move is looked for."""
+
+
+class HoldingSearch:
+    """What a side can hold against the side that a search is for; what is lost stays known."""
+
+    def __init__(self, search: WinSearch) -> None:
+        self.engine, self._search = search.engine, search
+        other = ("white", "black")[search.prover]
+        self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
+        self._lost: set[bytes] = set()
+        # By position: the move, and the positions that its answers lead to.
+        self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
+        self._wanted: set[bytes] = set()
+        self._users: dict[bytes, set[bytes]] = defaultdict(set)
+        self.made = 0
+
+    def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
+        """Return the set that a position, shape (1, W), begins, each with its move; None if it is lost or too large."""
+        if int(head(self.engine.boards(words)[0])[SIDE_AT]) != self._search.prover:
+            first = [row.tobytes() for row in self._images(words)]
+        else:
+            answers = self.engine.expand(words)
+            if self._losing[answers.outcomes].any():
+                return None
+            first = [row.tobytes() for row in self._images(answers.words[answers.outcomes == 0])]
+        while self._lost.isdisjoint(first):
+            met, fresh = self._met(first)
+            if not fresh:
+                return self._strategy(met)
+            for start in range(0, len(fresh), _BATCH):
+                if self.made > limits.nodes or len(self._moves) > limits.positions:
+                    return None
+                self._choose(fresh[start : start + _BATCH])
+        return None
+
+    def _images(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return self.engine.canonical(words, self.engine.variant.symmetries)[0]
+
+    def _met(self, first: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        """Return the positions that play meets: those that have a move, and those that need one."""
+        seen, waiting = set(first), list(first)
+        self._wanted = seen
+        met, fresh = list[bytes](), list[bytes]()
+        while waiting:
+            name = waiting.pop()
+            known = self._moves.get(name)
+            (fresh if known is None else met).append(name)
+            for after in () if known is None else known[1]:
+                if after not in seen:
+                    seen.add(after)
+                    waiting.append(after)
+        return met, fresh
+
+    def _packed(self, names: list[bytes]) -> NDArray[np.uint64]:
+        return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), -1)
+
+    def _strategy(self, met: list[bytes]) -> PackedStrategy:
+        """Return what was chosen; where the game ends at once, or a table knows the value, nothing was."""
+        chosen = [name for name in met if self._moves[name][0] >= 0]
+        words = self._packed(chosen).copy() if chosen else np.empty((0, self.engine.tables.words), dtype=np.uint64)
+        order = np.argsort(keys_of(words))
+        moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
+        return PackedStrategy(self.engine, words[order], np.zeros(len(words), dtype=np.int64), moves[order])
+
+    def _choose(self, names: list[bytes]) -> None:
+        """Give each position a move, or find it lost."""
+        words = self._packed(names)
+        moves = self.engine.expand(words)
+        on = np.flatnonzero(moves.outcomes == 0)
+        answers = self.engine.expand(moves.words[on])
+        quiet = answers.outcomes == 0
+        found, place = np.unique(self._images(answers.words[quiet]), axis=0, return_inverse=True)
+        after = [row.tobytes() for row in found]
+        self.made += len(moves.words) + len(answers.words)
+        bad, strange = np.zeros(len(moves.words), dtype=bool), np.zeros(len(moves.words), dtype=np.int64)
+        bad[:] = self._losing[moves.outcomes]
+        bad[on[answers.parents[self._losing[answers.outcomes]]]] = True
+        parents = on[answers.parents[quiet]]
+        bad[parents[np.array([name in self._lost for name in after], dtype=bool)[place]]] = True
+        np.add.at(strange, parents, np.array([name not in self._wanted for name in after], dtype=np.int64)[place])
+        begins = np.searchsorted(parents, np.arange(len(bad) + 1))
+        values = np.full(len(names), MISSING) if self._search.prober is None else self._search.prober.probe_words(words)
+        for at, (name, value) in enumerate(zip(names, values.tolist(), strict=True)):
+            mine = np.flatnonzero(moves.parents == at)
+            ends = (moves.outcomes[mine] != 0) & ~bad[mine]
+            if ends.any() or (value >= 0 and value != MISSING):
+                self._moves[name] = -1, []
+                continue
+            ways = [] if value != MISSING else sorted(mine[~bad[mine]].tolist(), key=strange.__getitem__)
+            way = next((way for way in ways if not self._is_won(moves.words[way])), None)
+            if way is None:
+                self._lose(name)
+            else:
+                below = [after[one] for one in place[begins[way] : begins[way + 1]].tolist()]
+                self._moves[name] = int(moves.moves[way]), below
+                self._wanted.update(below)
+                for one in below:
+                    self._users[one].add(name)
+
+    def _is_won(self, words: NDArray[np.uint64]) -> bool:
+        """Return whether a short search sees that the other side wins."""
+        self._search.budget = ProofBudget(ProofLimits(nodes=_LOOK))
+        won = self._search.wins(self.engine.boards(words[None])[0])
+        self.made += self._search.budget.nodes
+        return bool(won)
+
+    def _lose(self, name: bytes) -> None:
+        """Note that a position is lost, and that who relied on it has to choose again."""
+        self._lost.add(name)
+        for user in self._users.pop(name, ()):
+            if name in self._moves.get(user, (0, ()))[1]:
+                del self._moves[user]
