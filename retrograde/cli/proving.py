@@ -58,13 +58,9 @@ def prove_command(
         board.push(read_move(text, board.size).said.move)
     root = None if store is None else store_path(store)
     with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
-        options: dict[str, Any] = {"observer": observer, "tablebase": tablebase, "nodes": nodes, "threads": threads}
-        options["memory"] = memory << 20
-        run = (
-            DrawRun(rules, board.position, **options)
-            if claim == "draw"
-            else ProofRun(rules, board.position, claim, **options)
-        )
+        limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": threads}
+        start = DrawRun if claim == "draw" else ProofRun
+        run = start(rules, board.position, claim, observer=observer, tablebase=tablebase, **limits)
         try:
             run.run(workers, root, hours)
         except (MachineError, KeyboardInterrupt) as error:

@@ -222,7 +222,7 @@ def _after(engine: Engine, strategy: PackedStrategy) -> PackedStrategy:
     return joined(engine, parts)
 
 
-def _first(engine: Engine, prover: int, board: NDArray[Any], plies: int) -> PackedStrategy:
+def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int) -> PackedStrategy:
     """Return the positions with the winner to move that a strategy begins with."""
     words = engine.words(board)
     if int(head(board)[SIDE_AT]) != prover:
@@ -245,7 +245,7 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
 
     Left out are positions that a tablebase knows, and those in which a move wins at once.
     """
-    fresh = _first(engine, search.prover, board, plies)
+    fresh = first_positions(engine, search.prover, board, plies)
     found = fresh.chosen(slice(0))
     while len(fresh):
         fresh = fresh.chosen(_plies_in(found, fresh.words)[1] > fresh.plies)
@@ -273,7 +273,7 @@ def needed(
     """Return what play from a position meets of a strategy, and the materials of the table positions it meets."""
     engine, leaves = strategy.engine, set()
     kept = np.zeros(len(strategy), dtype=bool)
-    fresh = _first(engine, prover, board, LONGEST)
+    fresh = first_positions(engine, prover, board, LONGEST)
     while len(fresh):
         places, plies = _plies_in(strategy, fresh.words)
         beyond = fresh.words[plies == LONGEST]
@@ -377,11 +377,14 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
     return ProofCertificate(**claim.model_dump(exclude={"positions"}), strategy=strategy)
 
 
-def entries_of(number: int, block: Iterable[str]) -> Iterator[Entry]:
-    """Yield the entries of some lines; ``number`` is that of the first."""
+def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
+    """Yield the entries of some lines; ``number`` is that of the first, and the plies are 0 unless they fall."""
     for at, line in enumerate(block, number):
         try:
-            yield _ENTRY.validate_json(_bounded(line))
+            entry = _ENTRY.validate_json(_bounded(line))
+            if (entry[1] > 0) != falls:
+                raise ValueError(f"the plies are {entry[1]}")
+            yield entry
         except ValueError as error:
             raise InputError(f"line {at}: expected [position, plies, move]; {_problem(error)}") from error
 

@@ -165,7 +165,6 @@ class _Block:
             self.failures.append(str(error))
             return
         fault = self.game.fault(position) or ("" if position.side == self.winner[0] else "the winner is not to move")
-        fault = fault or ("" if (plies > 0) == (self._ply > 0) else f"{plies} plies")
         try:
             move = None if fault or len(text) > _LONGEST_MOVE else self.game.parse_move(text)
         except InputError:
@@ -210,7 +209,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     """Check some lines, or compare what is needed with what is there."""
     block = _Block(task.variant, task.winner, task.falls)
     if task.lines is not None:
-        for entry in entries_of(task.number, task.lines):
+        for entry in entries_of(task.number, task.lines, falls=task.falls):
             block.winners_turn(*entry)
         return block.answer()
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retrograde.proofs.certificate import PackedStrategy
-from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.certificate import PackedStrategy, first_positions, joined
+from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import ProofBudget
 from tablut.engine.layout import SIDE_AT, head
 from tablut.indexing.values import MISSING
@@ -55,13 +55,10 @@ class HoldingSearch:
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
         """Return the set that a position, shape (1, W), begins, each with its move; None if it is lost or too large."""
-        if int(head(self.engine.boards(words)[0])[SIDE_AT]) != self._search.prover:
-            first = [row.tobytes() for row in self._images(words)]
-        else:
-            answers = self.engine.expand(words)
-            if self._losing[answers.outcomes].any():
-                return None
-            first = [row.tobytes() for row in self._images(answers.words[answers.outcomes == 0])]
+        board = self.engine.boards(words)[0]
+        if int(head(board)[SIDE_AT]) == self._search.prover and self._losing[self.engine.expand(words).outcomes].any():
+            return None
+        first = [row.tobytes() for row in first_positions(self.engine, 1 - self._search.prover, board, 0).words]
         while self._lost.isdisjoint(first):
             met, fresh = self._met(first)
             if not fresh:
@@ -71,9 +68,6 @@ class HoldingSearch:
                     return None
                 self._choose(fresh[start : start + _BATCH])
         return None
-
-    def _images(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return self.engine.canonical(words, self.engine.variant.symmetries)[0]
 
     def _met(self, first: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """Return the positions that play meets: those that have a move, and those that need one."""
@@ -91,15 +85,14 @@ class HoldingSearch:
         return met, fresh
 
     def _packed(self, names: list[bytes]) -> NDArray[np.uint64]:
-        return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), -1)
+        return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), self.engine.tables.words)
 
     def _strategy(self, met: list[bytes]) -> PackedStrategy:
         """Return what was chosen; where the game ends at once, or a table knows the value, nothing was."""
         chosen = [name for name in met if self._moves[name][0] >= 0]
-        words = self._packed(chosen).copy() if chosen else np.empty((0, self.engine.tables.words), dtype=np.uint64)
-        order = np.argsort(keys_of(words))
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
-        return PackedStrategy(self.engine, words[order], np.zeros(len(words), dtype=np.int64), moves[order])
+        found = PackedStrategy(self.engine, self._packed(chosen), np.zeros(len(moves), dtype=np.int64), moves)
+        return joined(self.engine, [found])
 
     def _choose(self, names: list[bytes]) -> None:
         """Give each position a move, or find it lost."""
@@ -108,11 +101,11 @@ class HoldingSearch:
         on = np.flatnonzero(moves.outcomes == 0)
         answers = self.engine.expand(moves.words[on])
         quiet = answers.outcomes == 0
-        found, place = np.unique(self._images(answers.words[quiet]), axis=0, return_inverse=True)
+        images, _ = self.engine.canonical(answers.words[quiet], self.engine.variant.symmetries)
+        found, place = np.unique(images, axis=0, return_inverse=True)
         after = [row.tobytes() for row in found]
         self.made += len(moves.words) + len(answers.words)
-        bad, strange = np.zeros(len(moves.words), dtype=bool), np.zeros(len(moves.words), dtype=np.int64)
-        bad[:] = self._losing[moves.outcomes]
+        bad, strange = self._losing[moves.outcomes], np.zeros(len(moves.words), dtype=np.int64)
         bad[on[answers.parents[self._losing[answers.outcomes]]]] = True
         parents = on[answers.parents[quiet]]
         bad[parents[np.array([name in self._lost for name in after], dtype=bool)[place]]] = True

@@ -87,6 +87,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from retrograde.proofs.table import BoardArray, Desk, Words
     from tablut.engine.tables import Tables
     from tablut.play.search.evaluation import EvaluationTables
 
@@ -111,9 +112,7 @@ _EVEN, _DOUBLES = 1000, 150
 
 
 @called
-def _child_words(
-    t: Tables, parent: NDArray[np.uint64], board: NDArray[np.uint32], undo: int, child: NDArray[np.uint64]
-) -> None:
+def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: Words) -> None:
     """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
     cells = t.cells
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
@@ -154,7 +153,7 @@ def _power(score: int) -> float:
 
 @called
 def _first_numbers(
-    t: Tables, e: EvaluationTables, board: NDArray[np.uint32], prover: int, under: int, pn: int, dn: int
+    t: Tables, e: EvaluationTables, board: BoardArray, prover: int, under: int, pn: int, dn: int
 ) -> tuple[int, int, int]:
     """Return the numbers of an open position: as given, or weighed by its evaluation if bounds share them."""
     if under != LONGEST:
@@ -164,9 +163,7 @@ def _first_numbers(
 
 
 @called
-def _repeats(
-    t: Tables, path: NDArray[np.uint64], undos: NDArray[np.int64], child: NDArray[np.uint64], undo: int, ply: int
-) -> bool:
+def _repeats(t: Tables, path: Words, undos: NDArray[np.int64], child: Words, undo: int, ply: int) -> bool:
     """Return whether the position after a ply stands on the path that led to it."""
     place = ply
     while undo_captured(undo) == 0 and place > 0:
@@ -179,13 +176,7 @@ def _repeats(
 
 @called
 def _assess(
-    t: Tables,
-    e: EvaluationTables,
-    desk: NDArray[np.int64],
-    board: NDArray[np.uint32],
-    words: NDArray[np.uint64],
-    left: int,
-    under: int,
+    t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, words: Words, left: int, under: int
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of an undecided position that the table does not know.
 
@@ -223,9 +214,7 @@ def _assess(
 
 
 @inlined
-def _note_pending(
-    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], words: NDArray[np.uint64], pn: int, dn: int
-) -> None:
+def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
     """Note a position that is open if a tablebase knows its value."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
@@ -240,9 +229,7 @@ def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
 
 
 @called
-def _make_ahead(
-    t: Tables, desk: NDArray[np.int64], board: NDArray[np.uint32], ply: int, index: int, shared: bool
-) -> None:
+def _make_ahead(t: Tables, desk: Desk, board: BoardArray, ply: int, index: int, shared: bool) -> None:
     """Make a move and take it back: note where it leads and what that settles, and send for what the table has."""
     work = record_at(desk, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
@@ -261,14 +248,7 @@ def _make_ahead(
 
 @called
 def _see(
-    t: Tables,
-    e: EvaluationTables,
-    desk: NDArray[np.int64],
-    board: NDArray[np.uint32],
-    ply: int,
-    index: int,
-    left: int,
-    under: int,
+    t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, index: int, left: int, under: int
 ) -> None:
     """Write what is to be said at first sight of a child that `_make_ahead` has left open."""
     work = record_at(desk, ProofWorkspace)
@@ -287,15 +267,7 @@ def _see(
 
 
 @called
-def _enter(
-    t: Tables,
-    e: EvaluationTables,
-    desk: NDArray[np.int64],
-    board: NDArray[np.uint32],
-    ply: int,
-    left: int,
-    shared: bool,
-) -> None:
+def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, left: int, shared: bool) -> None:
     """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
     work = record_at(desk, ProofWorkspace)
     at = ply * work.width
@@ -403,7 +375,7 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 
 @called
-def _kept_apart(t: Tables, desk: NDArray[np.int64], v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
+def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
     """Return a node with another child for the best if other threads are there already, and one is nearly as good."""
     work = record_at(desk, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
@@ -425,7 +397,7 @@ def _kept_apart(t: Tables, desk: NDArray[np.int64], v: NodeNumbers, ply: int, pr
 
 
 @called
-def _learn(t: Tables, desk: NDArray[np.int64], ply: int, left: int, under: int) -> bool:
+def _learn(t: Tables, desk: Desk, ply: int, left: int, under: int) -> bool:
     """Take what another thread has found of the child that is to be searched; return whether that was something."""
     work = record_at(desk, ProofWorkspace)
     at = ply * work.width + work.chosen[ply]
@@ -440,9 +412,7 @@ def _learn(t: Tables, desk: NDArray[np.int64], ply: int, left: int, under: int) 
 
 
 @inlined
-def _descend(
-    t: Tables, work: ProofWorkspace, board: NDArray[np.uint32], v: NodeNumbers, ply: int, proving: bool
-) -> None:
+def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers, ply: int, proving: bool) -> None:
     """Make the best move of a node, with the thresholds that the position after it is searched under."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
@@ -467,8 +437,8 @@ def _descend(
 def prove(
     tables: Tables,
     evaluation: EvaluationTables,
-    desk_array: NDArray[np.int64],
-    board_array: NDArray[np.uint32],
+    desk_array: Desk,
+    board_array: BoardArray,
     bound: int,
     shared: int,
     node_limit: int,
@@ -523,10 +493,10 @@ def prove(
 def read_proofs(
     tables: Tables,
     evaluation: EvaluationTables,
-    desk_array: NDArray[np.int64],
-    words: NDArray[np.uint64],
+    desk_array: Desk,
+    words: Words,
     lefts: NDArray[np.int64],
-    board_array: NDArray[np.uint32],
+    board_array: BoardArray,
     answers: NDArray[np.int64],
 ) -> None:
     """Write, shape (n, 2), the move that wins soonest as far as the table proves, and its plies; the board is scratch.
@@ -575,7 +545,7 @@ _SAFE_LINES = 6
 
 
 @inlined
-def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
+def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
     """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
     if outcome != UNDECIDED:
         return winner_of(outcome)
@@ -587,7 +557,7 @@ def winner_after(t: Tables, board: NDArray[np.uint32], outcome: int) -> int:
 
 
 @called
-def _is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
+def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
     """Return whether a legal move of the side to move wins with this ply."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
@@ -596,7 +566,7 @@ def _is_win(t: Tables, board: NDArray[np.uint32], move: int, side: int) -> bool:
 
 
 @called
-def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
     """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     found = 0
@@ -613,7 +583,7 @@ def _mobile_lines(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 
 @inlined
-def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
     """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
     if (
         (side == 0 and count_of(t, board, 1) <= 3)
@@ -635,14 +605,14 @@ def _ply_may_decide_otherwise(t: Tables, board: NDArray[np.uint32], side: int) -
 
 
 @inlined
-def _escaping_move(t: Tables, board: NDArray[np.uint32]) -> int:
+def _escaping_move(t: Tables, board: BoardArray) -> int:
     """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
     row, column = escape_targets(t, board, king_of(t, board))
     return escape_of_king(t, board, row, column)
 
 
 @called
-def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32]) -> int:
+def winning_move(t: Tables, board: BoardArray, scratch: NDArray[np.int32]) -> int:
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
@@ -661,7 +631,7 @@ def winning_move(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32
 
 @called
 def _distance_after(
-    t: Tables, board: NDArray[np.uint32], move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
+    t: Tables, board: BoardArray, move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
 ) -> int:
     """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
     opponent = side_of(t, board)
@@ -680,7 +650,7 @@ def _distance_after(
 @called
 def lost_at_once(
     t: Tables,
-    board: NDArray[np.uint32],
+    board: BoardArray,
     left: int,
     scratch: NDArray[np.int32],
     killer: NDArray[np.int64],
@@ -711,7 +681,7 @@ def lost_at_once(
 
 
 @called
-def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
+def count_parries(t: Tables, board: BoardArray, scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
     """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
@@ -725,7 +695,7 @@ def count_parries(t: Tables, board: NDArray[np.uint32], scratch: NDArray[np.int3
 @called
 def wins_soon(
     t: Tables,
-    board: NDArray[np.uint32],
+    board: BoardArray,
     left: int,
     scratch: NDArray[np.int32],
     killer: NDArray[np.int64],

@@ -395,14 +395,16 @@ class ProofRun:
 class DrawRun:
     """The search for what keeps either side from winning."""
 
-    def __init__(self, variant: Variant, position: Position, **options: Any) -> None:
-        self._halves = [ProofRun(variant, position, claim, **options) for claim in ("not-white", "not-black")]
+    def __init__(self, variant: Variant, position: Position, claim: Claim, **options: Any) -> None:
+        halves: tuple[Claim, ...] = ("not-white", "not-black")
+        self._halves = [ProofRun(variant, position, half, **options) for half in halves]
+        self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
         """Search for one half, then for the other; each has a folder in the store, and the hours for itself."""
         with ExitStack() as stack:
             if store is not None:
-                about = self._halves[0].about.model_copy(update={"claim": "draw"})
+                about = self._halves[0].about.model_copy(update={"claim": self.claim})
                 stack.enter_context(claimed(store, KIND, about, other=about.other))
             for half in self._halves:
                 half.run(scheduler, None if store is None else child(store, half.claim, KIND.name), hours)
@@ -419,7 +421,7 @@ class DrawRun:
         made = {name: sum(getattr(one, name) for one in halves) for name in ("nodes", "tasks", "positions")}
         tables = sorted({table for one in halves for table in one.tables})
         more = {**_both(halves), **made, "tables": tables, "first_moves": moves, "halves": halves}
-        return halves[0].model_copy(update={"claim": "draw", "certificate": None, "strategy": None, **more})
+        return halves[0].model_copy(update={"claim": self.claim, "certificate": None, "strategy": None, **more})
 
 
 def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:

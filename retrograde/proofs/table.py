@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
     from tablut.engine.tables import Tables
 
+    Words = NDArray[np.uint64]
+    """Packed positions, or entries."""
+    BoardArray = NDArray[np.uint32]
+    Desk = NDArray[np.int64]
+    """The directory of a workspace."""
+
 INFINITE: Final = 1 << 30
 """The proof number of what is disproved, and the other way round."""
 LONGEST: Final = 4095
@@ -56,7 +62,7 @@ def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
 
 
 @inlined
-def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
+def bucket_of(words: Words, width: int, buckets: int) -> int:
     """Return the bucket of a packed position."""
     value = U64(0)
     for word in range(width):
@@ -65,7 +71,7 @@ def bucket_of(words: NDArray[np.uint64], width: int, buckets: int) -> int:
 
 
 @inlined
-def holds(words: NDArray[np.uint64], others: NDArray[np.uint64], width: int) -> bool:
+def holds(words: Words, others: Words, width: int) -> bool:
     """Return whether two packed positions are the same."""
     differ = U64(0)
     for word in range(width):
@@ -74,7 +80,7 @@ def holds(words: NDArray[np.uint64], others: NDArray[np.uint64], width: int) -> 
 
 
 @inlined
-def send_for(table: NDArray[np.uint64], buckets: int, words: NDArray[np.uint64], width: int) -> None:
+def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
     """Have the bucket of a position fetched, which is read soon."""
     size = WAYS * (width + 2)
     bucket = advance(table, bucket_of(words, width, buckets) * size)
@@ -89,7 +95,7 @@ def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
 
 
 @inlined
-def _is_of(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int, guard: np.uint64) -> bool:
+def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
     """Return whether an entry is of a position, and whole."""
     differ = U64(0)
     for word in range(width):
@@ -98,9 +104,7 @@ def _is_of(entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int, gua
 
 
 @inlined
-def _write(
-    entry: NDArray[np.uint64], words: NDArray[np.uint64], width: int, numbers: np.uint64, state: np.uint64
-) -> None:
+def _write(entry: Words, words: Words, width: int, numbers: np.uint64, state: np.uint64) -> None:
     guard = _guard(numbers, state)
     for word in range(width):
         write_word(advance(entry, word), words[word] ^ guard)
@@ -109,14 +113,7 @@ def _write(
 
 
 @called
-def find(
-    table: NDArray[np.uint64],
-    buckets: int,
-    words: NDArray[np.uint64],
-    width: int,
-    left: int,
-    under: int,
-) -> tuple[int, int, int]:
+def find(table: Words, buckets: int, words: Words, width: int, left: int, under: int) -> tuple[int, int, int]:
     """Return the proof number, the disproof number and, if proved, the distance of a position with so many plies left.
 
     Open numbers are those kept ``under`` a bound. (-1, -1, -1) if nothing is known.
@@ -142,14 +139,7 @@ def find(
 
 
 @inlined
-def _victim(
-    table: NDArray[np.uint64],
-    first: int,
-    words: NDArray[np.uint64],
-    width: int,
-    kind: int,
-    under: int,
-) -> tuple[int, np.uint64]:
+def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
     """Return the entry of a bucket to be written, and its last word if it is of the same position and kind, else 0."""
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
@@ -171,16 +161,7 @@ def _victim(
 
 
 @called
-def keep_open(
-    table: NDArray[np.uint64],
-    buckets: int,
-    words: NDArray[np.uint64],
-    width: int,
-    under: int,
-    pn: int,
-    dn: int,
-    effort: int,
-) -> None:
+def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, pn: int, dn: int, effort: int) -> None:
     """Write the proof numbers of a position under a bound."""
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _OPEN, under)
     effort += I64(old >> U64(32))
@@ -190,14 +171,7 @@ def keep_open(
 
 @called
 def keep_settled(
-    table: NDArray[np.uint64],
-    buckets: int,
-    words: NDArray[np.uint64],
-    width: int,
-    under: int,
-    win: int,
-    no_win: int,
-    effort: int,
+    table: Words, buckets: int, words: Words, width: int, under: int, win: int, no_win: int, effort: int
 ) -> None:
     """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
 
@@ -214,9 +188,7 @@ def keep_settled(
 
 
 @kernel
-def keep_values(
-    table: NDArray[np.uint64], words: NDArray[np.uint64], wins: NDArray[np.int64], no_wins: NDArray[np.int64]
-) -> None:
+def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
     """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
     width = words.shape[1]
     buckets = len(table) // WAYS

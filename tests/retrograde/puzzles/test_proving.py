@@ -217,12 +217,14 @@ def test_a_draw_is_two_proofs_that_others_check(tmp_path: Path, capsys: pytest.C
     assert "another claim" in capsys.readouterr().err
     for half in first["halves"]:
         content = gzip.decompress(Path(half["certificate"]).read_bytes()).decode()
+        winning = content.replace('"version": 4', '"version": 3').replace('"plies": null', '"plies": 5')
         for changed, code in (
             (content, 0),
             (content.replace('"plies": null', '"plies": 5'), 2),
             (content.replace('"version": 4', '"version": 3'), 2),
-            (content.replace('"version": 4', '"version": 3').replace('"plies": null', '"plies": 5'), 1),
-            (content.replace(", 0, ", ", 1, "), 1),
+            (winning, 2),
+            (winning.replace(", 0, ", ", 5, "), 1),
+            (content.replace(", 0, ", ", 1, "), 2),
             (
                 re.sub(
                     r'("positions": )(\d+)',
