@@ -50,8 +50,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.win_search import WinSearch
+    from symmetry import Symmetry
     from tablut.engine import Engine
     from tablut.prober import Prober
+
+    Group = Sequence[Symmetry]
 
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
@@ -203,31 +206,41 @@ def joined(engine: Engine, parts: Sequence[PackedStrategy]) -> PackedStrategy:
     return PackedStrategy(engine, words[first], plies[first], moves[first])
 
 
-def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64]) -> PackedStrategy:
+def _turned(strategy: PackedStrategy) -> PackedStrategy:
+    """Return a strategy with its positions up to symmetry."""
+    engine, group = strategy.engine, strategy.engine.variant.symmetries
+    words, elements = engine.canonical(strategy.words, group)
+    pairs, place = np.unique(np.column_stack([elements, strategy.moves]), axis=0, return_inverse=True)
+    images = [Move.from_code(code, engine.variant.size).transformed(group[at]).code for at, code in pairs.tolist()]
+    moves = np.array(images, dtype=np.int32)[place]
+    return joined(engine, [PackedStrategy(engine, words, strategy.plies, moves)])
+
+
+def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64], group: Group) -> PackedStrategy:
     """Return the undecided positions that the loser's moves lead to, each with the fewest plies that are left there."""
     children = engine.expand(words)
     on = children.outcomes == 0
-    found, _ = engine.canonical(children.words[on], engine.variant.symmetries)
+    found, _ = engine.canonical(children.words[on], group)
     return joined(engine, [PackedStrategy(engine, found, left[children.parents[on]] - 1, children.moves[on])])
 
 
-def _after(engine: Engine, strategy: PackedStrategy) -> PackedStrategy:
+def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> PackedStrategy:
     """Return the positions that come after those of a strategy, each with the fewest plies that are left there."""
     parts = [strategy.chosen(slice(0))]
     for start in range(0, len(strategy), _BATCH):
         part = strategy.chosen(slice(start, start + _BATCH))
         children = engine.expand(part.words)
         made = (children.moves == part.moves[children.parents]) & (children.outcomes == 0)
-        parts.append(_replies(engine, children.words[made], part.plies[children.parents[made]] - 1))
+        parts.append(_replies(engine, children.words[made], part.plies[children.parents[made]] - 1, group))
     return joined(engine, parts)
 
 
-def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int) -> PackedStrategy:
-    """Return the positions with the winner to move that a strategy begins with."""
+def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int, group: Group) -> PackedStrategy:
+    """Return the positions with the winner to move that a strategy begins with, up to the symmetries of a group."""
     words = engine.words(board)
     if int(head(board)[SIDE_AT]) != prover:
-        return _replies(engine, words, np.array([plies]))
-    found, _ = engine.canonical(words, engine.variant.symmetries)
+        return _replies(engine, words, np.array([plies]), group)
+    found, _ = engine.canonical(words, group)
     return PackedStrategy(engine, found, np.array([plies]), np.zeros(1, dtype=np.int32))
 
 
@@ -245,7 +258,9 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
 
     Left out are positions that a tablebase knows, and those in which a move wins at once.
     """
-    fresh = first_positions(engine, search.prover, board, plies)
+    # The table of the search has positions as play meets them, not their images.
+    as_met = engine.variant.symmetries[:1]
+    fresh = first_positions(engine, search.prover, board, plies, as_met)
     found = fresh.chosen(slice(0))
     while len(fresh):
         fresh = fresh.chosen(_plies_in(found, fresh.words)[1] > fresh.plies)
@@ -263,8 +278,8 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
         if len(found) > most:
             where = text_of(engine, board)
             raise TablutError(f"proof of '{where}': has over {most:,} positions; raise --proof-positions")
-        fresh = _after(engine, fresh)
-    return found
+        fresh = _after(engine, fresh, as_met)
+    return _turned(found)
 
 
 def needed(
@@ -273,7 +288,8 @@ def needed(
     """Return what play from a position meets of a strategy, and the materials of the table positions it meets."""
     engine, leaves = strategy.engine, set()
     kept = np.zeros(len(strategy), dtype=bool)
-    fresh = first_positions(engine, prover, board, LONGEST)
+    group = engine.variant.symmetries
+    fresh = first_positions(engine, prover, board, LONGEST, group)
     while len(fresh):
         places, plies = _plies_in(strategy, fresh.words)
         beyond = fresh.words[plies == LONGEST]
@@ -284,7 +300,7 @@ def needed(
         new = places[(plies < LONGEST)]
         new = new[~kept[new]]
         kept[new] = True
-        fresh = _after(engine, strategy.chosen(new))
+        fresh = _after(engine, strategy.chosen(new), group)
     return strategy.chosen(kept), leaves
 
 

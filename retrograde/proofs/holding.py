@@ -58,7 +58,8 @@ class HoldingSearch:
         board = self.engine.boards(words)[0]
         if int(head(board)[SIDE_AT]) == self._search.prover and self._losing[self.engine.expand(words).outcomes].any():
             return None
-        first = [row.tobytes() for row in first_positions(self.engine, 1 - self._search.prover, board, 0).words]
+        begin = first_positions(self.engine, 1 - self._search.prover, board, 0, self.engine.variant.symmetries)
+        first = [row.tobytes() for row in begin.words]
         while self._lost.isdisjoint(first):
             met, fresh = self._met(first)
             if not fresh:

@@ -512,15 +512,23 @@ def read_proofs(
             p.words[word] = own[word]
         answers[index, 0], answers[index, 1] = -1, -1
         left = I64(lefts[index])
-        while left > 0:
+        soonest, count = left, generate(t, board, p.moves)
+        for place in range(count):
+            _make_ahead(t, desk, board, I64(0), place, True)
+        for place in range(count):
+            if p.pns[place] < 0:
+                child = advance(p.below, place * t.words)
+                _set(p, place, find(p.table, p.buckets, child, t.words, left - 1, I64(LONGEST)))
+            if p.pns[place] == 0 and p.distances[place] < soonest:
+                soonest = I64(p.distances[place])
+                answers[index, 0], answers[index, 1] = I64(p.moves[place]), soonest + 1
+        if soonest == left:
+            # The table has none: is it a win that is seen without?
             p.counters[PENDING] = 0
             _enter(t, e, desk, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
-            if v.pn != 0:
-                break
-            # Is a shorter win kept?
-            answers[index, 0], answers[index, 1] = I64(p.moves[v.best]), v.distance
-            left = v.distance - 1
+            if v.pn == 0:
+                answers[index, 0], answers[index, 1] = I64(p.moves[v.best]), v.distance
 
 
 # -- what is decided within three plies: the leaves --------------------------------------
