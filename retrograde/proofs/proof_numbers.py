@@ -522,7 +522,7 @@ def read_proofs(
             if p.pns[place] == 0 and p.distances[place] < soonest:
                 soonest = I64(p.distances[place])
                 answers[index, 0], answers[index, 1] = I64(p.moves[place]), soonest + 1
-        if soonest == left:
+        if soonest == left and left > 0:
             # The table has none: is it a win that is seen without?
             p.counters[PENDING] = 0
             _enter(t, e, desk, board, I64(0), left, True)

@@ -15,7 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retrograde.proofs.certificate import ProofCertificate, build_certificate, game_of, read_certificate
+from retrograde.proofs.certificate import (
+    ProofCertificate,
+    build_certificate,
+    certificate_of,
+    game_of,
+    needed,
+    read_certificate,
+    strategy_of,
+)
 from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import ProofLimits
@@ -78,6 +86,28 @@ def test_a_proof_is_written_read_and_accepted(name: str, text: str, winner: str,
     assert checked.positions >= len(proof.strategy)
     assert game_of("proof", again) == load_variant(name)
     assert again.plies_left == load_variant(name).rules.move_limit
+
+
+@pytest.mark.parametrize(("name", "text", "winner", "plies"), WINS[1:4])
+def test_a_strategy_is_read_out_of_the_table_whatever_the_image_of_its_root(
+    name: str, text: str, winner: str, plies: int
+) -> None:
+    variant = load_variant(name)
+    engine, root = engine_for(variant), Position.parse(text, variant.size)
+    strategies = []
+    for symmetry in variant.symmetries:
+        position, search = root.transformed(symmetry), searched(variant, winner)
+        board = engine.board(position.cells, position.side)
+        assert search.wins(board)
+        made = search.budget.nodes
+        found = strategy_of(engine, search, board, search.distance, 100_000)
+        # A small table has lost none of it.
+        assert search.budget.nodes == made
+        strategy, _ = needed(found, search.prover, board)
+        proof = certificate_of(engine, search.prover, board, search.distance, strategy)
+        assert StrategyCheck(variant, proof, most_plies=0).run().proved
+        strategies.append(strategy)
+    assert all(len(strategy) for strategy in strategies)
 
 
 def test_the_shortest_is_shown_where_it_is_cheap_and_a_longer_win_is_noticed() -> None:
