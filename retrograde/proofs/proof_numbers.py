@@ -87,9 +87,11 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.proofs.table import BoardArray, Desk, Words
+    from retrograde.proofs.table import BoardArray, Desk, Numbers, Words
     from tablut.engine.tables import Tables
     from tablut.play.search.evaluation import EvaluationTables
+
+    Moves = NDArray[np.int32]
 
 MOST_PLIES: Final = 1000
 """The largest bound of a search."""
@@ -163,7 +165,7 @@ def _first_numbers(
 
 
 @called
-def _repeats(t: Tables, path: Words, undos: NDArray[np.int64], child: Words, undo: int, ply: int) -> bool:
+def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, ply: int) -> bool:
     """Return whether the position after a ply stands on the path that led to it."""
     place = ply
     while undo_captured(undo) == 0 and place > 0:
@@ -442,7 +444,7 @@ def prove(
     bound: int,
     shared: int,
     node_limit: int,
-    answer: NDArray[np.int64],
+    answer: Numbers,
 ) -> None:
     """Search for a win of the prover within a number of plies; bounds may share their open numbers."""
     t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
@@ -495,9 +497,9 @@ def read_proofs(
     evaluation: EvaluationTables,
     desk_array: Desk,
     words: Words,
-    lefts: NDArray[np.int64],
+    lefts: Numbers,
     board_array: BoardArray,
-    answers: NDArray[np.int64],
+    answers: Numbers,
 ) -> None:
     """Write, shape (n, 2), the move that wins soonest as far as the table proves, and its plies; the board is scratch.
 
@@ -620,7 +622,7 @@ def _escaping_move(t: Tables, board: BoardArray) -> int:
 
 
 @called
-def winning_move(t: Tables, board: BoardArray, scratch: NDArray[np.int32]) -> int:
+def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
     """Return a move by which the side to move wins with this ply; -1 if there is none.
 
     ``scratch`` has room for 4C moves.
@@ -638,9 +640,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: NDArray[np.int32]) -> in
 
 
 @called
-def _distance_after(
-    t: Tables, board: BoardArray, move: int, left: int, scratch: NDArray[np.int32], counters: NDArray[np.int64]
-) -> int:
+def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
     """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
     opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
@@ -656,14 +656,7 @@ def _distance_after(
 
 
 @called
-def lost_at_once(
-    t: Tables,
-    board: BoardArray,
-    left: int,
-    scratch: NDArray[np.int32],
-    killer: NDArray[np.int64],
-    counters: NDArray[np.int64],
-) -> int:
+def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
     """Return in how many plies the opponent, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
 
     ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
@@ -689,7 +682,7 @@ def lost_at_once(
 
 
 @called
-def count_parries(t: Tables, board: BoardArray, scratch: NDArray[np.int32], counters: NDArray[np.int64]) -> int:
+def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
     """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
@@ -701,14 +694,7 @@ def count_parries(t: Tables, board: BoardArray, scratch: NDArray[np.int32], coun
 
 
 @called
-def wins_soon(
-    t: Tables,
-    board: BoardArray,
-    left: int,
-    scratch: NDArray[np.int32],
-    killer: NDArray[np.int64],
-    counters: NDArray[np.int64],
-) -> int:
+def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
     """Return a number of plies within which the prover, to move, wins; -1 if not within ``left``, 0 to 3.
 
     The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has

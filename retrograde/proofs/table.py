@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     BoardArray = NDArray[np.uint32]
     Desk = NDArray[np.int64]
     """The directory of a workspace."""
+    Numbers = NDArray[np.int64]
 
 INFINITE: Final = 1 << 30
 """The proof number of what is disproved, and the other way round."""
