@@ -26,8 +26,15 @@ def artefacts() -> list[Artefact]:
             board = opening.board()
             arrows = [line[0].partition("x")[0]]
             boards.append(drawing(figure, svg.board(board, arrows=arrows, turn=True, pixels=_PIXELS)))
-    values = {"rows": rows, "sources": sources, "game": GAME, "tree": _tree(rows)}
+    answers = {one.moves: _answers(rows, one.moves) for one in listed if one.every}
+    values = {"rows": rows, "sources": sources, "game": GAME, "tree": _tree(rows), "answers": answers}
     return [page("page.md", "page.md.j2", _folder="studies/openings", **values), *boards]
+
+
+def _answers(rows: list[dict[str, Any]], moves: str) -> str:
+    """Return how many of the moves after an opening are proved to lose."""
+    after = [one["found"] for one in rows if one["opening"].moves.rpartition(" ")[0] == moves]
+    return f"{sum(one is not None and one.status == 'proved' for one in after)} of {len(after)}"
 
 
 def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
