@@ -233,8 +233,13 @@ class ProofRun:
         self.whole: PackedStrategy | None = None
         self.dtm: int | None = None
 
-    def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
+    def run(
+        self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None, tasks: int | None = None
+    ) -> None:
+        """Search until the claim is settled, the hours are over or so many tasks, with those of the store, were begun.
+
+        Write the certificate of what is proved.
+        """
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -245,7 +250,9 @@ class ProofRun:
             stack.callback(self._keep)
 
             def draw() -> Task | None:
-                node = None if end is not None and wall_clock() >= end else self.tree.choose()
+                over = tasks is not None and self.tree.tasks + len(self.tree.busy) >= tasks
+                over = over or (end is not None and wall_clock() >= end)
+                node = None if over else self.tree.choose()
                 return None if node is None else self._task._replace(words=node.words)
 
             self.observer.begin("tasks")
@@ -259,6 +266,9 @@ class ProofRun:
         """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
+        ends = [OUTCOMES[code] for code in children.outcomes.tolist() if code]
+        if self.tree.root.mine == self.holds and any(one is None or one.winner != self.winner for one in ends):
+            return  # the other side ends the game at once, and nobody has to prove what comes after its other moves
         images, _ = self.engine.canonical(children.words[children.outcomes == 0], self.variant.symmetries)
         below = np.unique(images, axis=0)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []

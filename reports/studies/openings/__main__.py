@@ -22,6 +22,7 @@ from reports.studies.openings.deciding import (
     openings,
     read_findings,
 )
+from reports.studies.openings.guided import GuidedProof
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
@@ -71,11 +72,14 @@ def decide_command(
     nodes: Annotated[int, typer.Option(min=1, help="Moves made by one task.")] = 20_000_000,
     memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="For the table.")] = 2048,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
+    guide: Annotated[int, typer.Option(min=0, help="Moves that the engine makes to choose for white.")] = 0,
+    plies: Annotated[int, typer.Option(min=0, help="So far on, at most, by its choices.")] = 8,
 ) -> Reply:
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
-    What is proved, with its certificate in the store, is passed over.
+    What is proved, with its certificate in the store, is passed over. With --guide, what stays open is searched
+    further on: after the move of white that the engine chooses, and after each answer of black.
     """
     data, workers = read_findings(), LocalScheduler(1)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -87,7 +91,10 @@ def decide_command(
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
             run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
             run.run(workers, _folder(store, opening), hours)
-            found = run.result()
+        if guide and run.whole is None:
+            run = GuidedProof(store_path(store), workers, guide, limits).prove(board, opening.name, plies)
+        found = run.result()
+        with progress(opening.name):
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
         _write(data)

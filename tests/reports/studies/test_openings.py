@@ -9,7 +9,9 @@ import pytest
 
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Strategy, openings
+from reports.studies.openings.guided import GuidedProof
 from retrograde.proofs.certificate import read_certificate
+from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
@@ -41,6 +43,18 @@ def test_play_by_a_certificate_wins_in_its_plies_whatever_the_side_of_the_board(
         assert played.result() == "white"
         lengths.add(len(line))
     assert max(lengths) <= within
+
+
+def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(tmp_path: Path) -> None:
+    board = Board(GAME, WON)
+    for plies, status in ((0, "open"), (2, "proved"), (2, "proved")):
+        guided = GuidedProof(tmp_path, LocalScheduler(1), 50_000, {"nodes": 150_000, "memory": 1 << 22, "threads": 1})
+        run = guided.prove(board, "won", plies)
+        assert (run.result().status, str(board.position)) == (status, WON)
+    answers = [path for path in tmp_path.iterdir() if path.name.count("_") == 2]
+    assert len(answers) > 10
+    proof = read_certificate(CERTIFICATE, tmp_path / "won" / CERTIFICATE)
+    assert StrategyCheck(board.variant, proof, most_plies=0).run().proved
 
 
 def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,6 +151,32 @@ def test_proofs_of_all_answers_are_one_of_the_position_before_them(tmp_path: Pat
     assert again.result() == whole.result()
 
 
+def test_proofs_of_all_other_answers_are_none_where_one_ends_the_game(tmp_path: Path) -> None:
+    board, after = Board("brandubh", "7/7/7/1b5/7/7/2Kb3 b"), []
+    for move in list(board.legal_moves):
+        board.push(move)
+        if str(move) == "b4-b1":
+            assert board.result() == "black"
+        else:
+            after.append(proving("brandubh", str(board.position), "white"))
+            after[-1].run(LocalScheduler(1))
+            assert after[-1].result().status == "proved"
+        board.pop()
+    whole = proving("brandubh", str(board.position), "white")
+    whole.adopt(after)
+    whole.run(LocalScheduler(1), tmp_path, hours=0)
+    assert whole.result().status == "open"
+
+
+def test_tasks_are_counted_with_those_of_the_store(tmp_path: Path) -> None:
+    made = []
+    for tasks in (0, 2, 2, 3):
+        found = proving("brandubh", "7/2b4/4bKb/7/b6/7/4w2 b", "white", nodes=1000)
+        found.run(LocalScheduler(1), tmp_path / "store", tasks=tasks)
+        made.append(found.tree.tasks)
+    assert made == [0, 2, 2, 3]
+
+
 @pytest.fixture(scope="module")
 def valued() -> list[tuple[Position, str | None]]:
     """Positions of a small board with the side that wins, by its table; draws are listed, for random ones are won."""
