@@ -512,8 +512,12 @@ def read_proofs(
         unpack(t, own, board)
         for word in range(t.words):
             p.words[word] = own[word]
-        answers[index, 0], answers[index, 1] = -1, -1
         left = I64(lefts[index])
+        # Most positions of a strategy are of this kind.
+        won = winning_move(t, board, p.moves) if left > 0 else I64(-1)
+        answers[index, 0], answers[index, 1] = won, 1 if won >= 0 else -1
+        if won >= 0:
+            continue
         soonest, count = left, generate(t, board, p.moves)
         for place in range(count):
             _make_ahead(t, desk, board, I64(0), place, True)

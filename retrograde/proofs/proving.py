@@ -59,7 +59,7 @@ _LOOK: Final = 1_000_000
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Moves in which a shorter win is looked for, and bytes of the table for it."""
-_MOST: Final = 4_000_000
+_MOST: Final = 12_000_000
 """Most positions of the strategy of one leaf."""
 
 
@@ -120,7 +120,7 @@ class Task(NamedTuple):
 _of_thread = threading.local()
 
 
-def _search_of(task: Task) -> WinSearch:
+def search_of(task: Task) -> WinSearch:
     """Return this thread's search for a side, with what it has proved before."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
@@ -134,7 +134,7 @@ def _search_of(task: Task) -> WinSearch:
 
 def run_task(task: Task) -> dict[str, Any]:
     """Search a leaf and, if it stays open, look at its children; or read the strategy of a leaf out."""
-    search, engine = _search_of(task), engine_for(task.variant)
+    search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:

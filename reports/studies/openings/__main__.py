@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -22,13 +23,14 @@ from reports.studies.openings.deciding import (
     openings,
     read_findings,
 )
-from reports.studies.openings.guided import GuidedProof
+from reports.studies.openings.guided import guided
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.proving import ProofRun, Task
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import ProofBudget, WinSearch
+from tablut.board import Board
 from tablut.cli.options import threads_option
 from tablut.cli.runtime import Reply, command, commit, origin, progress, typed
 from tablut.cli.shell import main
@@ -41,7 +43,6 @@ from tablut.store.files import store_path, write_bytes, write_text
 
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
-    from tablut.board import Board
     from tablut.running.progress import Observer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
@@ -78,8 +79,8 @@ def decide_command(
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
-    What is proved, with its certificate in the store, is passed over. With --guide, what stays open is searched
-    further on: after the move of white that the engine chooses, and after each answer of black.
+    What is proved, with its certificate in the store, is passed over. With --guide, what one task leaves open is first
+    searched further on: after the move of white that the engine chooses, and after each answer of black.
     """
     data, workers = read_findings(), LocalScheduler(1)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -90,11 +91,15 @@ def decide_command(
         with progress(opening.name) as observer:
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
             run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
+            if guide:
+                task = Task(board.variant, run.prover, nodes, memory << 20, None, threads, run.holds)
+                # In the thread that does the tasks, with their image of the position: the table has no others.
+                start = Board(opening.game, run.about.position)
+                workers.run(
+                    partial(guided, board=start, guide=guide, plies=plies, observer=observer), [task], lambda _: None
+                )
             run.run(workers, _folder(store, opening), hours)
-        if guide and run.whole is None:
-            run = GuidedProof(store_path(store), workers, guide, limits).prove(board, opening.name, plies)
-        found = run.result()
-        with progress(opening.name):
+            found = run.result()
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
         _write(data)

@@ -1,4 +1,4 @@
-"""A proof put together of later ones: for white the move that the engine likes, then each answer of black.
+"""A search put together of later ones: for white the move that the engine likes, then each answer of black.
 
 A proof search keeps all moves of white alive that look nearly as good as the best. Where the engine is sure of
 one, this spends everything on it. Black's answers come one after the other, since what one has found the next ones
@@ -7,64 +7,71 @@ find in the table.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from retrograde.proofs.proving import ProofRun
-from tablut.cli.runtime import progress
+from retrograde.proofs.proving import search_of, settled
+from retrograde.proofs.table import INFINITE
+from tablut.engine import engine_for
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from retrograde.proofs.proving import FirstMove
+    from retrograde.proofs.proving import Task
     from tablut.board import Board
-    from tablut.running.scheduling import Scheduler
+    from tablut.running.progress import Observer
 
+Answer = TypeVar("Answer")
+_LOOK: Final = 2_000_000
+"""Moves in which an answer is looked at, to find those that are nearest to a proof."""
 _HASH: Final = 512
 """MiB for the engine."""
 
 
-class GuidedProof:
-    """The search for a win of white; each position has a folder of its own in the store."""
+def guided(task: Task, *, board: Board, guide: int, plies: int, observer: Observer) -> dict[str, Any]:
+    """Search for a win in the thread that does such tasks: what this proves, the next task finds in the table.
 
-    def __init__(self, store: Path, scheduler: Scheduler, guide: int, options: dict[str, Any]) -> None:
-        self._store, self._scheduler, self._guide, self._options = store, scheduler, guide, options
-
-    def prove(self, board: Board, name: str, plies: int) -> ProofRun:
-        """Search a position with one task; if that leaves it open, the positions after it, up to so many plies on."""
-        run = self._run(board, name)
-        after = list[ProofRun]()
-        for move in [] if run.result().status != "open" or plies == 0 else self._moves(board, run):
-            board.push_text(move)
-            if not board.is_game_over():
-                after.append(self.prove(board, f"{name} {move}", plies - 1))
-            board.pop()
-            if after and after[-1].whole is None:
-                return run
-        return self._run(board, name, after) if after else run
-
-    def _run(self, board: Board, name: str, after: Sequence[ProofRun] = ()) -> ProofRun:
-        """Take what the store has of a position, or search it; what is proved after it becomes its proof."""
-        with progress(name) as observer:
-            options = {"observer": observer, "tablebase": None, **self._options}
-            run = ProofRun(board.variant, board.position, "white", **options)
-            if after:
-                run.adopt(after)
-            run.run(self._scheduler, self._store / name.replace(" ", "_"), tasks=1)
-        return run
-
-    def _moves(self, board: Board, run: ProofRun) -> list[str]:
-        """Return the moves to follow: the engine's for white; all of black's, those nearest to a proof first."""
-        if board.turn == "black":
-            return [one.move for one in sorted(run.result().first_moves, key=_far)]
-        options = PlayerOptions(hash_mib=_HASH, threads=self._options["threads"])
-        player = make_player("alphabeta", board.variant, options)
-        return [str(player.choose(board, SearchLimits(nodes=self._guide)).move)]
+    The board is to be the image that tasks have of the position, for the table knows no other.
+    """
+    return {"proved": _GuidedSearch(task, board, guide, observer).proves(plies)}
 
 
-def _far(move: FirstMove) -> float:
-    """Return how far a proof after a move seems to be."""
-    return 0.0 if move.proof == 0 else (move.proof or math.inf) / (move.disproof or 1)
+class _GuidedSearch:
+    def __init__(self, task: Task, board: Board, guide: int, observer: Observer) -> None:
+        self._task, self._board, self._guide, self._observer = task, board, guide, observer
+        self._search, self._engine = search_of(task), engine_for(task.variant)
+
+    def proves(self, plies: int) -> bool:
+        """Return whether a win is found, by one search or, up to so many plies on, by those of later positions."""
+        board, most = self._board, self._task.nodes
+        proof, disproof = self._numbers(most)
+        self._observer.note(f"{' '.join(map(str, board.move_stack))}: proof {proof:,}, disproof {disproof:,}")
+        if 0 in (proof, disproof) or plies == 0:
+            return proof == 0
+        if (board.turn == "white") == (self._task.prover == 0):
+            player = make_player("alphabeta", board.variant, PlayerOptions(hash_mib=_HASH, threads=self._task.threads))
+            moves = [str(player.choose(board, SearchLimits(nodes=self._guide)).move)]
+        else:
+            moves = sorted(map(str, board.legal_moves), key=self._far)
+        # With what it rests on in the table, the position is proved there too.
+        return all(self._after(move, lambda: self.proves(plies - 1)) for move in moves) and self._numbers(most)[0] == 0
+
+    def _far(self, move: str) -> float:
+        """Return how far a proof after a move seems to be."""
+        proof, disproof = self._after(move, lambda: self._numbers(min(self._task.nodes, _LOOK)))
+        return proof / max(1, disproof)
+
+    def _after(self, move: str, ask: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question about the position after a move."""
+        self._board.push_text(move)
+        answer = ask()
+        self._board.pop()
+        return answer
+
+    def _numbers(self, nodes: int) -> tuple[int, int]:
+        """Return proof and disproof number of the position on the board, of a search with so many moves."""
+        if self._board.is_game_over():
+            return (0, INFINITE) if self._board.result() == ("white", "black")[self._task.prover] else (INFINITE, 0)
+        position = self._engine.board(self._board.position.cells, self._board.position.side)
+        return settled(self._search, position, nodes)[:2]

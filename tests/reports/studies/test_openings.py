@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Strategy, openings
-from reports.studies.openings.guided import GuidedProof
+from reports.studies.openings.guided import guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.proving import ProofRun, Task
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
+from tablut.variants import load_variant
 
 pytestmark = pytest.mark.study
 RETROGRADE = Path(__file__).resolve().parents[3] / "retrograde"
@@ -46,15 +48,25 @@ def test_play_by_a_certificate_wins_in_its_plies_whatever_the_side_of_the_board(
 
 
 def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(tmp_path: Path) -> None:
-    board = Board(GAME, WON)
-    for plies, status in ((0, "open"), (2, "proved"), (2, "proved")):
-        guided = GuidedProof(tmp_path, LocalScheduler(1), 50_000, {"nodes": 150_000, "memory": 1 << 22, "threads": 1})
-        run = guided.prove(board, "won", plies)
-        assert (run.result().status, str(board.position)) == (status, WON)
-    answers = [path for path in tmp_path.iterdir() if path.name.count("_") == 2]
-    assert len(answers) > 10
-    proof = read_certificate(CERTIFICATE, tmp_path / "won" / CERTIFICATE)
-    assert StrategyCheck(board.variant, proof, most_plies=0).run().proved
+    workers, rules = LocalScheduler(1), load_variant(GAME)
+    task = Task(rules, 0, 150_000, 1 << 22, None, 1, False)
+
+    def found(plies: int) -> ProofRun:
+        position, limits = Position.parse(WON, rules.size), {"nodes": task.nodes, "memory": task.memory}
+        run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
+        board = Board(GAME, run.about.position)
+        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer())
+        (answer,) = workers.run(search, [task], lambda _: None)
+        assert str(board.position) == run.about.position
+        # The next task finds it in the table, and reads it out.
+        run.run(workers, tmp_path / str(plies), tasks=1)
+        assert run.result().status == ("proved" if answer["proved"] else "open")
+        return run
+
+    assert found(0).certificate is None
+    path = found(2).certificate
+    assert path is not None
+    assert StrategyCheck(rules, read_certificate(CERTIFICATE, path), most_plies=0).run().proved
 
 
 def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
