@@ -514,7 +514,7 @@ def read_proofs(
             p.words[word] = own[word]
         left = I64(lefts[index])
         # Most positions of a strategy are of this kind.
-        won = winning_move(t, board, p.moves) if left > 0 else I64(-1)
+        won = winning_move(t, board, p.scratch) if left > 0 else I64(-1)
         answers[index, 0], answers[index, 1] = won, 1 if won >= 0 else -1
         if won >= 0:
             continue
