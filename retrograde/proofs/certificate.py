@@ -277,7 +277,9 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
         found = joined(engine, [found, fresh])
         if len(found) > most:
             where = text_of(engine, board)
-            raise TablutError(f"proof of '{where}': has over {most:,} positions; raise --proof-positions")
+            raise TablutError(
+                f"proof of '{where}': has over {most:,} positions; raise --proof-positions or lower --nodes"
+            )
         fresh = _after(engine, fresh, as_met)
     return _turned(found)
 

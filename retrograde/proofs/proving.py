@@ -61,6 +61,8 @@ _EXACT_MEMORY: Final = 64 << 20
 """Moves in which a shorter win is looked for, and bytes of the table for it."""
 _MOST: Final = 12_000_000
 """Most positions of the strategy of one leaf."""
+_MOST_HELD: Final = 4_000_000
+"""Most positions of a set that need not be left; it is searched for, and takes more memory than what is read out."""
 
 
 class FirstMove(Result):
@@ -144,7 +146,7 @@ def run_task(task: Task) -> dict[str, Any]:
         return _entries(own, found, (0, INFINITE, task.plies, 0))
     holding = HoldingSearch(search)
     if task.holds:
-        held = holding.run(own, ProofLimits(nodes=task.nodes, positions=_MOST))
+        held = holding.run(own, ProofLimits(nodes=task.nodes, positions=_MOST_HELD))
         if held is not None:
             return _entries(own, held, (INFINITE, 0, -1, holding.made))
     proof, disproof, plies, made = settled(search, board, task.nodes)
@@ -223,7 +225,7 @@ class ProofRun:
             claim=claim,
             tables=self.tables,
         )
-        self._task = Task(variant, self.prover, nodes, memory, tablebase, threads, self.holds)
+        self.task = Task(variant, self.prover, nodes, memory, tablebase, threads, self.holds)
         self._type = row_type(len(root))
         self._fresh: list[NDArray[Any]] = []
         self._strategies: dict[bytes, PackedStrategy] = {}
@@ -233,13 +235,8 @@ class ProofRun:
         self.whole: PackedStrategy | None = None
         self.dtm: int | None = None
 
-    def run(
-        self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None, tasks: int | None = None
-    ) -> None:
-        """Search until the claim is settled, the hours are over or so many tasks, with those of the store, were begun.
-
-        Write the certificate of what is proved.
-        """
+    def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
+        """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -250,10 +247,8 @@ class ProofRun:
             stack.callback(self._keep)
 
             def draw() -> Task | None:
-                over = tasks is not None and self.tree.tasks + len(self.tree.busy) >= tasks
-                over = over or (end is not None and wall_clock() >= end)
-                node = None if over else self.tree.choose()
-                return None if node is None else self._task._replace(words=node.words)
+                node = None if end is not None and wall_clock() >= end else self.tree.choose()
+                return None if node is None else self.task._replace(words=node.words)
 
             self.observer.begin("tasks")
             scheduler.feed(run_task, draw, self._take)
@@ -266,9 +261,9 @@ class ProofRun:
         """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
-        ends = [OUTCOMES[code] for code in children.outcomes.tolist() if code]
-        if self.tree.root.mine == self.holds and any(one is None or one.winner != self.winner for one in ends):
-            return  # the other side ends the game at once, and nobody has to prove what comes after its other moves
+        ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
+        if self.tree.root.mine == self.holds and any(one and one.winner != self.winner for one in ends):
+            return  # an answer that ends the game otherwise has no proof, and needs none of the others
         images, _ = self.engine.canonical(children.words[children.outcomes == 0], self.variant.symmetries)
         below = np.unique(images, axis=0)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
@@ -318,7 +313,7 @@ class ProofRun:
         # What is lost without a move, or won at once, needs no strategy.
         leaves = [leaf for leaf in ends if self.holds or leaf.plies > 1]
         left = [leaf for leaf in leaves if leaf.words not in self._strategies]
-        again = self._task._replace(nodes=1 << 60) if self.holds else self._task
+        again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
         self.observer.begin("strategies of leaves", len(left))
         scheduler.feed(run_task, lambda: next(waiting, None), self._take)
@@ -330,7 +325,7 @@ class ProofRun:
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
         if not self.holds:
-            budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self._task.memory, _EXACT_MEMORY)
+            budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
             search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
             self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
         if store is not None:

@@ -168,15 +168,6 @@ def test_proofs_of_all_other_answers_are_none_where_one_ends_the_game(tmp_path: 
     assert whole.result().status == "open"
 
 
-def test_tasks_are_counted_with_those_of_the_store(tmp_path: Path) -> None:
-    made = []
-    for tasks in (0, 2, 2, 3):
-        found = proving("brandubh", "7/2b4/4bKb/7/b6/7/4w2 b", "white", nodes=1000)
-        found.run(LocalScheduler(1), tmp_path / "store", tasks=tasks)
-        made.append(found.tree.tasks)
-    assert made == [0, 2, 2, 3]
-
-
 @pytest.fixture(scope="module")
 def valued() -> list[tuple[Position, str | None]]:
     """Positions of a small board with the side that wins, by its table; draws are listed, for random ones are won."""
