@@ -27,7 +27,7 @@ from reports.studies.openings.guided import guided
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun, Task
+from retrograde.proofs.proving import ProofRun
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
@@ -92,11 +92,16 @@ def decide_command(
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
             run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
             if guide:
-                task = Task(board.variant, run.prover, nodes, memory << 20, None, threads, run.holds)
+                if _folder(store, opening).exists():
+                    raise InputError(
+                        f"--guide: {str(_folder(store, opening))!r} has a search already; name another --store"
+                    )
                 # In the thread that does the tasks, with their image of the position: the table has no others.
                 start = Board(opening.game, run.about.position)
                 workers.run(
-                    partial(guided, board=start, guide=guide, plies=plies, observer=observer), [task], lambda _: None
+                    partial(guided, board=start, guide=guide, plies=plies, observer=observer),
+                    [run.task],
+                    lambda _: None,
                 )
             run.run(workers, _folder(store, opening), hours)
             found = run.result()

@@ -13,7 +13,7 @@ from reports.studies.openings.deciding import DATA, GAME, Strategy, openings
 from reports.studies.openings.guided import guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun, Task
+from retrograde.proofs.proving import ProofRun
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
@@ -48,25 +48,25 @@ def test_play_by_a_certificate_wins_in_its_plies_whatever_the_side_of_the_board(
 
 
 def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(tmp_path: Path) -> None:
-    workers, rules = LocalScheduler(1), load_variant(GAME)
-    task = Task(rules, 0, 150_000, 1 << 22, None, 1, False)
-
-    def found(plies: int) -> ProofRun:
-        position, limits = Position.parse(WON, rules.size), {"nodes": task.nodes, "memory": task.memory}
-        run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
-        board = Board(GAME, run.about.position)
+    rules, workers = load_variant(GAME), LocalScheduler(1)
+    position, limits = Position.parse(WON, rules.size), {"nodes": 150_000, "memory": 1 << 22}
+    run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
+    board = Board(GAME, run.about.position)
+    for plies, proved in ((0, False), (2, True)):
         search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer())
-        (answer,) = workers.run(search, [task], lambda _: None)
+        assert workers.run(search, [run.task], lambda _: None) == [{"proved": proved}]
         assert str(board.position) == run.about.position
-        # The next task finds it in the table, and reads it out.
-        run.run(workers, tmp_path / str(plies), tasks=1)
-        assert run.result().status == ("proved" if answer["proved"] else "open")
-        return run
+    # The next task finds it in the table, and reads it out.
+    run.run(workers, tmp_path)
+    assert (run.tree.tasks, run.tree.root.proof) == (1, 0)
+    proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
+    assert StrategyCheck(rules, proof, most_plies=0).run().proved
 
-    assert found(0).certificate is None
-    path = found(2).certificate
-    assert path is not None
-    assert StrategyCheck(rules, read_certificate(CERTIFICATE, path), most_plies=0).run().proved
+
+def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d2-g2").mkdir()
+    assert run(["decide", "--store", str(tmp_path), "--only", "d2-g2", "--guide", "1", "--nodes", "1"], app, NAME) == 2
+    assert "d2-g2" in capsys.readouterr().err
 
 
 def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
