@@ -91,6 +91,7 @@ def decide_command(
         with progress(opening.name) as observer:
             limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
             run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
+            made = 0
             if guide:
                 if _folder(store, opening).exists():
                     raise InputError(
@@ -98,13 +99,11 @@ def decide_command(
                     )
                 # In the thread that does the tasks, with their image of the position: the table has no others.
                 start = Board(opening.game, run.about.position)
-                workers.run(
-                    partial(guided, board=start, guide=guide, plies=plies, observer=observer),
-                    [run.task],
-                    lambda _: None,
-                )
+                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer)
+                made = workers.run(search, [run.task], lambda _: None)[0]["nodes"]
             run.run(workers, _folder(store, opening), hours)
             found = run.result()
+            found = found.model_copy(update={"nodes": found.nodes + made})
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
         _write(data)

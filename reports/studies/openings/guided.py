@@ -34,13 +34,15 @@ def guided(task: Task, *, board: Board, guide: int, plies: int, observer: Observ
 
     The board is to be the image that tasks have of the position, for the table knows no other.
     """
-    return {"proved": _GuidedSearch(task, board, guide, observer).proves(plies)}
+    search = _GuidedSearch(task, board, guide, observer)
+    return {"proved": search.proves(plies), "nodes": search.nodes}
 
 
 class _GuidedSearch:
     def __init__(self, task: Task, board: Board, guide: int, observer: Observer) -> None:
         self._task, self._board, self._guide, self._observer = task, board, guide, observer
         self._search, self._engine = search_of(task), engine_for(task.variant)
+        self.nodes = 0
 
     def proves(self, plies: int) -> bool:
         """Return whether a win is found, by one search or, up to so many plies on, by those of later positions."""
@@ -74,4 +76,6 @@ class _GuidedSearch:
         if self._board.is_game_over():
             return (0, INFINITE) if self._board.result() == ("white", "black")[self._task.prover] else (INFINITE, 0)
         position = self._engine.board(self._board.position.cells, self._board.position.side)
-        return settled(self._search, position, nodes)[:2]
+        proof, disproof, _, made = settled(self._search, position, nodes)
+        self.nodes += made
+        return proof, disproof
