@@ -73,8 +73,7 @@ PositionsOption = Annotated[
     ),
 ]
 StoreOption = Annotated[
-    str | None,
-    typer.Option("--tablebase", metavar="STORE", help="A folder. [default: what ships, if anything]"),
+    str | None, typer.Option("--tablebase", metavar="STORE", help="A folder. [default: what ships, if anything]")
 ]
 
 
@@ -112,8 +111,7 @@ def solve_command(
         ),
     ] = None,
     variant: Annotated[
-        str | None,
-        variant_option("A shipped rule set, or a TOML file. [default: what the puzzles name, else ashton]"),
+        str | None, variant_option("A shipped rule set, or a TOML file. [default: what the puzzles name, else ashton]")
     ] = None,
     position: PositionOption = None,
     nodes: NodesOption = 50_000_000,

@@ -144,14 +144,10 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 @tabular
 def probe_command(
     store: Annotated[
-        str | None,
-        typer.Argument(metavar="STORE", help="A folder. [default: what ships]", show_default=False),
+        str | None, typer.Argument(metavar="STORE", help="A folder. [default: what ships]", show_default=False)
     ] = None,
     position: PositionOption = None,
-    variant: Annotated[
-        str | None,
-        variant_option("A rule set, or a TOML file. [default: STORE's, or ashton]"),
-    ] = None,
+    variant: Annotated[str | None, variant_option("A rule set, or a TOML file. [default: STORE's, or ashton]")] = None,
 ) -> Reply:
     """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
 

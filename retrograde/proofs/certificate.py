@@ -69,7 +69,8 @@ _READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
 _BLOCK: Final = 4096
 """Lines that are written or checked at a time."""
-_BATCH: Final = 1 << 14
+_BATCH: Final = 1 << 16
+"""Positions after which play is looked at a time."""
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
@@ -109,8 +110,7 @@ class _Header(_Claim):
 
 Entry = tuple[str, int, str]
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(
-    tuple[_Text, _Plies, Annotated[str, Field(max_length=7)]],
-    config=ConfigDict(strict=True),
+    tuple[_Text, _Plies, Annotated[str, Field(max_length=7)]], config=ConfigDict(strict=True)
 )
 
 
@@ -224,15 +224,13 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
     return joined(engine, [PackedStrategy(engine, found, left[children.parents[on]] - 1, children.moves[on])])
 
 
-def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> PackedStrategy:
-    """Return the positions that come after those of a strategy, each with the fewest plies that are left there."""
-    parts = [strategy.chosen(slice(0))]
+def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
+    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there."""
     for start in range(0, len(strategy), _BATCH):
         part = strategy.chosen(slice(start, start + _BATCH))
         children = engine.expand(part.words)
         made = (children.moves == part.moves[children.parents]) & (children.outcomes == 0)
-        parts.append(_replies(engine, children.words[made], part.plies[children.parents[made]] - 1, group))
-    return joined(engine, parts)
+        yield _replies(engine, children.words[made], part.plies[children.parents[made]] - 1, group)
 
 
 def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int, group: Group) -> PackedStrategy:
@@ -244,13 +242,19 @@ def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int
     return PackedStrategy(engine, found, np.array([plies]), np.zeros(1, dtype=np.int32))
 
 
-def _plies_in(strategy: PackedStrategy, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where positions stand in a strategy, and the plies there: `LONGEST` where they do not."""
-    keys, wanted = keys_of(strategy.words), keys_of(words)
-    places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-    if not len(keys):
-        return places, np.full(len(words), LONGEST)
-    return places, np.where(keys[places] == wanted, strategy.plies[places], LONGEST)
+class _Known(NamedTuple):
+    """What is asked of a strategy: the keys of its positions, the plies of each."""
+
+    keys: NDArray[Any]
+    plies: NDArray[np.int64]
+
+    def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where positions stand in the strategy, and the plies there: `LONGEST` where they do not."""
+        wanted = keys_of(words)
+        places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
+        if not len(self.keys):
+            return places, np.full(len(words), LONGEST)
+        return places, np.where(self.keys[places] == wanted, self.plies[places], LONGEST)
 
 
 def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int) -> PackedStrategy:
@@ -260,28 +264,40 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
     """
     # The table of the search has positions as play meets them, not their images.
     as_met = engine.variant.symmetries[:1]
-    fresh = first_positions(engine, search.prover, board, plies, as_met)
-    found = fresh.chosen(slice(0))
-    while len(fresh):
-        fresh = fresh.chosen(_plies_in(found, fresh.words)[1] > fresh.plies)
-        if search.prober is not None:
-            fresh = fresh.chosen(search.prober.probe_words(fresh.words) == MISSING)
-        kept = search.answers(fresh.words, fresh.plies)
-        for at in np.flatnonzero(kept[:, 1] < 0):
-            one = engine.boards(fresh.words[at : at + 1])[0]
-            if not search.wins(one, plies=int(fresh.plies[at])):
-                raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
-            kept[at] = search.move, search.distance
-        fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
-        fresh = fresh.chosen(fresh.plies > 1)
-        found = joined(engine, [found, fresh])
-        if len(found) > most:
+    first = first_positions(engine, search.prover, board, plies, as_met)
+    found = recent = first.chosen(slice(0))
+    waiting: Iterable[PackedStrategy] = [first]
+    while True:
+        known = [_Known(keys_of(part.words), part.plies) for part in (found, recent)]
+        # Of what is met next most is won at once, so it is read before more is made of it.
+        fresh = joined(engine, [found.chosen(slice(0)), *(_read(search, part, known) for part in waiting)])
+        if not len(fresh):
+            return _turned(joined(engine, [found, recent]))
+        recent = joined(engine, [recent, fresh])
+        if len(found) < 4 * len(recent):
+            found, recent = joined(engine, [found, recent]), recent.chosen(slice(0))
+        if len(found) + len(recent) > most:
             where = text_of(engine, board)
             raise TablutError(
                 f"proof of '{where}': has over {most:,} positions; raise --proof-positions or lower --nodes"
             )
-        fresh = _after(engine, fresh, as_met)
-    return _turned(found)
+        waiting = _after(engine, fresh, as_met)
+
+
+def _read(search: WinSearch, fresh: PackedStrategy, known: Sequence[_Known]) -> PackedStrategy:
+    """Return of some positions those that a strategy needs and has not, with their moves."""
+    for part in known:
+        fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
+    if search.prober is not None:
+        fresh = fresh.chosen(search.prober.probe_words(fresh.words) == MISSING)
+    kept, engine = search.answers(fresh.words, fresh.plies), fresh.engine
+    for at in np.flatnonzero(kept[:, 1] < 0):
+        one = engine.boards(fresh.words[at : at + 1])[0]
+        if not search.wins(one, plies=int(fresh.plies[at])):
+            raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
+        kept[at] = search.move, search.distance
+    fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
+    return fresh.chosen(fresh.plies > 1)
 
 
 def needed(
@@ -289,21 +305,22 @@ def needed(
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
     """Return what play from a position meets of a strategy, and the materials of the table positions it meets."""
     engine, leaves = strategy.engine, set()
-    kept = np.zeros(len(strategy), dtype=bool)
+    kept, known = np.zeros(len(strategy), dtype=bool), _Known(keys_of(strategy.words), strategy.plies)
     group = engine.variant.symmetries
-    fresh = first_positions(engine, prover, board, LONGEST, group)
-    while len(fresh):
-        places, plies = _plies_in(strategy, fresh.words)
-        beyond = fresh.words[plies == LONGEST]
-        if prober is not None:
-            values = prober.probe_words(beyond)
-            tabled = engine.boards(beyond[(values >= 0) & (values != 1)])
-            leaves |= {(int(head(one)[ATTACKERS_AT]), int(head(one)[DEFENDERS_AT])) for one in tabled}
-        new = places[(plies < LONGEST)]
-        new = new[~kept[new]]
-        kept[new] = True
-        fresh = _after(engine, strategy.chosen(new), group)
-    return strategy.chosen(kept), leaves
+    waiting: Iterable[PackedStrategy] = [first_positions(engine, prover, board, LONGEST, group)]
+    while True:
+        before = kept.copy()
+        for fresh in waiting:
+            places, plies = known.find(fresh.words)
+            kept[places[plies < LONGEST]] = True
+            if prober is not None:
+                beyond = fresh.words[plies == LONGEST]
+                values = prober.probe_words(beyond)
+                tabled = engine.boards(beyond[(values >= 0) & (values != 1)])
+                leaves |= {(int(head(one)[ATTACKERS_AT]), int(head(one)[DEFENDERS_AT])) for one in tabled}
+        if (before == kept).all():
+            return strategy.chosen(kept), leaves
+        waiting = _after(engine, strategy.chosen(kept & ~before), group)
 
 
 def certificate_of(

@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
-from operator import itemgetter
+from itertools import chain, takewhile
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -49,8 +49,8 @@ _SHARE = 250_000
 """Positions of the strategy that are compared at a time, about."""
 _SPOOL = 16 << 20
 """Bytes of a share that are kept in memory."""
-_DIGITS = str.maketrans(".bwK", "0123")
-_PAIRS = {f"{code:x}": ".bwK"[code >> 2] + ".bwK"[code & 3] for code in range(16)}
+_DIGITS = ".bwK"
+_PAIRS = {f"{code:x}": _DIGITS[code >> 2] + _DIGITS[code & 3] for code in range(16)}
 """The two cells of a hexadecimal digit."""
 
 
@@ -100,15 +100,20 @@ class SymmetricGame(NaiveGame):
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
-        self._images = [itemgetter(*symmetry.table) for symmetry in variant.symmetries]
         self.width = (self.size**2 + 3) // 4
+        # What a piece adds to the number that has all images of a placement as its digits.
+        self._adds = dict[tuple[tuple[int, int], str], int]()
+        for number, cell in enumerate(self._cells):
+            places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
+            soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
+            self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
+        self._starts = range(0, len(variant.symmetries) * self.width, self.width)
 
     def key(self, position: NaivePosition) -> bytes:
         """Return what a placement and its images have in common and no other placement has."""
-        piece = position.pieces.get
-        cells = "".join([piece(cell, ".") for cell in self._cells])
-        least = min([image(cells) for image in self._images])
-        return int("".join(least).translate(_DIGITS), 4).to_bytes(self.width, "big")
+        number, width = sum(map(self._adds.__getitem__, position.pieces.items())), self.width
+        images = number.to_bytes(self._starts.stop, "big")
+        return min([images[at : at + width] for at in self._starts])
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
         """Return a position by its key."""
@@ -134,7 +139,9 @@ class SymmetricGame(NaiveGame):
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
         position = self.placed(key, winner[0])
-        for move in self._moves(position, position.side):
+        by_king = takewhile(lambda move: position.pieces[move[0]] == "K", self._moves(position, position.side))
+        ways_out = (move for move in by_king if self.terrain[move[1]] in "*X")
+        for move in chain(ways_out, self._moves(position, position.side)):
             after, _, end = self.apply(position, move)
             if end.winner == winner if end is not None else self._is_stuck(after, after.side):
                 return True

@@ -43,7 +43,7 @@ from tablut.store.folders import claim as claimed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from tablut.running.progress import Observer
     from tablut.running.scheduling import Scheduler
@@ -160,11 +160,12 @@ def run_task(task: Task) -> dict[str, Any]:
     return _answer(TASK, CHILD, own, numbers)
 
 
-def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: Sequence[tuple[int, ...]]) -> dict[str, Any]:
-    """Return what a task says as rows."""
+def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
+    """Return what a task says as rows; the numbers are of shape (n, 4)."""
     rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
-    rows["words"], rows["kind"] = words, [first] + [rest] * (len(words) - 1)
-    for name, column in zip(("proof", "disproof", "plies", "nodes"), zip(*numbers, strict=True), strict=True):
+    rows["words"], rows["kind"] = words, rest
+    rows["kind"][0] = first
+    for name, column in zip(("proof", "disproof", "plies", "nodes"), np.asarray(numbers).T, strict=True):
         rows[name] = column
     return {"rows": rows}
 
@@ -173,7 +174,7 @@ def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[i
     """Return the strategy from a position that is settled as rows."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
-    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), [numbers, *columns.tolist()])
+    return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:

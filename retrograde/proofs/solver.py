@@ -25,14 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import (
-    Bounds,
-    ProofLimits,
-    ProofSource,
-    Solution,
-    may_be_listed,
-    reachable_values,
-)
+from retrograde.proofs.solution import Bounds, ProofLimits, ProofSource, Solution, may_be_listed, reachable_values
 from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
 from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board

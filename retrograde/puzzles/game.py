@@ -206,11 +206,7 @@ class PuzzleTrees(Result):
     puzzles: list[PuzzleTree]
 
 
-def puzzle_tree(
-    puzzle: Puzzle,
-    limits: ProofLimits | None = None,
-    most: int = MOST_NODES,
-) -> PuzzleTree:
+def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
     """Return the tree of a puzzle, every entry of it proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None

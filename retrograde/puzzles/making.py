@@ -92,11 +92,7 @@ class Making:
 
 
 def from_self_play(
-    variant: VariantLike,
-    wanted: Wanted,
-    *,
-    games: int,
-    advanced: Callable[[Made], None] = lambda _: None,
+    variant: VariantLike, wanted: Wanted, *, games: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
     """Return puzzles from self-play, at most one a game: the one that takes longest."""
     making = Making(as_variant(variant), wanted)
@@ -123,12 +119,7 @@ def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
 
 
 def from_placements(
-    variant: VariantLike,
-    wanted: Wanted,
-    *,
-    samples: int,
-    men: int,
-    advanced: Callable[[Made], None] = lambda _: None,
+    variant: VariantLike, wanted: Wanted, *, samples: int, men: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
     """Return puzzles among random placements of few men, in the order in which they are found."""
     variant = as_variant(variant)
@@ -368,11 +359,7 @@ def self_play(
 
 
 def _choose(
-    engine: Engine,
-    board: NDArray[np.uint32],
-    style: Style,
-    searches: list[WinSearch],
-    rng: np.random.Generator,
+    engine: Engine, board: NDArray[np.uint32], style: Style, searches: list[WinSearch], rng: np.random.Generator
 ) -> NDArray[np.uint32] | None:
     """Return the position after a player's move; None if the game ends."""
     mover = int(head(board)[SIDE_AT])

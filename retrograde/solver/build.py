@@ -190,10 +190,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
         solver.items[other] = stored_items(store, other)
     white, black = solver.solve(material, advanced=lambda step: tell(f"{name}: {step}"))
     tell(f"{name}: stores")
-    seconds = {
-        "seconds": round(wall_clock() - started, 3),
-        "cpu_seconds": round(cpu_clock() - cpu, 3),
-    }
+    seconds = {"seconds": round(wall_clock() - started, 3), "cpu_seconds": round(cpu_clock() - cpu, 3)}
     index = TierIndex(store.variant, *material, representatives=representatives(solver, material))
     codes = to_codes(white), to_codes(black)
     write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)

@@ -127,14 +127,7 @@ class SolvedGame:
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
                 classes, positions = np.zeros(CODES, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
-                count_values(
-                    places,
-                    tier,
-                    solver.items[material][side],
-                    marks[material][side],
-                    classes,
-                    positions,
-                )
+                count_values(places, tier, solver.items[material][side], marks[material][side], classes, positions)
                 if self._limit is not None:
                     for counts in (classes, positions):
                         counts[0] += counts[2 * self._limit + 2 :].sum()

@@ -191,11 +191,7 @@ class StoredTier:
         plain = self._plain_index
         words = -(-plain.row_space // 64)
         entries = self.record.entries
-        return {
-            "white": entries,
-            "black": entries,
-            "representatives": 8 * words * len(plain.kings.representatives),
-        }
+        return {"white": entries, "black": entries, "representatives": 8 * words * len(plain.kings.representatives)}
 
     def _check_files(self) -> None:
         if self.record.entries > self._plain_index.positions:

@@ -19,16 +19,7 @@ from retrograde.verification.findings import LISTED
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, advance, called, inlined, kernel
 from tablut.engine.kernels import generate, make, unmake
-from tablut.engine.layout import (
-    cells_dtype,
-    count_of,
-    king_of,
-    new_board,
-    put_side,
-    start_of,
-    target_of,
-    undo_captured,
-)
+from tablut.engine.layout import cells_dtype, count_of, king_of, new_board, put_side, start_of, target_of, undo_captured
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
@@ -269,12 +260,7 @@ _SYMMETRIC: Final = -3
 
 @called
 def _entry_at(
-    x: TierTables,
-    tier: int,
-    king: int,
-    black: NDArray[np.uint8],
-    white: NDArray[np.uint8],
-    scratch: NDArray[np.int64],
+    x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
     """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
     return entry_of(x, tier, king, black, white, scratch)

@@ -184,12 +184,7 @@ def _prove_tiers(
 
 
 def _prove_tier(
-    tier: StoredTier,
-    unpacked: UnpackedTiers,
-    *,
-    threads: int,
-    report: Verification,
-    observer: Observer,
+    tier: StoredTier, unpacked: UnpackedTiers, *, threads: int, report: Verification, observer: Observer
 ) -> None:
     from retrograde.verification.proof import ALIASES, CHECKED, COUNTERS, FAILURES, ORBITS, TierProof
 

@@ -105,7 +105,7 @@ def decide_command(
             found = run.result()
             found = found.model_copy(update={"nodes": found.nodes + made})
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
-        data[opening.name] = _decided(found, opening, round(wall_clock() - began, 1), least)
+        data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
         _write(data)
     return _reply(chosen, data)
 
@@ -128,7 +128,9 @@ def join_command(store: StoreOption, only: OnlyOption) -> Reply:
                 raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             run.run(LocalScheduler(1), _folder(store, opening), 0)
             found = run.result()
-        data[opening.name] = _decided(found, opening, sum(data[name].seconds for name in names & data.keys()), None)
+        data[opening.name] = _decided(
+            run, found, opening, sum(data[name].seconds for name in names & data.keys()), None
+        )
         _write(data)
     return _reply(chosen, data)
 
@@ -200,7 +202,7 @@ def _not_within(board: Board, nodes: int) -> int:
     return plies
 
 
-def _decided(found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
+def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
     """Return what was found, with play by the certificate, which is kept with the study if it is small."""
     kept = {name: value for name, value in found.model_dump().items() if name in Decided.model_fields}
     kept |= {"seconds": seconds, "certificate": None, "not_within": least}
@@ -208,7 +210,7 @@ def _decided(found: Proving, opening: Opening, seconds: float, least: int | None
         path = Path(found.certificate)
         content = path.read_bytes()
         kept["sha256"], kept["bytes"] = hashlib.sha256(content).hexdigest(), len(content)
-        kept["line"] = Strategy(read_certificate(path.name, path)).line(opening.board())
+        kept["line"] = Strategy(read_certificate(path.name, path), run.whole).line(opening.board())
         if len(content) <= (_SHIPPED if opening.listed else _SMALL):
             write_bytes(DATA / opening.file, content)
             kept["certificate"] = opening.file

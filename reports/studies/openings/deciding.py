@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from pydantic import Field
 
 from reports.stored import STUDIES, Provenance
+from retrograde.proofs.solution import keys_of
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.notation import square_name
-from tablut.position import Move
+from tablut.position import Move, Position
 from tablut.results import Result
 from tablut.store.files import read_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.proofs.certificate import ProofCertificate
-    from tablut.position import Position
+    from retrograde.proofs.certificate import PackedStrategy, ProofCertificate
 
 FOLDER: Final = STUDIES / "openings"
 DATA: Final = FOLDER / "data"
@@ -112,12 +113,31 @@ def read_findings() -> dict[str, Decided]:
     return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
 
 
-class Strategy:
-    """The winner's moves of a certificate, and play by them."""
+class _Packed:
+    """What a certificate says of positions, by their text, where a dictionary of it would not fit."""
 
-    def __init__(self, proof: ProofCertificate) -> None:
+    def __init__(self, strategy: PackedStrategy) -> None:
+        self._strategy, self._keys = strategy, keys_of(strategy.words)
+
+    def get(self, text: str) -> tuple[int, str] | None:
+        """Return plies and move, as a dictionary does."""
+        engine = self._strategy.engine
+        size, position = engine.variant.size, Position.parse(text, engine.variant.size)
+        key = keys_of(engine.words(engine.board(position.cells, position.side)))
+        at = int(np.searchsorted(self._keys, key)[0])
+        if at == len(self._keys) or self._keys[at] != key[0]:
+            return None
+        return int(self._strategy.plies[at]), str(Move.from_code(int(self._strategy.moves[at]), size))
+
+
+class Strategy:
+    """The winner's moves of a certificate, and play by them; one that is long is asked where it is in memory."""
+
+    def __init__(self, proof: ProofCertificate, packed: PackedStrategy | None = None) -> None:
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
-        self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
+        self._answers: Any = None if packed is None else _Packed(packed)
+        if packed is None:
+            self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
 
     def answer(self, position: Position) -> tuple[int, Move] | None:
         """Return the plies within which the winner wins, and its move; None if the strategy has neither."""
