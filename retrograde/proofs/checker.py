@@ -123,6 +123,10 @@ class SymmetricGame(NaiveGame):
         pieces |= {cell: letter for cell, letter in zip(self._cells, letters, strict=True) if letter in "bw"}
         return NaivePosition(pieces, side)
 
+    def moves(self, position: NaivePosition) -> Iterator[NaiveMove]:
+        """Yield the legal moves of the side to move, the king's first if it comes first."""
+        return self._moves(position, position.side)
+
     def fault(self, position: NaivePosition) -> str | None:
         """Return why nobody plays on from a placement, or None."""
         pieces = list(position.pieces.values())
@@ -139,9 +143,9 @@ class SymmetricGame(NaiveGame):
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
         position = self.placed(key, winner[0])
-        by_king = takewhile(lambda move: position.pieces[move[0]] == "K", self._moves(position, position.side))
+        by_king = takewhile(lambda move: position.pieces[move[0]] == "K", self.moves(position))
         ways_out = (move for move in by_king if self.terrain[move[1]] in "*X")
-        for move in chain(ways_out, self._moves(position, position.side)):
+        for move in chain(ways_out, self.moves(position)):
             after, _, end = self.apply(position, move)
             if end.winner == winner if end is not None else self._is_stuck(after, after.side):
                 return True
@@ -176,7 +180,7 @@ class _Block:
             move = None if fault or len(text) > _LONGEST_MOVE else self.game.parse_move(text)
         except InputError:
             move = None
-        if move is None or move not in self.game.legal_moves(position):
+        if move is None or move not in self.game.moves(position):
             self.failures.append(f"'{name}': {fault or excerpt(text) + ' is not legal'}")
             return
         key = self.game.key(position)
@@ -192,7 +196,7 @@ class _Block:
         own = self.game.key(position)
         if own not in self._after:
             self.positions += 1
-            moves, keys = self.game.legal_moves(position), []
+            moves, keys = list(self.game.moves(position)), []
             for move in moves:
                 result = self.game.apply(position, move)
                 if result.outcome is None:

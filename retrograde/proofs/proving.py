@@ -59,7 +59,7 @@ _LOOK: Final = 1_000_000
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Moves in which a shorter win is looked for, and bytes of the table for it."""
-_MOST: Final = 12_000_000
+_MOST: Final = 40_000_000
 """Most positions of the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
 """Most positions of a set that need not be left; it is searched for, and takes more memory than what is read out."""
