@@ -225,7 +225,11 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 
 
 def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
-    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there."""
+    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there.
+
+    Left out are those after a move that wins within three plies: in them a move wins at once.
+    """
+    strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _BATCH):
         part = strategy.chosen(slice(start, start + _BATCH))
         children = engine.expand(part.words)
