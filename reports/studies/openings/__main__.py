@@ -25,7 +25,7 @@ from reports.studies.openings.deciding import (
 )
 from reports.studies.openings.guided import guided
 from reports.studies.rendered import CheckOption, rendered
-from retrograde.proofs.certificate import read_certificate
+from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.proofs.solution import ProofLimits
@@ -113,26 +113,47 @@ def decide_command(
 @app.command("join")
 @command
 def join_command(store: StoreOption, only: OnlyOption) -> Reply:
-    """Make the proof of openings of those proofs in the store that are one move further on."""
+    """Make the proof of openings of those proofs in the store that are further on.
+
+    What lies between is proved as part of it.
+    """
     chosen, data = _chosen(only), read_findings()
-    for opening in sorted(chosen, key=lambda one: -len(one.name)):
-        board, after = opening.board(), list[ProofRun]()
-        names = {f"{opening.name} {move}" for move in board.legal_moves} & {one.name for one in openings()[1]}
+    listed = {one.name: one for one in openings()[1]}
+    for opening in chosen:
         with progress(opening.name) as observer:
-            for one in (one for one in openings()[1] if one.name in names and _folder(store, one).exists()):
-                after.append(_unsearched(one, observer))
-                after[-1].run(LocalScheduler(1), _folder(store, one), 0)
-            run = _unsearched(opening, observer)
-            run.adopt(after)
+            *between, (_, run) = _joined(store, opening, listed, observer)
             if run.result().status != "proved":
                 raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             run.run(LocalScheduler(1), _folder(store, opening), 0)
-            found = run.result()
-        data[opening.name] = _decided(
-            run, found, opening, sum(data[name].seconds for name in names & data.keys()), None
-        )
+        for one, its in (*between, (opening, run)):
+            seconds = sum(data[name].seconds for name in _after(one) & data.keys())
+            found = _decided(its, its.result(), one, seconds, None)
+            data[one.name] = found if its is run else found.model_copy(update={"part_of": opening.name})
         _write(data)
     return _reply(chosen, data)
+
+
+def _after(opening: Opening) -> set[str]:
+    """Return the names of all openings one move further on."""
+    return {f"{opening.name} {move}" for move in opening.board().legal_moves}
+
+
+def _joined(
+    store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
+) -> list[tuple[Opening, ProofRun]]:
+    """Return an opening, last, and those on the way to certificates in the store, each with what these prove of it."""
+    between, after, run = list[tuple[Opening, ProofRun]](), list[ProofRun](), _unsearched(opening, observer)
+    for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
+        folder = _folder(store, one)
+        if (folder / CERTIFICATE).exists():
+            after.append(_unsearched(one, observer))
+            after[-1].run(LocalScheduler(1), folder, 0)
+        elif (way := _joined(store, one, listed, observer))[-1][1].result().status == "proved":
+            after.append(way[-1][1])
+            after[-1].run(LocalScheduler(1), None, 0)
+            between += way
+    run.adopt(after)
+    return [*between, (opening, run)]
 
 
 @app.command("check")
@@ -140,7 +161,7 @@ def join_command(store: StoreOption, only: OnlyOption) -> Reply:
 def check_command(
     store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Processes.")] = 1
 ) -> Reply:
-    """Check the certificates by the plain rules, and write down what that gave; d2-g2 takes five minutes."""
+    """Check the certificates by the plain rules, and write down what that gave."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
         path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
@@ -206,11 +227,12 @@ def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, le
     """Return what was found, with play by the certificate, which is kept with the study if it is small."""
     kept = {name: value for name, value in found.model_dump().items() if name in Decided.model_fields}
     kept |= {"seconds": seconds, "certificate": None, "not_within": least}
+    if run.whole is not None:
+        proof = certificate_of(run.engine, run.prover, run.board, found.within, run.whole)
+        kept["line"] = Strategy(proof).line(opening.board())
     if found.certificate is not None:
-        path = Path(found.certificate)
-        content = path.read_bytes()
+        content = Path(found.certificate).read_bytes()
         kept["sha256"], kept["bytes"] = hashlib.sha256(content).hexdigest(), len(content)
-        kept["line"] = Strategy(read_certificate(path.name, path), run.whole).line(opening.board())
         if len(content) <= (_SHIPPED if opening.listed else _SMALL):
             write_bytes(DATA / opening.file, content)
             kept["certificate"] = opening.file

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from reports.stored import STUDIES, Provenance
+from retrograde.proofs.certificate import PackedStrategy
 from retrograde.proofs.solution import keys_of
 from tablut.board import Board
 from tablut.errors import InputError
@@ -20,7 +21,7 @@ from tablut.store.files import read_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
-    from retrograde.proofs.certificate import PackedStrategy, ProofCertificate
+    from retrograde.proofs.certificate import ProofCertificate
 
 FOLDER: Final = STUDIES / "openings"
 DATA: Final = FOLDER / "data"
@@ -68,7 +69,10 @@ class Opening(Result):
 
 
 class Decided(Result):
-    """What search and checker found; positions are counted up to symmetry, seconds are of the last run."""
+    """What search and checker found; positions are counted up to symmetry, seconds are of the last run.
+
+    What is part of the proof of another opening has no certificate of its own.
+    """
 
     status: str
     within: int | None = None
@@ -78,6 +82,7 @@ class Decided(Result):
     nodes: int
     tasks: int
     seconds: float
+    part_of: str | None = None
     certificate: str | None = None
     sha256: str | None = None
     bytes: int | None = None
@@ -131,12 +136,14 @@ class _Packed:
 
 
 class Strategy:
-    """The winner's moves of a certificate, and play by them; one that is long is asked where it is in memory."""
+    """The winner's moves of a certificate, and play by them."""
 
-    def __init__(self, proof: ProofCertificate, packed: PackedStrategy | None = None) -> None:
+    def __init__(self, proof: ProofCertificate) -> None:
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
-        self._answers: Any = None if packed is None else _Packed(packed)
-        if packed is None:
+        self._answers: Any
+        if isinstance(proof.strategy, PackedStrategy):
+            self._answers = _Packed(proof.strategy)
+        else:
             self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
 
     def answer(self, position: Position) -> tuple[int, Move] | None:

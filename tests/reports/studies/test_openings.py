@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from reports.studies.openings import __main__ as module
+from reports.studies.openings import deciding
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
-from reports.studies.openings.deciding import DATA, GAME, Strategy, openings
+from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
 from reports.studies.openings.guided import guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
@@ -63,6 +65,35 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     assert (run.tree.tasks, run.tree.root.proof) == (1, 0)
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
+
+
+def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, store = load_variant(GAME), str(tmp_path / "store")
+    limits = {"nodes": 1_000_000, "memory": 1 << 22}
+    won = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
+    won.run(LocalScheduler(1), tmp_path / "whole")
+    line = Strategy(read_certificate(CERTIFICATE, tmp_path / "whole" / CERTIFICATE)).line(Board(GAME, WON))
+    first, between, last = (" ".join(move.partition("x")[0] for move in line[:n]) for n in (1, 2, 3))
+    top = Opening(moves=first, start=WON)
+    after = [Opening(moves=f"{first} {move}", start=WON) for move in top.board().legal_moves]
+    after = [one for one in after if one.board().outcome() is None]
+    monkeypatch.setattr(module, "openings", lambda: ({}, [top, *after, Opening(moves=last, start=WON)]))
+    for of in (module, deciding):
+        monkeypatch.setattr(of, "DATA", tmp_path)
+    names = [one.moves for one in after if one.moves != between]
+    assert len(names) + 1 == len(after)
+    for name in (*names, last):
+        assert run(["decide", "--store", store, "--only", name, "--memory", "4"], app, NAME) == 0
+    assert run(["join", "--store", store, "--only", first], app, NAME) == 0
+    found = deciding.read_findings()
+    assert (found[between].status, found[between].part_of, found[between].sha256) == ("proved", first, None)
+    for one in (first, between):
+        board = Opening(moves=one, start=WON).board()
+        for move in found[one].line:
+            board.push_text(move)
+        assert board.result() == "white"
+    path = tmp_path / "store" / first / CERTIFICATE
+    assert StrategyCheck(rules, read_certificate(CERTIFICATE, path), most_plies=0).run().proved
 
 
 def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
