@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pydantic import Field
@@ -140,7 +140,7 @@ class Strategy:
 
     def __init__(self, proof: ProofCertificate) -> None:
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
-        self._answers: Any
+        self._answers: _Packed | dict[str, tuple[int, str]]
         if isinstance(proof.strategy, PackedStrategy):
             self._answers = _Packed(proof.strategy)
         else:
