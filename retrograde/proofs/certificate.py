@@ -224,17 +224,22 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
     return joined(engine, [PackedStrategy(engine, found, left[children.parents[on]] - 1, children.moves[on])])
 
 
-def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
-    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there.
+def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+    """Yield what a strategy's moves lead to unless they end the game, some at a time, and the plies that are left.
 
-    Left out are those after a move that wins within three plies: in them a move wins at once.
+    Left out is what is won within three plies: after the reply a move wins at once.
     """
     strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _BATCH):
         part = strategy.chosen(slice(start, start + _BATCH))
         children = engine.expand(part.words)
         made = (children.moves == part.moves[children.parents]) & (children.outcomes == 0)
-        yield _replies(engine, children.words[made], part.plies[children.parents[made]] - 1, group)
+        yield children.words[made], part.plies[children.parents[made]] - 1
+
+
+def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
+    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there."""
+    return (_replies(engine, words, left, group) for words, left in after_moves(engine, strategy))
 
 
 def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int, group: Group) -> PackedStrategy:

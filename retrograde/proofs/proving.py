@@ -277,6 +277,12 @@ class ProofRun:
         for rows in self._fresh:
             self._apply(rows)
 
+    def strategies(self, store: Path) -> list[PackedStrategy]:
+        """Return the strategies that a store of this run keeps."""
+        for rows in TreeStore(store, self.about, self._type).answers():
+            self._apply(rows)
+        return list(self._strategies.values())
+
     def _apply(self, rows: NDArray[Any]) -> None:
         """Make of an answer what the tree makes of it."""
         if rows["kind"][0] == TASK:

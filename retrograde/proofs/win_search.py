@@ -117,6 +117,10 @@ class WinSearch:
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
+    def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
+        """Take it as proved that the prover wins packed positions within so many plies."""
+        keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
+
     def answers(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return winning moves and their plies, shape (n, 2), of packed positions with the prover to move.
 

@@ -42,6 +42,9 @@ from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import store_path, write_bytes, write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retrograde.proofs.certificate import PackedStrategy
     from retrograde.proofs.proving import Proving
     from tablut.running.progress import Observer
 
@@ -80,7 +83,8 @@ def decide_command(
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
     What is proved, with its certificate in the store, is passed over. With --guide, what one task leaves open is first
-    searched further on: after the move of white that the engine chooses, and after each answer of black.
+    searched further on: after the move of white that the engine chooses, and after each answer of black; the strategies
+    in the store are known to that search.
     """
     data, workers = read_findings(), LocalScheduler(1)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -99,7 +103,8 @@ def decide_command(
                     )
                 # In the thread that does the tasks, with their image of the position: the table has no others.
                 start = Board(opening.game, run.about.position)
-                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer)
+                known = _kept(store, opening, observer)
+                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer, known=known)
                 made = workers.run(search, [run.task], lambda _: None)[0]["nodes"]
             run.run(workers, _folder(store, opening), hours)
             found = run.result()
@@ -181,6 +186,13 @@ def _unsearched(opening: Opening, observer: Observer) -> ProofRun:
     """Return what takes in what a store has, and searches nothing."""
     board = opening.board()
     return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, nodes=1, memory=1 << 20)
+
+
+def _kept(store: str, opening: Opening, observer: Observer) -> Iterator[PackedStrategy]:
+    """Yield what the store has of other openings of the same game: strategies by which white wins."""
+    for one in openings()[1]:
+        if one.game == opening.game and (_folder(store, one) / CERTIFICATE).exists():
+            yield from _unsearched(one, observer).strategies(_folder(store, one))
 
 
 def _far(found: Decided | None) -> float:

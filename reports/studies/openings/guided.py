@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from retrograde.proofs.certificate import after_moves
 from retrograde.proofs.proving import search_of, settled
 from retrograde.proofs.table import INFINITE
 from tablut.engine import engine_for
@@ -16,8 +17,9 @@ from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from retrograde.proofs.certificate import PackedStrategy
     from retrograde.proofs.proving import Task
     from tablut.board import Board
     from tablut.running.progress import Observer
@@ -29,11 +31,18 @@ _HASH: Final = 512
 """MiB for the engine."""
 
 
-def guided(task: Task, *, board: Board, guide: int, plies: int, observer: Observer) -> dict[str, Any]:
+def guided(
+    task: Task, *, board: Board, guide: int, plies: int, observer: Observer, known: Iterable[PackedStrategy]
+) -> dict[str, Any]:
     """Search for a win in the thread that does such tasks: what this proves, the next task finds in the table.
 
-    The board is to be the image that tasks have of the position, for the table knows no other.
+    The board is to be the image that tasks have of the position, for the table knows no other. What strategies of the
+    same winner prove is told in all images.
     """
+    told, engine = search_of(task), engine_for(task.variant)
+    for words, left in (after for strategy in known for after in after_moves(engine, strategy)):
+        for symmetry in task.variant.symmetries:
+            told.learn(engine.canonical(words, (symmetry,))[0], left)
     search = _GuidedSearch(task, board, guide, observer)
     return {"proved": search.proves(plies), "nodes": search.nodes}
 

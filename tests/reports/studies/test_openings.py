@@ -55,7 +55,7 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
     board = Board(GAME, run.about.position)
     for plies, proved in ((0, False), (2, True)):
-        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer())
+        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer(), known=())
         (answer,) = workers.run(search, [run.task], lambda _: None)
         assert answer["proved"] == proved
         assert answer["nodes"] >= run.task.nodes
@@ -65,6 +65,22 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     assert (run.tree.tasks, run.tree.root.proof) == (1, 0)
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
+
+
+def test_what_strategies_prove_is_known_to_a_guided_search_on_any_side_of_the_board(tmp_path: Path) -> None:
+    rules, workers = load_variant(GAME), LocalScheduler(1)
+    position, limits = Position.parse(WON, rules.size), {"nodes": 1_000_000, "memory": 1 << 22}
+    run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
+    run.run(workers, tmp_path)
+    (strategy,) = run.strategies(tmp_path)
+    for symmetry in rules.symmetries:
+        board = Board(GAME, WON).transform(symmetry)
+        for known, proved in (((), False), ([strategy], True)):
+            # A task with other limits has another table.
+            task = run.task._replace(nodes=10_000 + proved)
+            search = partial(guided, board=board, guide=1, plies=0, observer=Observer(), known=known)
+            (answer,) = workers.run(search, [task], lambda _: None)
+            assert answer["proved"] == proved, symmetry
 
 
 def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
