@@ -266,11 +266,19 @@ class _Known(NamedTuple):
         return places, np.where(self.keys[places] == wanted, self.plies[places], LONGEST)
 
 
-def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int) -> PackedStrategy:
+def strategy_of(
+    engine: Engine,
+    search: WinSearch,
+    board: NDArray[Any],
+    plies: int,
+    most: int,
+    others: Sequence[PackedStrategy] = (),
+) -> PackedStrategy:
     """Return the strategy behind a proof; some of it may not be needed.
 
-    Left out are positions that a tablebase knows, and those in which a move wins at once.
+    Left out are positions that a tablebase or another strategy knows, and those in which a move wins at once.
     """
+    beyond = [_Known(keys_of(part.words), part.plies) for part in others]
     # The table of the search has positions as play meets them, not their images.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
@@ -279,7 +287,7 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
     while True:
         known = [_Known(keys_of(part.words), part.plies) for part in (found, recent)]
         # Of what is met next most is won at once, so it is read before more is made of it.
-        fresh = joined(engine, [found.chosen(slice(0)), *(_read(search, part, known) for part in waiting)])
+        fresh = joined(engine, [found.chosen(slice(0)), *(_read(search, part, known, beyond) for part in waiting)])
         if not len(fresh):
             return _turned(joined(engine, [found, recent]))
         recent = joined(engine, [recent, fresh])
@@ -293,10 +301,18 @@ def strategy_of(engine: Engine, search: WinSearch, board: NDArray[Any], plies: i
         waiting = _after(engine, fresh, as_met)
 
 
-def _read(search: WinSearch, fresh: PackedStrategy, known: Sequence[_Known]) -> PackedStrategy:
-    """Return of some positions those that a strategy needs and has not, with their moves."""
+def _read(
+    search: WinSearch, fresh: PackedStrategy, known: Sequence[_Known], beyond: Sequence[_Known]
+) -> PackedStrategy:
+    """Return of some positions those that a strategy needs and has not, with their moves.
+
+    What is known beyond it is known up to symmetry.
+    """
     for part in known:
         fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
+    for part in beyond:
+        images, _ = fresh.engine.canonical(fresh.words, fresh.engine.variant.symmetries)
+        fresh = fresh.chosen(part.find(images)[1] > fresh.plies)
     if search.prober is not None:
         fresh = fresh.chosen(search.prober.probe_words(fresh.words) == MISSING)
     kept, engine = search.answers(fresh.words, fresh.plies), fresh.engine

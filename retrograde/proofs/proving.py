@@ -16,7 +16,7 @@ look for a set of positions which that side need not leave (`retrograde.proofs.h
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -177,6 +177,23 @@ def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[i
     return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
 
 
+def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[str, Any]:
+    """Return the answer to a task whose leaf is proved by what this thread found before, with so many moves.
+
+    With it is its strategy, where the known ones have none.
+    """
+    search, engine = search_of(task), engine_for(task.variant)
+    own = np.frombuffer(task.words, dtype=np.uint64)[None]
+    board = engine.boards(own)[0]
+    search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
+    assert search.wins(board)
+    numbers = (0, INFINITE, search.distance, made)
+    strategy = strategy_of(engine, search, board, search.distance, _MOST, known)
+    return {
+        "rows": np.concatenate([_answer(TASK, CHILD, own, [numbers])["rows"], _entries(own, strategy, numbers)["rows"]])
+    }
+
+
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
     """Return proof number, disproof number, plies (-1 unless proved) and moves made, of a bounded search."""
     search.budget = ProofBudget(ProofLimits(nodes=nodes))
@@ -236,7 +253,13 @@ class ProofRun:
         self.whole: PackedStrategy | None = None
         self.dtm: int | None = None
 
-    def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
+    def run(
+        self,
+        scheduler: Scheduler,
+        store: Path | None = None,
+        hours: float | None = None,
+        work: Callable[[Task], dict[str, Any]] = run_task,
+    ) -> None:
         """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
@@ -245,6 +268,7 @@ class ProofRun:
                 self._files = TreeStore(store, self.about, self._type)
                 for rows in self._files.answers():
                     self._apply(rows)
+                self._keep()
             stack.callback(self._keep)
 
             def draw() -> Task | None:
@@ -252,7 +276,7 @@ class ProofRun:
                 return None if node is None else self.task._replace(words=node.words)
 
             self.observer.begin("tasks")
-            scheduler.feed(run_task, draw, self._take)
+            scheduler.feed(work, draw, self._take)
             if self.variant.rules.repetition.spares("black" if self.prover == 0 else "white"):
                 self.tree.close()
             if self._numbers(self.tree.root)[0] == 0:
@@ -273,26 +297,34 @@ class ProofRun:
                 root = other.tree.root
                 numbers[at] = root.proof, root.disproof, root.plies, other.tree.made
                 strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
-        self._fresh += [_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"], *strategies]
-        for rows in self._fresh:
-            self._apply(rows)
+        self._fresh.append(
+            np.concatenate([_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"], *strategies])
+        )
+        self._apply(self._fresh[-1])
 
-    def strategies(self, store: Path) -> list[PackedStrategy]:
-        """Return the strategies that a store of this run keeps."""
-        for rows in TreeStore(store, self.about, self._type).answers():
-            self._apply(rows)
+    @property
+    def strategies(self) -> list[PackedStrategy]:
+        """The strategies of leaves, in the order in which they came; all are kept together."""
         return list(self._strategies.values())
 
+    def load(self, store: Path) -> None:
+        """Take what a store of this run has, and the strategy of what it proves if it has all of that."""
+        for rows in TreeStore(store, self.about, self._type).answers():
+            self._apply(rows)
+        if self._numbers(self.tree.root)[0] == 0 and not self._unread():
+            self.whole = self._joint()
+
     def _apply(self, rows: NDArray[Any]) -> None:
-        """Make of an answer what the tree makes of it."""
-        if rows["kind"][0] == TASK:
-            self.tree.take(rows)
-        else:
-            columns = rows["words"][1:].copy(), rows["plies"][1:].copy(), rows["nodes"][1:].astype(np.int32)
-            self._strategies[rows["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
+        """Make of answers what the tree makes of them."""
+        for answer in np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:]):
+            if answer["kind"][0] == TASK:
+                self.tree.take(answer)
+                continue
+            columns = answer["words"][1:].copy(), answer["plies"][1:].copy(), answer["nodes"][1:].astype(np.int32)
+            self._strategies[answer["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
             if self.holds:
                 # What holds is found with its strategy.
-                self.tree.take(rows[:1])
+                self.tree.take(answer[:1])
 
     def _take(self, answer: dict[str, Any]) -> None:
         """Take an answer, and keep it before long."""
@@ -316,15 +348,12 @@ class ProofRun:
         root, limit = self.tree.root, self.variant.rules.move_limit
         if limit is not None and root.plies > limit:
             raise InputError(f"a win within {root.plies} plies is proved; a game has {limit}, so it settles nothing")
-        moves, ends = self.tree.strategy(holds=self.holds)
-        # What is lost without a move, or won at once, needs no strategy.
-        leaves = [leaf for leaf in ends if self.holds or leaf.plies > 1]
-        left = [leaf for leaf in leaves if leaf.words not in self._strategies]
+        left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
         self.observer.begin("strategies of leaves", len(left))
         scheduler.feed(run_task, lambda: next(waiting, None), self._take)
-        joint = joined(self.engine, [self._own(moves), *(self._strategies[leaf.words] for leaf in leaves)])
+        joint = self._joint()
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(joint, side, self.board, self.prober)
         # With the tables that captures lead to.
@@ -340,6 +369,16 @@ class ProofRun:
             proof = certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables)
             proof.write(store / "certificate.jsonl.gz")
             self.certificate = store / "certificate.jsonl.gz"
+
+    def _unread(self) -> list[Node]:
+        """Return the leaves of the proof whose strategies are still to be read out."""
+        _, leaves = self.tree.strategy(holds=self.holds)
+        # What is lost without a move, or won at once, needs no strategy.
+        return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
+
+    def _joint(self) -> PackedStrategy:
+        """Return the tree's own moves with all strategies, since one may rest on others."""
+        return joined(self.engine, [self._own(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def _own(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
         """Return the moves of the tree's own nodes."""

@@ -236,7 +236,7 @@ class TreeStore:
         return child(self._root, f"part-{len(self._parts) + 1:06d}.rows", "proof search file")
 
     def answers(self) -> Iterator[NDArray[Any]]:
-        """Yield the answers in order; what is damaged is named."""
+        """Yield the answers in order, those of a part together; what is damaged is named."""
         path = self._root / "parts.json"
         record = read_record(path, PartsRecord, "proof search file", _MEND)
         if record is not None and record.search != self._search:
@@ -245,7 +245,7 @@ class TreeStore:
             check_data(self._next(), part, "proof search file", _MEND)
             rows = np.fromfile(self._next(), dtype=self._kind)
             self._parts.append(part)
-            yield from np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
+            yield rows
 
     def write(self, answers: list[NDArray[Any]]) -> None:
         """Write a part: its rows first, then the record that makes it one."""

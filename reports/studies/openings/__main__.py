@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from contextvars import copy_context
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from reports.studies.openings.deciding import (
     openings,
     read_findings,
 )
-from reports.studies.openings.guided import guided
+from reports.studies.openings.guided import GuidedWork, guided
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
@@ -42,15 +43,13 @@ from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import store_path, write_bytes, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from retrograde.proofs.certificate import PackedStrategy
     from retrograde.proofs.proving import Proving
     from tablut.running.progress import Observer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
+PARTS: Final = "parts.json"
 _SHIPPED: Final = 5 << 20
 """Bytes of a certificate that is kept with the study, at most."""
 _SMALL: Final = 64 << 10
@@ -63,6 +62,12 @@ StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Where the searche
 OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Openings whose moves fit.")]
 
 
+NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Moves made by one task.")]
+MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="For a table.")]
+GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
+PliesOption = Annotated[int, typer.Option(metavar="N", min=0, help="So far on, at most, by its choices.")]
+
+
 class _Verdicts(Result):
     verdicts: dict[str, str]
 
@@ -73,18 +78,17 @@ def decide_command(
     store: StoreOption,
     only: OnlyOption = "*",
     hours: Annotated[float, typer.Option(min=0, help="For each opening, at most.")] = 1.0,
-    nodes: Annotated[int, typer.Option(min=1, help="Moves made by one task.")] = 20_000_000,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="For the table.")] = 2048,
+    nodes: NodesOption = 20_000_000,
+    memory: MemoryOption = 2048,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
-    guide: Annotated[int, typer.Option(min=0, help="Moves that the engine makes to choose for white.")] = 0,
-    plies: Annotated[int, typer.Option(min=0, help="So far on, at most, by its choices.")] = 8,
+    guide: GuideOption = 0,
+    plies: PliesOption = 8,
 ) -> Reply:
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
     What is proved, with its certificate in the store, is passed over. With --guide, what one task leaves open is first
-    searched further on: after the move of white that the engine chooses, and after each answer of black; the strategies
-    in the store are known to that search.
+    searched further on: after the move of white that the engine chooses, and after each answer of black.
     """
     data, workers = read_findings(), LocalScheduler(1)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -103,8 +107,7 @@ def decide_command(
                     )
                 # In the thread that does the tasks, with their image of the position: the table has no others.
                 start = Board(opening.game, run.about.position)
-                known = _kept(store, opening, observer)
-                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer, known=known)
+                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer)
                 made = workers.run(search, [run.task], lambda _: None)[0]["nodes"]
             run.run(workers, _folder(store, opening), hours)
             found = run.result()
@@ -117,25 +120,69 @@ def decide_command(
 
 @app.command("join")
 @command
-def join_command(store: StoreOption, only: OnlyOption) -> Reply:
+def join_command(
+    store: StoreOption,
+    only: OnlyOption,
+    hours: Annotated[float, typer.Option(min=0, help="In which searches of what is open begin.")] = 0.0,
+    nodes: NodesOption = 20_000_000,
+    memory: MemoryOption = 2048,
+    threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
+    guide: GuideOption = 60_000_000,
+    plies: PliesOption = 8,
+) -> Reply:
     """Make the proof of openings of those proofs in the store that are further on.
 
-    What lies between is proved as part of it.
+    What lies between is proved as part of it. With --hours, what is open is searched, guided, and with what is proved
+    known to it; what it finds is part of the proof too. Stopped or killed, it goes on.
     """
     chosen, data = _chosen(only), read_findings()
     listed = {one.name: one for one in openings()[1]}
     for opening in chosen:
+        folder = _folder(store, opening)
         with progress(opening.name) as observer:
-            *between, (_, run) = _joined(store, opening, listed, observer)
-            if run.result().status != "proved":
+            run = _unsearched(opening, observer, nodes=nodes, memory=memory << 20)
+            between = [] if (begun := (folder / PARTS).exists()) else _join(run, store, opening, listed, observer)
+            if not begun and not hours and run.result().status != "proved":
                 raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
-            run.run(LocalScheduler(1), _folder(store, opening), 0)
-        for one, its in (*between, (opening, run)):
+            # It runs in the threads of the tasks, which know nothing of the command.
+            note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
+            work = GuidedWork(run, guide=guide, plies=plies, observer=observer, found=note)
+            run.run(LocalScheduler(threads), folder, hours, work)
+        for one, its in between:
             seconds = sum(data[name].seconds for name in _after(one) & data.keys())
-            found = _decided(its, its.result(), one, seconds, None)
-            data[one.name] = found if its is run else found.model_copy(update={"part_of": opening.name})
+            data[one.name] = _decided(its, its.result(), one, seconds, None).model_copy(
+                update={"part_of": opening.name}
+            )
+        if run.whole is not None:
+            seconds = sum(data[name].seconds for name in _after(opening) & data.keys())
+            data[opening.name] = _decided(run, run.result(), opening, seconds, None)
+            strategy = Strategy(certificate_of(run.engine, run.prover, run.board, 0, run.whole))
+            for name in (name for name, one in data.items() if one.part_of == opening.name and not one.line):
+                data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
         _write(data)
     return _reply(chosen, data)
+
+
+def _names(opening: Opening, listed: dict[str, Opening], observer: Observer) -> dict[bytes, str]:
+    """Return the openings one move further on by their positions up to symmetry."""
+    after = sorted(_after(opening) & listed.keys())
+    return {_unsearched(listed[name], observer).tree.root.words: name for name in after}
+
+
+def _note(
+    data: dict[str, Decided],
+    opening: Opening,
+    names: dict[bytes, str],
+    position: bytes,
+    within: int,
+    nodes: int,
+    seconds: float,
+) -> None:
+    """Write down what was found of a position after an opening, if it is one move further on."""
+    if (name := names.get(position)) is not None:
+        found = {"status": "proved", "within": within, "nodes": nodes, "tasks": 1, "seconds": round(seconds, 1)}
+        data[name] = Decided.model_validate({**found, "part_of": opening.name})
+        _write(data)
 
 
 def _after(opening: Opening) -> set[str]:
@@ -143,22 +190,23 @@ def _after(opening: Opening) -> set[str]:
     return {f"{opening.name} {move}" for move in opening.board().legal_moves}
 
 
-def _joined(
-    store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
+def _join(
+    run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
 ) -> list[tuple[Opening, ProofRun]]:
-    """Return an opening, last, and those on the way to certificates in the store, each with what these prove of it."""
-    between, after, run = list[tuple[Opening, ProofRun]](), list[ProofRun](), _unsearched(opening, observer)
+    """Give a run what the store proves one move further on, or after that; return what lies between, with its proof."""
+    between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
-        folder = _folder(store, one)
+        own, folder = _unsearched(one, observer), _folder(store, one)
         if (folder / CERTIFICATE).exists():
-            after.append(_unsearched(one, observer))
-            after[-1].run(LocalScheduler(1), folder, 0)
-        elif (way := _joined(store, one, listed, observer))[-1][1].result().status == "proved":
-            after.append(way[-1][1])
-            after[-1].run(LocalScheduler(1), None, 0)
-            between += way
+            own.load(folder)
+        else:
+            way = [*_join(own, store, one, listed, observer), (one, own)]
+            if own.result().status == "proved":
+                own.run(LocalScheduler(1), None, 0)
+                between += way
+        after.append(own)
     run.adopt(after)
-    return [*between, (opening, run)]
+    return between
 
 
 @app.command("check")
@@ -182,17 +230,10 @@ def check_command(
     return _reply(chosen, data)
 
 
-def _unsearched(opening: Opening, observer: Observer) -> ProofRun:
-    """Return what takes in what a store has, and searches nothing."""
-    board = opening.board()
-    return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, nodes=1, memory=1 << 20)
-
-
-def _kept(store: str, opening: Opening, observer: Observer) -> Iterator[PackedStrategy]:
-    """Yield what the store has of other openings of the same game: strategies by which white wins."""
-    for one in openings()[1]:
-        if one.game == opening.game and (_folder(store, one) / CERTIFICATE).exists():
-            yield from _unsearched(one, observer).strategies(_folder(store, one))
+def _unsearched(opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20) -> ProofRun:
+    """Return what takes in what a store has, and has searched nothing."""
+    board, limits = opening.board(), {"nodes": nodes, "memory": memory}
+    return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
 
 
 def _far(found: Decided | None) -> float:

@@ -7,21 +7,25 @@ find in the table.
 
 from __future__ import annotations
 
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from retrograde.proofs.certificate import after_moves
-from retrograde.proofs.proving import search_of, settled
+import numpy as np
+
+from retrograde.proofs.certificate import after_moves, joined, text_of
+from retrograde.proofs.proving import proved_task, run_task, search_of, settled
 from retrograde.proofs.table import INFINITE
+from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
+from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from retrograde.proofs.certificate import PackedStrategy
-    from retrograde.proofs.proving import Task
-    from tablut.board import Board
+    from retrograde.proofs.proving import ProofRun, Task
     from tablut.running.progress import Observer
 
 Answer = TypeVar("Answer")
@@ -31,20 +35,67 @@ _HASH: Final = 512
 """MiB for the engine."""
 
 
-def guided(
-    task: Task, *, board: Board, guide: int, plies: int, observer: Observer, known: Iterable[PackedStrategy]
-) -> dict[str, Any]:
+def guided(task: Task, *, board: Board, guide: int, plies: int, observer: Observer) -> dict[str, Any]:
     """Search for a win in the thread that does such tasks: what this proves, the next task finds in the table.
 
-    The board is to be the image that tasks have of the position, for the table knows no other. What strategies of the
-    same winner prove is told in all images.
+    The board is to be the image that tasks have of the position, for the table knows no other.
     """
-    told, engine = search_of(task), engine_for(task.variant)
-    for words, left in (after for strategy in known for after in after_moves(engine, strategy)):
-        for symmetry in task.variant.symmetries:
-            told.learn(engine.canonical(words, (symmetry,))[0], left)
     search = _GuidedSearch(task, board, guide, observer)
     return {"proved": search.proves(plies), "nodes": search.nodes}
+
+
+class GuidedWork:
+    """Does tasks of a run, guided, in threads of this process; the strategies that the run has are known to each.
+
+    What is found is told with its plies, nodes and seconds.
+    """
+
+    def __init__(
+        self,
+        run: ProofRun,
+        *,
+        guide: int,
+        plies: int,
+        observer: Observer,
+        found: Callable[[bytes, int, int, float], None],
+    ) -> None:
+        self._run, self._found = run, found
+        self._options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer}
+        self._lock, self._told = Lock(), dict[int, int]()
+        self._first: list[PackedStrategy] | None = None
+        self._joined = 0
+
+    def __call__(self, task: Task) -> dict[str, Any]:
+        """Do a task."""
+        began, engine = wall_clock(), engine_for(task.variant)
+        self._tell(task)
+        own = np.frombuffer(task.words, dtype=np.uint64)[None]
+        board = Board(task.variant, text_of(engine, engine.boards(own)[0]))
+        answer = guided(task, board=board, **self._options)
+        if not answer["proved"]:
+            return run_task(task)
+        done = proved_task(task, answer["nodes"], self._known())
+        with self._lock:
+            self._found(task.words, int(done["rows"]["plies"][0]), answer["nodes"], wall_clock() - began)
+        return done
+
+    def _known(self) -> list[PackedStrategy]:
+        """Return what the run has, those that were there at first as one."""
+        with self._lock:
+            now = self._run.strategies
+            if self._first is None:
+                self._joined = len(now)
+                self._first = [joined(self._run.engine, now)] if now else []
+            return [*self._first, *now[self._joined :]]
+
+    def _tell(self, task: Task) -> None:
+        """Write what is known to the table of this thread, in all images, but once."""
+        search, engine, known = search_of(task), engine_for(task.variant), self._known()
+        fresh = known[self._told.get(get_ident(), 0) :]
+        for words, left in (after for strategy in fresh for after in after_moves(engine, strategy)):
+            for symmetry in task.variant.symmetries:
+                search.learn(engine.canonical(words, (symmetry,))[0], left)
+        self._told[get_ident()] = len(known)
 
 
 class _GuidedSearch:

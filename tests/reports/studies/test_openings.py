@@ -16,6 +16,7 @@ from reports.studies.openings.guided import guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.win_search import WinSearch
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run
@@ -55,7 +56,7 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
     board = Board(GAME, run.about.position)
     for plies, proved in ((0, False), (2, True)):
-        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer(), known=())
+        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer())
         (answer,) = workers.run(search, [run.task], lambda _: None)
         assert answer["proved"] == proved
         assert answer["nodes"] >= run.task.nodes
@@ -65,22 +66,6 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     assert (run.tree.tasks, run.tree.root.proof) == (1, 0)
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
-
-
-def test_what_strategies_prove_is_known_to_a_guided_search_on_any_side_of_the_board(tmp_path: Path) -> None:
-    rules, workers = load_variant(GAME), LocalScheduler(1)
-    position, limits = Position.parse(WON, rules.size), {"nodes": 1_000_000, "memory": 1 << 22}
-    run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
-    run.run(workers, tmp_path)
-    (strategy,) = run.strategies(tmp_path)
-    for symmetry in rules.symmetries:
-        board = Board(GAME, WON).transform(symmetry)
-        for known, proved in (((), False), ([strategy], True)):
-            # A task with other limits has another table.
-            task = run.task._replace(nodes=10_000 + proved)
-            search = partial(guided, board=board, guide=1, plies=0, observer=Observer(), known=known)
-            (answer,) = workers.run(search, [task], lambda _: None)
-            assert answer["proved"] == proved, symmetry
 
 
 def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +95,46 @@ def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, mon
         assert board.result() == "white"
     path = tmp_path / "store" / first / CERTIFICATE
     assert StrategyCheck(rules, read_certificate(CERTIFICATE, path), most_plies=0).run().proved
+
+
+def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, store = load_variant(GAME), str(tmp_path / "store")
+    limits = {"nodes": 1_000_000, "memory": 1 << 22}
+    won = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
+    won.run(LocalScheduler(1), tmp_path / "whole")
+    first = Strategy(read_certificate(CERTIFICATE, tmp_path / "whole" / CERTIFICATE)).line(Board(GAME, WON))[0]
+    top = Opening(moves=first, start=WON)
+    after = [Opening(moves=f"{first} {move}", start=WON) for move in top.board().legal_moves]
+    after = [one for one in after if one.board().outcome() is None]
+    monkeypatch.setattr(module, "openings", lambda: ({}, [top, *after]))
+    for of in (module, deciding):
+        monkeypatch.setattr(of, "DATA", tmp_path)
+    proved, left = after[::2], after[1::2]
+    for one in proved:
+        assert run(["decide", "--store", store, "--only", one.moves, "--memory", "4"], app, NAME) == 0
+    assert run(["join", "--store", store, "--only", first], app, NAME) == 2
+    told = list[int]()
+    learn = WinSearch.learn
+    monkeypatch.setattr(
+        WinSearch, "learn", lambda self, words, left: (told.append(len(words)), learn(self, words, left))
+    )
+    options = ["--hours", "1", "--nodes", "1000000", "--memory", "4", "--guide", "50000", "--threads", "2"]
+    # Stopped before it has begun, it goes on with what was kept.
+    assert run(["join", "--store", store, "--only", first, "--hours", "1e-9"], app, NAME) == 0
+    assert first not in deciding.read_findings()
+    assert run(["join", "--store", store, "--only", first, *options], app, NAME) == 0
+    found = deciding.read_findings()
+    assert sum(told) > 0
+    assert {found[one.moves].part_of for one in left} == {first}
+    for one in (top, *left):
+        board = one.board()
+        for move in found[one.moves].line:
+            board.push_text(move)
+        assert board.result() == "white"
+    proof = read_certificate(CERTIFICATE, tmp_path / "store" / first / CERTIFICATE)
+    assert StrategyCheck(rules, proof, most_plies=0).run().proved
 
 
 def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
