@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
 
     Group = Sequence[Symmetry]
+    Parts = Sequence["PackedStrategy"]
 
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
@@ -196,7 +197,7 @@ def text_of(engine: Engine, board: NDArray[Any]) -> str:
     return str(Position(cells, side))  # type: ignore[arg-type]
 
 
-def joined(engine: Engine, parts: Sequence[PackedStrategy]) -> PackedStrategy:
+def joined(engine: Engine, parts: Parts) -> PackedStrategy:
     """Return several strategies of one winner as one: of each position what has the fewest plies."""
     words, plies, moves = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
     order = np.lexsort((plies, *words.T[::-1]))
@@ -266,19 +267,12 @@ class _Known(NamedTuple):
         return places, np.where(self.keys[places] == wanted, self.plies[places], LONGEST)
 
 
-def strategy_of(
-    engine: Engine,
-    search: WinSearch,
-    board: NDArray[Any],
-    plies: int,
-    most: int,
-    others: Sequence[PackedStrategy] = (),
-) -> PackedStrategy:
+def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, others: Parts = ()) -> PackedStrategy:
     """Return the strategy behind a proof; some of it may not be needed.
 
     Left out are positions that a tablebase or another strategy knows, and those in which a move wins at once.
     """
-    beyond = [_Known(keys_of(part.words), part.plies) for part in others]
+    engine, beyond = search.engine, [_Known(keys_of(part.words), part.plies) for part in others]
     # The table of the search has positions as play meets them, not their images.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
@@ -301,9 +295,7 @@ def strategy_of(
         waiting = _after(engine, fresh, as_met)
 
 
-def _read(
-    search: WinSearch, fresh: PackedStrategy, known: Sequence[_Known], beyond: Sequence[_Known]
-) -> PackedStrategy:
+def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond: list[_Known]) -> PackedStrategy:
     """Return of some positions those that a strategy needs and has not, with their moves.
 
     What is known beyond it is known up to symmetry.
@@ -377,7 +369,7 @@ def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
     """Return the strategy behind a proof, as a mapping from the text of a position to plies and move."""
-    strategy, _ = needed(strategy_of(engine, search, board, plies, most), search.prover, board)
+    strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
 

@@ -30,6 +30,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import chain, takewhile
+from operator import getitem
+from struct import Struct
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
@@ -50,8 +52,8 @@ _SHARE = 250_000
 _SPOOL = 16 << 20
 """Bytes of a share that are kept in memory."""
 _DIGITS = ".bwK"
-_PAIRS = {f"{code:x}": _DIGITS[code >> 2] + _DIGITS[code & 3] for code in range(16)}
-"""The two cells of a hexadecimal digit."""
+_FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
+"""The four cells of a byte."""
 
 
 class CheckedProof(Result):
@@ -92,6 +94,7 @@ class CheckTask(NamedTuple):
     lines: list[str] | None = None
     has: bytes = b""
     needs: bytes = b""
+    shares: int = 1
 
 
 class SymmetricGame(NaiveGame):
@@ -107,21 +110,24 @@ class SymmetricGame(NaiveGame):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
-        self._starts = range(0, len(variant.symmetries) * self.width, self.width)
+        ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
+        # What a byte of a key says of its cells; the king comes first, and so do its moves: most wins are among them.
+        self._says = [
+            [tuple(one for one in zip(cells, four[-len(cells) :], strict=True) if one[1] in men) for four in _FOURS]
+            for men in ("K", "bw")
+            for cells in ends
+        ]
+        self._images = Struct(f"{self.width}s" * len(variant.symmetries))
 
     def key(self, position: NaivePosition) -> bytes:
         """Return what a placement and its images have in common and no other placement has."""
-        number, width = sum(map(self._adds.__getitem__, position.pieces.items())), self.width
-        images = number.to_bytes(self._starts.stop, "big")
-        return min([images[at : at + width] for at in self._starts])
+        number = sum(map(self._adds.__getitem__, position.pieces.items()))
+        images: tuple[bytes, ...] = self._images.unpack(number.to_bytes(self._images.size, "big"))
+        return min(images)
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
         """Return a position by its key."""
-        letters = "".join(map(_PAIRS.__getitem__, key.hex()))[-len(self._cells) :]
-        # The king comes first, and so do its moves: most wins at once are among them.
-        pieces = {self._cells[letters.index("K")]: "K"}
-        pieces |= {cell: letter for cell, letter in zip(self._cells, letters, strict=True) if letter in "bw"}
-        return NaivePosition(pieces, side)
+        return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key * 2))), side)
 
     def moves(self, position: NaivePosition) -> Iterator[NaiveMove]:
         """Yield the legal moves of the side to move, the king's first if it comes first."""
@@ -208,12 +214,15 @@ class _Block:
         count, after = self._after[own]
         if count and left < self._ply:
             self.failures.append(f"'{self.game.write(position)}': the loser moves, when {left} plies are left")
+        needs, least = self.needs, left - self._ply
         for key in after:
-            self.needs[key] = min(left - self._ply, self.needs.get(key, left))
+            if least < needs.get(key, left + 1):
+                needs[key] = least
 
-    def answer(self) -> dict[str, Any]:
-        """Return what was found."""
-        return {name: getattr(self, name) for name in ("failures", "has", "needs", "positions")}
+    def answer(self, shares: int) -> dict[str, Any]:
+        """Return what was found, what it has and needs as records by share."""
+        parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
+        return {"failures": self.failures, "positions": self.positions, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
@@ -222,7 +231,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
             block.winners_turn(*entry)
-        return block.answer()
+        return block.answer(task.shares)
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
     missing = []
     for key, left in needs.items():
@@ -233,6 +242,15 @@ def check(task: CheckTask) -> dict[str, Any]:
         if not enough and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
+
+
+def _parts(found: dict[bytes, int], shares: int) -> list[bytes]:
+    """Return keys with their plies, those of each share together."""
+    parts: list[list[bytes]] = [[] for _ in range(shares)]
+    for key, plies in found.items():
+        # Fewer than no plies is none: no line has so few.
+        parts[crc32(key) % shares].append(key + max(0, plies).to_bytes(2, "big"))
+    return list(map(b"".join, parts))
 
 
 def _least(content: bytes, width: int) -> dict[bytes, int]:
@@ -356,11 +374,12 @@ class StrategyCheck:
                 [stack.enter_context(tempfile.SpooledTemporaryFile(_SPOOL)) for _ in range(2)]
                 for _ in range(1 + len(self.proof.strategy) // _SHARE)
             ]
-            self._take(root.answer())
-            lines = (CheckTask(self.variant, self.winner, self.falls, *block) for block in self.proof.blocks())
+            count = len(self._shares)
+            self._take(root.answer(count))
+            about = self.variant, self.winner, self.falls
+            lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
             self.scheduler.feed(check, lambda: self._next(lines), self._take)
-            about = self.variant, self.winner, self.falls, 0, None
-            shares = (CheckTask(*about, *map(_content, share)) for share in self._shares)
+            shares = (CheckTask(*about, has=_content(one), needs=_content(two)) for one, two in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
 
     def _next(self, tasks: Iterator[CheckTask]) -> CheckTask | None:
@@ -371,12 +390,8 @@ class StrategyCheck:
         self.failures += answer["failures"]
         self.positions += answer["positions"]
         for which, name in enumerate(("has", "needs")):
-            parts: list[list[bytes]] = [[] for _ in self._shares]
-            for key, plies in answer[name].items():
-                # Fewer than no plies is none: no line has so few.
-                parts[crc32(key) % len(parts)].append(key + max(0, plies).to_bytes(2, "big"))
-            for part, share in zip(parts, self._shares, strict=True):
-                share[which].write(b"".join(part))
+            for part, share in zip(answer[name], self._shares, strict=True):
+                share[which].write(part)
 
     def _compare(self, answer: dict[str, Any]) -> None:
         """Take what was needed and not there: a table may have it, and if the check is deep, its moves are played."""

@@ -119,6 +119,7 @@ class Task(NamedTuple):
     plies: int = 0
 
 
+Work = Callable[[Task], dict[str, Any]]
 _of_thread = threading.local()
 
 
@@ -142,7 +143,7 @@ def run_task(task: Task) -> dict[str, Any]:
     if task.plies:
         # What is proved is found again, however long it takes with another table.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
-        found = strategy_of(engine, search, board, task.plies, _MOST)
+        found = strategy_of(search, board, task.plies, _MOST)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
     holding = HoldingSearch(search)
     if task.holds:
@@ -188,10 +189,9 @@ def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[
     search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
     assert search.wins(board)
     numbers = (0, INFINITE, search.distance, made)
-    strategy = strategy_of(engine, search, board, search.distance, _MOST, known)
-    return {
-        "rows": np.concatenate([_answer(TASK, CHILD, own, [numbers])["rows"], _entries(own, strategy, numbers)["rows"]])
-    }
+    strategy = strategy_of(search, board, search.distance, _MOST, known)
+    answers = _answer(TASK, CHILD, own, [numbers]), _entries(own, strategy, numbers)
+    return {"rows": np.concatenate([answer["rows"] for answer in answers])}
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
@@ -254,11 +254,7 @@ class ProofRun:
         self.dtm: int | None = None
 
     def run(
-        self,
-        scheduler: Scheduler,
-        store: Path | None = None,
-        hours: float | None = None,
-        work: Callable[[Task], dict[str, Any]] = run_task,
+        self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None, work: Work = run_task
     ) -> None:
         """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
         end = None if hours is None else wall_clock() + 3600 * hours
@@ -297,9 +293,8 @@ class ProofRun:
                 root = other.tree.root
                 numbers[at] = root.proof, root.disproof, root.plies, other.tree.made
                 strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
-        self._fresh.append(
-            np.concatenate([_answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"], *strategies])
-        )
+        rows = _answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"]
+        self._fresh.append(np.concatenate([rows, *strategies]))
         self._apply(self._fresh[-1])
 
     @property

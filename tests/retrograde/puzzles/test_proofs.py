@@ -100,7 +100,7 @@ def test_a_strategy_is_read_out_of_the_table_whatever_the_image_of_its_root(
         board = engine.board(position.cells, position.side)
         assert search.wins(board)
         made = search.budget.nodes
-        found = strategy_of(engine, search, board, search.distance, 100_000)
+        found = strategy_of(search, board, search.distance, 100_000)
         # A small table has lost none of it.
         assert search.budget.nodes == made
         strategy, _ = needed(found, search.prover, board)
