@@ -17,6 +17,7 @@ from reports.stored import Provenance
 from reports.studies.openings.deciding import (
     DATA,
     FOLDER,
+    GAME,
     Decided,
     Findings,
     Opening,
@@ -24,7 +25,7 @@ from reports.studies.openings.deciding import (
     openings,
     read_findings,
 )
-from reports.studies.openings.guided import GuidedWork, guided
+from reports.studies.openings.guided import GuidedWork, given_moves, guided
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
@@ -67,6 +68,10 @@ MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="For a tab
 GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
 PliesOption = Annotated[int, typer.Option(metavar="N", min=0, help="So far on, at most, by its choices.")]
 
+LineOption = Annotated[
+    str, typer.Option(metavar="MOVES", help="From the start; white's in it come before the engine's.")
+]
+
 
 class _Verdicts(Result):
     verdicts: dict[str, str]
@@ -83,6 +88,7 @@ def decide_command(
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
     guide: GuideOption = 0,
     plies: PliesOption = 8,
+    line: LineOption = "",
 ) -> Reply:
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
@@ -90,7 +96,7 @@ def decide_command(
     What is proved, with its certificate in the store, is passed over. With --guide, what one task leaves open is first
     searched further on: after the move of white that the engine chooses, and after each answer of black.
     """
-    data, workers = read_findings(), LocalScheduler(1)
+    data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
     for opening in chosen:
         if _far(data.get(opening.name)) == 0 and (_folder(store, opening) / CERTIFICATE).exists():
@@ -107,7 +113,7 @@ def decide_command(
                     )
                 # In the thread that does the tasks, with their image of the position: the table has no others.
                 start = Board(opening.game, run.about.position)
-                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer)
+                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer, given=given)
                 made = workers.run(search, [run.task], lambda _: None)[0]["nodes"]
             run.run(workers, _folder(store, opening), hours)
             found = run.result()
@@ -129,13 +135,14 @@ def join_command(
     threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
     guide: GuideOption = 60_000_000,
     plies: PliesOption = 8,
+    line: LineOption = "",
 ) -> Reply:
     """Make the proof of openings of those proofs in the store that are further on.
 
     What lies between is proved as part of it. With --hours, what is open is searched, guided, and with what is proved
     known to it; what it finds is part of the proof too. Stopped or killed, it goes on.
     """
-    chosen, data = _chosen(only), read_findings()
+    chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
     for opening in chosen:
         folder = _folder(store, opening)
@@ -146,7 +153,7 @@ def join_command(
                 raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             # It runs in the threads of the tasks, which know nothing of the command.
             note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
-            work = GuidedWork(run, guide=guide, plies=plies, observer=observer, found=note)
+            work = GuidedWork(run, guide=guide, plies=plies, observer=observer, given=given, found=note)
             run.run(LocalScheduler(threads), folder, hours, work)
         for one, its in between:
             seconds = sum(data[name].seconds for name in _after(one) & data.keys())

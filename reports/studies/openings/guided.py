@@ -19,6 +19,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
+from tablut.position import Move
 from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
@@ -35,12 +36,27 @@ _HASH: Final = 512
 """MiB for the engine."""
 
 
-def guided(task: Task, *, board: Board, guide: int, plies: int, observer: Observer) -> dict[str, Any]:
+def given_moves(board: Board, line: str) -> dict[str, str]:
+    """Return white's moves of a line from a board by their positions, in all images."""
+    given = dict[str, str]()
+    for move in line.split():
+        if board.turn == "white":
+            for symmetry in board.variant.symmetries:
+                image = board.position.transformed(symmetry)
+                given[str(image)] = str(Move.parse(move, image.size).transformed(symmetry))
+        board.push_text(move)
+    return given
+
+
+def guided(
+    task: Task, *, board: Board, guide: int, plies: int, observer: Observer, given: dict[str, str]
+) -> dict[str, Any]:
     """Search for a win in the thread that does such tasks: what this proves, the next task finds in the table.
 
-    The board is to be the image that tasks have of the position, for the table knows no other.
+    The board is to be the image that tasks have of the position, for the table knows no other. A move that is given
+    for a position comes before the engine's.
     """
-    search = _GuidedSearch(task, board, guide, observer)
+    search = _GuidedSearch(task, board, guide, observer, given)
     return {"proved": search.proves(plies), "nodes": search.nodes}
 
 
@@ -57,10 +73,11 @@ class GuidedWork:
         guide: int,
         plies: int,
         observer: Observer,
+        given: dict[str, str],
         found: Callable[[bytes, int, int, float], None],
     ) -> None:
         self._run, self._found = run, found
-        self._options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer}
+        self._options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer, "given": given}
         self._lock, self._told = Lock(), dict[int, int]()
         self._first: list[PackedStrategy] | None = None
         self._joined = 0
@@ -99,8 +116,9 @@ class GuidedWork:
 
 
 class _GuidedSearch:
-    def __init__(self, task: Task, board: Board, guide: int, observer: Observer) -> None:
+    def __init__(self, task: Task, board: Board, guide: int, observer: Observer, given: dict[str, str]) -> None:
         self._task, self._board, self._guide, self._observer = task, board, guide, observer
+        self._given = given
         self._search, self._engine = search_of(task), engine_for(task.variant)
         self.nodes = 0
 
@@ -111,7 +129,9 @@ class _GuidedSearch:
         self._observer.note(f"{' '.join(map(str, board.move_stack))}: proof {proof:,}, disproof {disproof:,}")
         if 0 in (proof, disproof) or plies == 0:
             return proof == 0
-        if (board.turn == "white") == (self._task.prover == 0):
+        if (move := self._given.get(str(board.position))) is not None:
+            moves = [move]
+        elif (board.turn == "white") == (self._task.prover == 0):
             player = make_player("alphabeta", board.variant, PlayerOptions(hash_mib=_HASH, threads=self._task.threads))
             moves = [str(player.choose(board, SearchLimits(nodes=self._guide)).move)]
         else:

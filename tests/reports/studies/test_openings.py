@@ -12,7 +12,7 @@ from reports.studies.openings import __main__ as module
 from reports.studies.openings import deciding
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
-from reports.studies.openings.guided import guided
+from reports.studies.openings.guided import given_moves, guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
@@ -56,7 +56,7 @@ def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(
     run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
     board = Board(GAME, run.about.position)
     for plies, proved in ((0, False), (2, True)):
-        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer())
+        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer(), given={})
         (answer,) = workers.run(search, [run.task], lambda _: None)
         assert answer["proved"] == proved
         assert answer["nodes"] >= run.task.nodes
@@ -135,6 +135,17 @@ def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
         assert board.result() == "white"
     proof = read_certificate(CERTIFICATE, tmp_path / "store" / first / CERTIFICATE)
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
+
+
+def test_a_line_gives_whites_moves_on_any_side_of_the_board() -> None:
+    given = given_moves(Board(GAME, WON), "e4-e6 a4-b4")
+    after = Board(GAME, WON)
+    after.push_text("e4-e6")
+    assert str(after.position) not in given
+    for symmetry in after.variant.symmetries:
+        board = Board(GAME, WON).transform(symmetry)
+        board.push_text(given[str(board.position)])
+        assert board.position == after.position.transformed(symmetry)
 
 
 def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
