@@ -21,7 +21,8 @@ def artefacts() -> list[Artefact]:
         found = findings.get(opening.name)
         line = [] if found is None else found.line
         figure = f"figures/{opening.file.partition('.')[0]}.svg"
-        rows.append({"opening": opening, "found": found, "line": line, "figure": figure})
+        whole = None if found is None or found.part_of is None else findings[found.part_of].status == "proved"
+        rows.append({"opening": opening, "found": found, "line": line, "figure": figure, "whole": whole})
         if line and opening.listed:
             board = opening.board()
             arrows = [line[0].partition("x")[0]]
