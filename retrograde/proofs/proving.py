@@ -186,10 +186,9 @@ def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
-    search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
-    assert search.wins(board)
-    numbers = (0, INFINITE, search.distance, made)
-    strategy = strategy_of(search, board, search.distance, _MOST, known)
+    proof, disproof, plies, _ = settled(search, board, 1 << 60)
+    numbers = (proof, disproof, plies, made)
+    strategy = strategy_of(search, board, plies, _MOST, known)
     answers = _answer(TASK, CHILD, own, [numbers]), _entries(own, strategy, numbers)
     return {"rows": np.concatenate([answer["rows"] for answer in answers])}
 

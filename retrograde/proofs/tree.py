@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KIND: Final = Kind("proof search", "proof.json")
+PARTS: Final = "parts.json"
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
@@ -237,7 +238,7 @@ class TreeStore:
 
     def answers(self) -> Iterator[NDArray[Any]]:
         """Yield the answers in order, those of a part together; what is damaged is named."""
-        path = self._root / "parts.json"
+        path = self._root / PARTS
         record = read_record(path, PartsRecord, "proof search file", _MEND)
         if record is not None and record.search != self._search:
             raise DamagedError(f"proof search file {str(path)!r}: is of another search; {_MEND}")
@@ -252,4 +253,4 @@ class TreeStore:
         data = self._next()
         write_bytes(data, (rows.tobytes() for rows in answers), lasting=True)
         self._parts.append(data_file(data))
-        commit(self._root / "parts.json", PartsRecord(search=self._search, parts=tuple(self._parts)))
+        commit(self._root / PARTS, PartsRecord(search=self._search, parts=tuple(self._parts)))

@@ -31,6 +31,7 @@ from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.tree import PARTS
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.cli.options import threads_option
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
-PARTS: Final = "parts.json"
 _SHIPPED: Final = 5 << 20
 """Bytes of a certificate that is kept with the study, at most."""
 _SMALL: Final = 64 << 10
@@ -61,13 +61,10 @@ _SHORT: Final = 2_000_000
 
 StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Where the searches are kept.")]
 OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Openings whose moves fit.")]
-
-
 NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Moves made by one task.")]
 MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="For a table.")]
 GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
 PliesOption = Annotated[int, typer.Option(metavar="N", min=0, help="So far on, at most, by its choices.")]
-
 LineOption = Annotated[
     str, typer.Option(metavar="MOVES", help="From the start; white's in it come before the engine's.")
 ]
@@ -82,7 +79,7 @@ class _Verdicts(Result):
 def decide_command(
     store: StoreOption,
     only: OnlyOption = "*",
-    hours: Annotated[float, typer.Option(min=0, help="For each opening, at most.")] = 1.0,
+    hours: Annotated[float, typer.Option(metavar="H", min=0, help="For each opening, at most.")] = 1.0,
     nodes: NodesOption = 20_000_000,
     memory: MemoryOption = 2048,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
@@ -129,7 +126,7 @@ def decide_command(
 def join_command(
     store: StoreOption,
     only: OnlyOption,
-    hours: Annotated[float, typer.Option(min=0, help="In which searches of what is open begin.")] = 0.0,
+    hours: Annotated[float, typer.Option(metavar="H", min=0, help="In which searches of what is open begin.")] = 0.0,
     nodes: NodesOption = 20_000_000,
     memory: MemoryOption = 2048,
     threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
@@ -140,7 +137,7 @@ def join_command(
     """Make the proof of openings of those proofs in the store that are further on.
 
     What lies between is proved as part of it. With --hours, what is open is searched, guided, and with what is proved
-    known to it; what it finds is part of the proof too. Stopped or killed, it goes on.
+    known to it; what it finds is part of the proof. Stopped or killed, it goes on with the proofs that it began with.
     """
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
@@ -148,13 +145,16 @@ def join_command(
         folder = _folder(store, opening)
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes=nodes, memory=memory << 20)
-            between = [] if (begun := (folder / PARTS).exists()) else _join(run, store, opening, listed, observer)
-            if not begun and not hours and run.result().status != "proved":
-                raise InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
+            undecided = InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
+            between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, observer)
+            if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
+                raise undecided
             # It runs in the threads of the tasks, which know nothing of the command.
             note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
             work = GuidedWork(run, guide=guide, plies=plies, observer=observer, given=given, found=note)
             run.run(LocalScheduler(threads), folder, hours, work)
+            if not hours and run.whole is None:
+                raise undecided
         for one, its in between:
             seconds = sum(data[name].seconds for name in _after(one) & data.keys())
             data[one.name] = _decided(its, its.result(), one, seconds, None).model_copy(
@@ -168,6 +168,17 @@ def join_command(
                 data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
         _write(data)
     return _reply(chosen, data)
+
+
+def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
+    """Return whether a join in a folder has begun; a search that `decide` made there is none."""
+    if not (folder / PARTS).exists():
+        return False
+    run = _unsearched(opening, observer)
+    run.load(folder)
+    if not run.strategies:
+        raise InputError(f"--store: {str(folder)!r} has a search by `decide`, and no proof; move it away to join")
+    return True
 
 
 def _names(opening: Opening, listed: dict[str, Opening], observer: Observer) -> dict[bytes, str]:

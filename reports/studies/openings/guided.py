@@ -90,7 +90,9 @@ class GuidedWork:
         board = Board(task.variant, text_of(engine, engine.boards(own)[0]))
         answer = guided(task, board=board, **self._options)
         if not answer["proved"]:
-            return run_task(task)
+            left = run_task(task)
+            left["rows"]["nodes"][0] += answer["nodes"]
+            return left
         done = proved_task(task, answer["nodes"], self._known())
         with self._lock:
             self._found(task.words, int(done["rows"]["plies"][0]), answer["nodes"], wall_clock() - began)

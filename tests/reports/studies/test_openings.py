@@ -12,7 +12,7 @@ from reports.studies.openings import __main__ as module
 from reports.studies.openings import deciding
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
-from reports.studies.openings.guided import given_moves, guided
+from reports.studies.openings.guided import GuidedWork, given_moves, guided
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
@@ -137,6 +137,24 @@ def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
 
 
+def test_what_strategies_prove_is_known_on_any_side_of_the_board(tmp_path: Path) -> None:
+    rules, workers = load_variant(GAME), LocalScheduler(1)
+    limits = {"nodes": 1_000_000, "memory": 1 << 22}
+    run = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
+    run.run(workers, tmp_path)
+    known = GuidedWork(run, guide=1, plies=0, observer=Observer(), given={}, found=lambda *_: None)
+    # A task with other limits has another table.
+    for nodes, told in ((10_000, False), (10_001, True)):
+        for symmetry in rules.symmetries:
+            task = run.task._replace(nodes=nodes)
+            if told:
+                workers.run(lambda one: {"told": known._tell(one)}, [task], lambda _: None)
+            board = Board(GAME, WON).transform(symmetry)
+            search = partial(guided, board=board, guide=1, plies=0, observer=Observer(), given={})
+            (answer,) = workers.run(search, [task], lambda _: None)
+            assert answer["proved"] == told, symmetry
+
+
 def test_a_line_gives_whites_moves_on_any_side_of_the_board() -> None:
     given = given_moves(Board(GAME, WON), "e4-e6 a4-b4")
     after = Board(GAME, WON)
@@ -146,6 +164,27 @@ def test_a_line_gives_whites_moves_on_any_side_of_the_board() -> None:
         board = Board(GAME, WON).transform(symmetry)
         board.push_text(given[str(board.position)])
         assert board.position == after.position.transformed(symmetry)
+
+
+def test_what_cannot_be_joined_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for of in (module, deciding):
+        monkeypatch.setattr(of, "DATA", tmp_path)
+    searched = tmp_path / "d2-g2"
+    about = Opening(moves="d2-g2").board()
+    limits = {"nodes": 1000, "memory": 1 << 20}
+    alone = ProofRun(about.variant, about.position, "white", observer=Observer(), tablebase=None, **limits)
+    alone.adopt([])
+    alone.run(LocalScheduler(1), searched, 0)
+    for arguments, said in (
+        (["join", "--only", "d2-g2", "--hours", "1e-9"], "d2-g2"),
+        (["join", "--only", "d2-f2", "--line", "d2-d9"], "d2-d9"),
+        (["decide", "--only", "d2-f2", "--line", "d2-f2 a1-a2"], "a1-a2"),
+    ):
+        assert run([arguments[0], "--store", str(tmp_path), *arguments[1:]], app, NAME) == 2
+        err = capsys.readouterr().err.splitlines()
+        assert said in err[-1]
 
 
 def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
