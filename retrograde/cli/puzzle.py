@@ -88,6 +88,7 @@ def check_command(
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from tablut.position import Position
 
+    named = f"proof {excerpt(file)}"
     proof = read_certificate(file, read_text(file, "proof", MOST_BYTES) if file == "-" else Path(file))
     rules = game_of(file, proof, None if variant is None else load_variant(variant))
     tables = prober_for(rules, tablebase) if proof.tables else None
@@ -95,10 +96,11 @@ def check_command(
     try:
         scheduler = LocalScheduler(threads, processes=threads > 1)
         check = StrategyCheck(rules, proof, most_plies=plies, scheduler=scheduler, tablebase=tables, deep=deep)
-        warn_if_impossible(rules, Position.parse(proof.position, rules.size), f"proof {excerpt(file)}")
+        warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        raise InputError(f"proof {excerpt(file)}: {error}") from error
+        # What is wrong with the file itself names it already.
+        raise InputError(f"{named}: {str(error).removeprefix(f'{named}: ')}") from error
     except KeyboardInterrupt:
         checked, interrupted = check.found(), True
     result = _Checked(
