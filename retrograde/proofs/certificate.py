@@ -302,9 +302,10 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
     """
     for part in known:
         fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
+    images = fresh.engine.canonical(fresh.words, fresh.engine.variant.symmetries)[0] if beyond else fresh.words
     for part in beyond:
-        images, _ = fresh.engine.canonical(fresh.words, fresh.engine.variant.symmetries)
-        fresh = fresh.chosen(part.find(images)[1] > fresh.plies)
+        unknown = part.find(images)[1] > fresh.plies
+        fresh, images = fresh.chosen(unknown), images[unknown]
     if search.prober is not None:
         fresh = fresh.chosen(search.prober.probe_words(fresh.words) == MISSING)
     kept, engine = search.answers(fresh.words, fresh.plies), fresh.engine

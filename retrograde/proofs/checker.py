@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import chain
 from operator import getitem
 from struct import Struct
 from typing import Any, Literal, NamedTuple
@@ -40,7 +40,7 @@ from retrograde.tablebase.probing import Tablebase, unlimited_board
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
-from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition
+from tablut.rules.naive import DIRECTIONS, Cell, NaiveGame, NaiveMove, NaivePosition
 from tablut.running.clocks import wall_clock
 from tablut.running.scheduling import LocalScheduler, Scheduler
 from tablut.store.files import excerpt
@@ -111,10 +111,9 @@ class SymmetricGame(NaiveGame):
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
-        # What a byte of a key says of its cells; the king comes first, and so do its moves: most wins are among them.
+        # What a byte of a key says of its cells.
         self._says = [
-            [tuple(one for one in zip(cells, four[-len(cells) :], strict=True) if one[1] in men) for four in _FOURS]
-            for men in ("K", "bw")
+            [tuple(one for one in zip(cells, four[-len(cells) :], strict=True) if one[1] != ".") for four in _FOURS]
             for cells in ends
         ]
         self._images = Struct(f"{self.width}s" * len(variant.symmetries))
@@ -127,11 +126,7 @@ class SymmetricGame(NaiveGame):
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
         """Return a position by its key."""
-        return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key * 2))), side)
-
-    def moves(self, position: NaivePosition) -> Iterator[NaiveMove]:
-        """Yield the legal moves of the side to move, the king's first if it comes first."""
-        return self._moves(position, position.side)
+        return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
         """Return why nobody plays on from a placement, or None."""
@@ -146,16 +141,23 @@ class SymmetricGame(NaiveGame):
             return "the game is over, the king has escaped"
         return "the game is over, black has no soldier" if "b" not in pieces else None
 
+    def ways_out(self, position: NaivePosition) -> list[set[Cell]]:
+        """Return the cells of each slide by which the king escapes: that wins at once, unless a piece comes to one.
+
+        Where both sides must have a move after every ply it may not, so there none is told.
+        """
+        king, ways = position.king(), list[set[Cell]]()
+        for file, rank in DIRECTIONS if self.rules.no_moves != "either_after_ply" else ():
+            cells = [(king[0] + file * count, king[1] + rank * count) for count in range(1, self.size)]
+            exits = (cell for cell in self._slide(position, king, (file, rank)) if self.terrain[cell] in "*X")
+            ways += [set(cells[: cells.index(cell) + 1]) for cell in exits]
+        return ways
+
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
         position = self.placed(key, winner[0])
-        by_king = takewhile(lambda move: position.pieces[move[0]] == "K", self.moves(position))
-        ways_out = (move for move in by_king if self.terrain[move[1]] in "*X")
-        for move in chain(ways_out, self.moves(position)):
-            after, _, end = self.apply(position, move)
-            if end.winner == winner if end is not None else self._is_stuck(after, after.side):
-                return True
-        return False
+        made = (self.apply(position, move) for move in self.moves(position))
+        return any(end.winner == winner if end else self._is_stuck(after, after.side) for after, _, end in made)
 
 
 _game_of = lru_cache(2)(SymmetricGame)
@@ -170,7 +172,8 @@ class _Block:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # By the key of a position with the loser to move: how many moves there are, the keys of what they lead to.
+        # By the key of a position with the loser to move: the plies that are made at least, and the keys of what needs
+        # a line or a look.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
@@ -201,18 +204,21 @@ class _Block:
         """Note what every move of the loser needs; without a move the loser has lost, and that takes no ply."""
         own = self.game.key(position)
         if own not in self._after:
-            self.positions += 1
-            moves, keys = list(self.game.moves(position)), []
+            moves, keys, goes_on = list(self.game.moves(position)), [], False
+            ways = self.game.ways_out(position) if self.winner == "white" else []
             for move in moves:
                 result = self.game.apply(position, move)
                 if result.outcome is None:
-                    keys.append(self.game.key(result.position))
+                    goes_on = True
+                    if all(move[1] in cells for cells in ways):
+                        keys.append(self.game.key(result.position))
                 elif result.outcome.winner != self.winner:
                     name, made = self.game.write(position), self.game.move_name(move)
                     self.failures.append(f"'{name}': after {made} {result.outcome.winner} has won")
-            self._after[own] = len(moves), keys
-        count, after = self._after[own]
-        if count and left < self._ply:
+            self.positions += 1 + len(moves) - len(keys)
+            self._after[own] = self._ply * (bool(moves) + goes_on), keys
+        takes, after = self._after[own]
+        if left < takes:
             self.failures.append(f"'{self.game.write(position)}': the loser moves, when {left} plies are left")
         needs, least = self.needs, left - self._ply
         for key in after:
@@ -422,9 +428,7 @@ class StrategyCheck:
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
             return None
         value = self.tablebase.stored_value(position)
-        if self.falls:
-            return value if value > 0 else None
-        return 0 if value >= 0 else None
+        return (value if self.falls else 0) if value >= self.falls else None
 
     def _best(self, text: str) -> str:
         assert self.tablebase is not None

@@ -288,10 +288,11 @@ class ProofRun:
         below = np.unique(images, axis=0)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
         for at, words in enumerate(map(bytes, below), 1):
-            if (other := proved.get(words)) is not None and other.whole is not None:
+            if (other := proved.get(words)) is not None:
                 root = other.tree.root
                 numbers[at] = root.proof, root.disproof, root.plies, other.tree.made
-                strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
+                if other.whole is not None:
+                    strategies.append(_entries(below[at - 1 : at], other.whole, numbers[at])["rows"])
         rows = _answer(TASK, CHILD, np.concatenate([own, below]), numbers)["rows"]
         self._fresh.append(np.concatenate([rows, *strategies]))
         self._apply(self._fresh[-1])

@@ -28,7 +28,7 @@ from tablut.variants import Variant, VariantLike, as_variant
 Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]
 
-_DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
 # The castle of a board without one: neither a cell nor beside one.
 _NOWHERE = (-9, -9)
@@ -278,20 +278,21 @@ class NaiveGame:
         >>> [game.move_name(move) for move in game.legal_moves(game.start())]
         ['c3-b3', 'c3-c2', 'c3-c4', 'c3-d3']
         """
-        return sorted(self._moves(position, side or position.side))
+        return sorted(self.moves(position, side))
 
-    def _moves(self, position: NaivePosition, side: str) -> Iterator[NaiveMove]:
-        own = "b" if side == "b" else "wK"
+    def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
+        """Yield the legal moves in no order; see `legal_moves`."""
+        own = "b" if (side or position.side) == "b" else "wK"
         return (
             (cell, target)
             for cell, piece in position.pieces.items()
             if piece in own
-            for direction in _DIRECTIONS
+            for direction in DIRECTIONS
             for target in self._slide(position, cell, direction)
         )
 
     def _is_stuck(self, position: NaivePosition, side: str) -> bool:
-        return next(self._moves(position, side), None) is None
+        return next(self.moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
         """Yield the cells on which a piece may end a slide; return the cell that ends it, and why."""
@@ -342,7 +343,7 @@ class NaiveGame:
         (file, rank), target = move
         steps = target[0] - file, target[1] - rank
         direction = (steps[0] > 0) - (steps[0] < 0), (steps[1] > 0) - (steps[1] < 0)
-        if direction not in _DIRECTIONS:
+        if direction not in DIRECTIONS:
             return "a piece slides along a row or a column"
         slide, why = self._slide(position, move[0], direction), ""
         try:
@@ -397,7 +398,7 @@ class NaiveGame:
 
         captured = set()
         king_captured = False
-        for direction in _DIRECTIONS:
+        for direction in DIRECTIONS:
             beside = (target[0] + direction[0], target[1] + direction[1])
             victim = pieces.get(beside)
             if victim is None:
@@ -517,7 +518,7 @@ class NaiveGame:
     @staticmethod
     def _sides(cell: Cell) -> list[Cell]:
         """Return the four cells around a cell, those beyond the edge included."""
-        return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in _DIRECTIONS]
+        return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
         """Return how a ply ended the game, in the order in which the rules ask."""
@@ -607,7 +608,7 @@ class NaiveGame:
                 break
             alive = alive - lost
         region = self._flood({king}, lambda cell: not position.piece(cell) and self.terrain[cell] != "X")
-        targets = [target for direction in _DIRECTIONS for target in self._slide(position, king, direction)]
+        targets = [target for direction in DIRECTIONS for target in self._slide(position, king, direction)]
         can_move = any(target in region or self.terrain[target] == "X" for target in targets)
         return self._on_edge(king) and can_move and not region & reach
 

@@ -31,6 +31,7 @@ from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.table import INFINITE
 from retrograde.proofs.tree import PARTS
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
@@ -146,7 +147,7 @@ def join_command(
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes=nodes, memory=memory << 20)
             undecided = InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
-            between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, observer)
+            between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
             if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
                 raise undecided
             # It runs in the threads of the tasks, which know nothing of the command.
@@ -197,7 +198,7 @@ def _note(
     seconds: float,
 ) -> None:
     """Write down what was found of a position after an opening, if it is one move further on."""
-    if (name := names.get(position)) is not None:
+    if (name := names.get(position)) is not None and (name not in data or data[name].certificate is None):
         found = {"status": "proved", "within": within, "nodes": nodes, "tasks": 1, "seconds": round(seconds, 1)}
         data[name] = Decided.model_validate({**found, "part_of": opening.name})
         _write(data)
@@ -209,7 +210,12 @@ def _after(opening: Opening) -> set[str]:
 
 
 def _join(
-    run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
+    run: ProofRun,
+    store: str,
+    opening: Opening,
+    listed: dict[str, Opening],
+    data: dict[str, Decided],
+    observer: Observer,
 ) -> list[tuple[Opening, ProofRun]]:
     """Give a run what the store proves one move further on, or after that; return what lies between, with its proof."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
@@ -218,10 +224,14 @@ def _join(
         if (folder / CERTIFICATE).exists():
             own.load(folder)
         else:
-            way = [*_join(own, store, one, listed, observer), (one, own)]
+            way = [*_join(own, store, one, listed, data, observer), (one, own)]
             if own.result().status == "proved":
                 own.run(LocalScheduler(1), None, 0)
                 between += way
+            elif (before := data.get(one.name)) is not None:
+                # Of the loser's moves a tree takes that with the least disproof number first: what took least before.
+                took = before.nodes // 1024 if before.status == "proved" else INFINITE // 2
+                own.tree.root.disproof = 1 + took
         after.append(own)
     run.adopt(after)
     return between
