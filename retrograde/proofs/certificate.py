@@ -238,7 +238,7 @@ def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDAr
         yield children.words[made], part.plies[children.parents[made]] - 1
 
 
-def _after(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
+def after_replies(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
     """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there."""
     return (_replies(engine, words, left, group) for words, left in after_moves(engine, strategy))
 
@@ -292,7 +292,7 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
             raise TablutError(
                 f"proof of '{where}': has over {most:,} positions; raise --proof-positions or lower --nodes"
             )
-        waiting = _after(engine, fresh, as_met)
+        waiting = after_replies(engine, fresh, as_met)
 
 
 def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond: list[_Known]) -> PackedStrategy:
@@ -338,7 +338,7 @@ def needed(
                 leaves |= {(int(head(one)[ATTACKERS_AT]), int(head(one)[DEFENDERS_AT])) for one in tabled}
         if (before == kept).all():
             return strategy.chosen(kept), leaves
-        waiting = _after(engine, strategy.chosen(kept & ~before), group)
+        waiting = after_replies(engine, strategy.chosen(kept & ~before), group)
 
 
 def certificate_of(

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -26,8 +26,9 @@ from reports.studies.openings.deciding import (
     read_findings,
 )
 from reports.studies.openings.guided import GuidedWork, given_moves, guided
+from reports.studies.openings.outline import LEAST, read_outline, write_outline
 from reports.studies.rendered import CheckOption, rendered
-from retrograde.proofs.certificate import certificate_of, read_certificate
+from retrograde.proofs.certificate import certificate_of, joined, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
 from retrograde.proofs.solution import ProofLimits
@@ -119,7 +120,7 @@ def decide_command(
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
         _write(data)
-    return _reply(chosen, data)
+    return _reply(_verdicts(chosen, data))
 
 
 @app.command("join")
@@ -134,6 +135,7 @@ def join_command(
     guide: GuideOption = 60_000_000,
     plies: PliesOption = 8,
     line: LineOption = "",
+    outline: Annotated[str, typer.Option(metavar="FILE", help="Of the proof: what it says is found at once.")] = "",
 ) -> Reply:
     """Make the proof of openings of those proofs in the store that are further on.
 
@@ -152,7 +154,9 @@ def join_command(
                 raise undecided
             # It runs in the threads of the tasks, which know nothing of the command.
             note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
-            work = GuidedWork(run, guide=guide, plies=plies, observer=observer, given=given, found=note)
+            told = read_outline(Path(outline), run) if outline else None
+            options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer, "given": given}
+            work = GuidedWork(run, **options, found=note, outline=told)
             run.run(LocalScheduler(threads), folder, hours, work)
             if not hours and run.whole is None:
                 raise undecided
@@ -168,7 +172,7 @@ def join_command(
             for name in (name for name, one in data.items() if one.part_of == opening.name and not one.line):
                 data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
         _write(data)
-    return _reply(chosen, data)
+    return _reply(_verdicts(chosen, data))
 
 
 def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
@@ -229,12 +233,38 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # Of the loser's moves a tree takes that with the least disproof number first: what took least before.
-                took = before.nodes // 1024 if before.status == "proved" else INFINITE // 2
+                # Of the loser's moves a tree takes that with the least disproof number first: what took least before,
+                # then what was proved when others were known, then what is open.
+                late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
+                took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.disproof = 1 + took
         after.append(own)
     run.adopt(after)
     return between
+
+
+@app.command("outline")
+@command
+def outline_command(
+    store: StoreOption,
+    only: OnlyOption,
+    least: Annotated[int, typer.Option(metavar="N", min=5, help="Plies of a win that is in it.")] = LEAST,
+) -> Reply:
+    """Write the moves of long wins that the store proves of an opening, or after it; `join --outline` finds the rest.
+
+    It is kept with the study, if it is under 5 MB.
+    """
+    made = dict[str, str]()
+    for opening in _chosen(only):
+        with progress(opening.name) as observer:
+            run, folder = _unsearched(opening, observer), _folder(store, opening)
+            run.load(folder)
+            if not run.strategies:
+                raise InputError(f"--store: {str(folder)!r} has no proof")
+            path = DATA / f"{opening.file.partition('.')[0]}.outline.json"
+            written = write_outline(path, run, joined(run.engine, run.strategies), least, _SHIPPED)
+            made[opening.name] = f"{written.lines:,} lines, {written.data.bytes:,} bytes"
+    return _reply(made)
 
 
 @app.command("check")
@@ -255,7 +285,7 @@ def check_command(
         each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
         data[opening.name] = found.model_copy(update=each)
         _write(data)
-    return _reply(chosen, data)
+    return _reply(_verdicts(chosen, data))
 
 
 def _unsearched(opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20) -> ProofRun:
@@ -289,9 +319,13 @@ def _write(data: dict[str, Decided]) -> None:
     write_text(DATA / "openings.json", json.dumps(whole.model_dump(mode="json"), indent=1) + "\n")
 
 
-def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
-    result = _Verdicts(verdicts={one.name: data[one.name].status for one in chosen if one.name in data})
-    return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in result.verdicts.items())))
+def _reply(verdicts: dict[str, str]) -> Reply:
+    result = _Verdicts(verdicts=verdicts)
+    return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in verdicts.items())))
+
+
+def _verdicts(chosen: list[Opening], data: dict[str, Decided]) -> dict[str, str]:
+    return {one.name: data[one.name].status for one in chosen if one.name in data}
 
 
 def _not_within(board: Board, nodes: int) -> int:

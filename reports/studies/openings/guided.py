@@ -63,7 +63,7 @@ def guided(
 class GuidedWork:
     """Does tasks of a run, guided, in threads of this process; the strategies that the run has are known to each.
 
-    What is found is told with its plies, nodes and seconds.
+    What is found is told with its plies, nodes and seconds. An outline is known too, but what rests on it is read out.
     """
 
     def __init__(
@@ -75,8 +75,9 @@ class GuidedWork:
         observer: Observer,
         given: dict[str, str],
         found: Callable[[bytes, int, int, float], None],
+        outline: PackedStrategy | None = None,
     ) -> None:
-        self._run, self._found = run, found
+        self._run, self._found, self._outline = run, found, [] if outline is None else [outline]
         self._options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer, "given": given}
         self._lock, self._told = Lock(), dict[int, int]()
         self._first: list[PackedStrategy] | None = None
@@ -109,7 +110,7 @@ class GuidedWork:
 
     def _tell(self, task: Task) -> None:
         """Write what is known to the table of this thread, in all images, but once."""
-        search, engine, known = search_of(task), engine_for(task.variant), self._known()
+        search, engine, known = search_of(task), engine_for(task.variant), [*self._outline, *self._known()]
         fresh = known[self._told.get(get_ident(), 0) :]
         for words, left in (after for strategy in fresh for after in after_moves(engine, strategy)):
             for symmetry in task.variant.symmetries:

@@ -97,20 +97,27 @@ def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, mon
     assert StrategyCheck(rules, read_certificate(CERTIFICATE, path), most_plies=0).run().proved
 
 
-def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rules, store = load_variant(GAME), str(tmp_path / "store")
+def won_opening(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Opening, list[Opening]]:
+    """Have the study know of a move that wins, and of black's answers; its data go to a folder."""
     limits = {"nodes": 1_000_000, "memory": 1 << 22}
-    won = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
-    won.run(LocalScheduler(1), tmp_path / "whole")
-    first = Strategy(read_certificate(CERTIFICATE, tmp_path / "whole" / CERTIFICATE)).line(Board(GAME, WON))[0]
+    won = ProofRun(load_variant(GAME), Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
+    won.run(LocalScheduler(1), folder / "whole")
+    first = Strategy(read_certificate(CERTIFICATE, folder / "whole" / CERTIFICATE)).line(Board(GAME, WON))[0]
     top = Opening(moves=first, start=WON)
     after = [Opening(moves=f"{first} {move}", start=WON) for move in top.board().legal_moves]
     after = [one for one in after if one.board().outcome() is None]
     monkeypatch.setattr(module, "openings", lambda: ({}, [top, *after]))
     for of in (module, deciding):
-        monkeypatch.setattr(of, "DATA", tmp_path)
+        monkeypatch.setattr(of, "DATA", folder)
+    return top, after
+
+
+def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, store = load_variant(GAME), str(tmp_path / "store")
+    top, after = won_opening(tmp_path, monkeypatch)
+    first = top.moves
     proved, left = after[::2], after[1::2]
     for one in proved:
         assert run(["decide", "--store", store, "--only", one.moves, "--memory", "4"], app, NAME) == 0
@@ -135,6 +142,44 @@ def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
         assert board.result() == "white"
     proof = read_certificate(CERTIFICATE, tmp_path / "store" / first / CERTIFICATE)
     assert StrategyCheck(rules, proof, most_plies=0).run().proved
+
+
+def test_an_outline_leads_to_its_proof_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top, after = won_opening(tmp_path, monkeypatch)
+
+    def join(store: str, *options: str) -> int:
+        names = ["--store", str(tmp_path / store), "--only", top.moves, "--memory", "4", "--hours", "1"]
+        return run(["join", *names, *options], app, NAME)
+
+    assert join("searched", "--nodes", "1000000", "--guide", "50000") == 0
+    searched = deciding.read_findings()[top.moves]
+    outline = ["outline", "--store", str(tmp_path / "searched"), "--only", top.moves]
+    assert run([*outline, "--least", "5"], app, NAME) == 0
+    path = tmp_path / f"{top.moves}.outline.json"
+    found, few = ["--outline", str(path)], ["--nodes", "1", "--guide", "1", "--plies", "0"]
+    assert join("again", *few, *found) == 0
+    again = deciding.read_findings()[top.moves]
+    assert again.within == searched.within
+    assert again.nodes < searched.nodes / 100
+    proof = read_certificate(CERTIFICATE, tmp_path / "again" / top.moves / CERTIFICATE)
+    assert StrategyCheck(GAME, proof, most_plies=0).run().proved
+    # One of another position, one that was damaged, one that is too large, none.
+    said = capsys.readouterr().err
+    other = ["join", "--store", str(tmp_path / "other"), "--only", after[0].moves, "--hours", "1", *found]
+    assert run(other, app, NAME) == 2
+    data = path.with_suffix(".xz")
+    data.write_bytes(data.read_bytes()[:-1])
+    assert join("damaged", *few, *found) == 2
+    data.unlink()
+    path.unlink()
+    assert join("none", *few, *found) == 2
+    monkeypatch.setattr(module, "_SHIPPED", 1)
+    assert run(outline, app, NAME) == 2
+    said = capsys.readouterr().err
+    assert said.count(path.name[:-5]) == 3
+    assert "--least" in said
 
 
 def test_what_strategies_prove_is_known_on_any_side_of_the_board(tmp_path: Path) -> None:

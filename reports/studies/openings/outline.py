@@ -1,0 +1,163 @@
+"""The outline of a proof: the winner's moves where a win takes long, from which a search finds the rest in minutes.
+
+A few lines in a hundred are of such positions, and none of them needs a name: from the position of the opening the
+moves lead to them, ply by ply. So an outline has two bytes a line, less when it is compressed. It is no proof: what is
+made of it is searched and read out like any other, and checked by the plain rules.
+"""
+
+from __future__ import annotations
+
+import lzma
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrograde.proofs.certificate import PackedStrategy, after_replies, first_positions, joined
+from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.win_search import ProofBudget, WinSearch
+from tablut.errors import InputError
+from tablut.store.files import read_bytes, write_bytes
+from tablut.store.records import DataFile, Digest, Record, check_data, data_file, read_record, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from retrograde.proofs.proving import ProofRun
+    from tablut.engine import Engine
+
+LEAST: Final = 7
+"""Plies that a win takes at least to be in an outline; what takes fewer is found at once."""
+_SEEN: Final = 3
+"""Plies within which a win is seen without a search."""
+_BATCH: Final = 100_000
+_AGAIN: Final = "make it again with `outline`"
+
+
+class OutlineRecord(Record):
+    """``NAME.outline.json``: what an outline is of. Beside it are its bytes, compressed, in ``NAME.outline.xz``.
+
+    First there is one for each of the ``positions`` that take more than three plies, as the moves lead to them: 0, or
+    the number of the move. After them, for each of the ``lines`` that have a move, comes by how many plies the win is
+    shorter than those that are left.
+    """
+
+    FORMAT: ClassVar[str] = "tablut proof outline"
+
+    game: Digest
+    position: str
+    winner: str
+    plies: int
+    positions: int
+    lines: int
+    data: DataFile
+
+
+def write_outline(path: Path, run: ProofRun, strategy: PackedStrategy, least: int, most: int) -> OutlineRecord:
+    """Write the outline of a strategy for the position of a run, of so many bytes at most; the path is its record's."""
+    numbers, shorter = list[NDArray[np.uint8]](), list[NDArray[np.uint8]]()
+
+    def chosen(fresh: PackedStrategy) -> PackedStrategy:
+        places, found = _places(strategy, fresh.words)
+        on = found & (strategy.plies[places] >= least)
+        lines = strategy.chosen(places[on])
+        moves, first, counts = _moves(strategy.engine, lines.words)
+        which = np.flatnonzero(moves == np.repeat(lines.moves, counts))
+        numbers.append(np.zeros(len(fresh), dtype=np.uint8))
+        numbers[-1][on] = 1 + which - first
+        shorter.append((fresh.plies[on] - lines.plies).astype(np.uint8))
+        return lines
+
+    plies = int(strategy.plies.max(initial=0)) + 1
+    _walk(run, plies, chosen)
+    data, content = _data(path), lzma.compress(b"".join(part.tobytes() for part in (*numbers, *shorter)))
+    if len(content) > most:
+        raise InputError(f"--least {least}: the outline has {len(content):,} bytes, {most:,} at most; raise it")
+    write_bytes(data, content)
+    record = OutlineRecord(
+        game=run.variant.digest,
+        position=run.about.position,
+        winner=run.winner,
+        plies=plies,
+        positions=sum(map(len, numbers)),
+        lines=sum(map(len, shorter)),
+        data=data_file(data),
+    )
+    write_record(path, record)
+    return record
+
+
+def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
+    """Return the lines of an outline, which must be of the position of a run."""
+    what = f"outline {str(path)!r}"
+    record = read_record(path, OutlineRecord, "outline", _AGAIN)
+    if record is None:
+        raise InputError(f"{what}: there is none; {_AGAIN}")
+    if (record.game, record.position, record.winner) != (run.variant.digest, run.about.position, run.winner):
+        raise InputError(f"{what}: is of another position, game or winner; {_AGAIN}")
+    data, length = _data(path), record.positions + record.lines
+    check_data(data, record.data, "outline", _AGAIN)
+    content = np.frombuffer(lzma.LZMADecompressor().decompress(read_bytes(data, "outline"), length), dtype=np.uint8)
+    if len(content) != length:
+        raise InputError(f"{what}: has {len(content):,} bytes, and {length:,} are told; {_AGAIN}")
+    at, shorter, lines = 0, content[record.positions :], list[PackedStrategy]()
+
+    def chosen(fresh: PackedStrategy) -> PackedStrategy:
+        nonlocal at, shorter
+        numbers = content[at : min(at + len(fresh), record.positions)].astype(np.int64)
+        on = np.flatnonzero(numbers)
+        moves, first, counts = _moves(run.engine, fresh.words[on])
+        if len(numbers) < len(fresh) or len(on) > len(shorter) or (numbers[on] > counts).any():
+            raise InputError(f"{what}: its moves lead elsewhere; {_AGAIN}")
+        at, plies, shorter = at + len(fresh), fresh.plies[on] - shorter[: len(on)], shorter[len(on) :]
+        lines.append(PackedStrategy(run.engine, fresh.words[on], plies, moves[first + numbers[on] - 1]))
+        return lines[-1]
+
+    _walk(run, record.plies, chosen)
+    return joined(run.engine, lines)
+
+
+def _data(path: Path) -> Path:
+    return path.with_suffix(".xz")
+
+
+def _walk(run: ProofRun, plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
+    """Have moves chosen in the positions that these moves lead to, each once and with the plies that are left there."""
+    engine = run.engine
+    none = WinSearch(engine, run.prover, 1 << 20, ProofBudget(ProofLimits(nodes=0)))
+
+    def slow(part: PackedStrategy) -> PackedStrategy:
+        return part.chosen(none.answers(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
+
+    waiting: Iterator[PackedStrategy] = iter(
+        [first_positions(engine, run.prover, run.board, plies, run.variant.symmetries)]
+    )
+    seen: list[PackedStrategy] = []
+    while parts := [slow(part) for part in waiting]:
+        fresh = joined(engine, parts)
+        for part in seen:
+            fresh = fresh.chosen(~_places(part, fresh.words)[1])
+        lines = chosen(fresh)
+        while seen and len(seen[-1]) < 4 * len(fresh):
+            fresh = joined(engine, [seen.pop(), fresh])
+        seen.append(fresh)
+        waiting = after_replies(engine, lines, run.variant.symmetries)
+
+
+def _places(strategy: PackedStrategy, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where positions stand in a strategy, and whether they do."""
+    keys, wanted = keys_of(strategy.words), keys_of(words)
+    places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    return places, keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+
+
+def _moves(engine: Engine, words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the moves of positions, ascending for each, where its first one stands, and how many it has."""
+    moves, counts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    for start in range(0, len(words), _BATCH):
+        children = engine.expand(words[start : start + _BATCH])
+        moves.append(children.moves[np.lexsort((children.moves, children.parents))])
+        counts.append(np.bincount(children.parents, minlength=len(words[start : start + _BATCH])))
+    count = np.concatenate(counts)
+    return np.concatenate(moves), np.cumsum(count) - count, count
