@@ -137,6 +137,8 @@ class NaiveGame:
             for row, text in enumerate(variant.terrain)
             for file, letter in enumerate(text)
         }
+        self._around = {cell: [(_add(cell, step), _add(cell, step, 2)) for step in DIRECTIONS] for cell in self.terrain}
+        self._near = {cell: [side for side in self._sides(cell) if side in self.terrain] for cell in self.terrain}
         self._rows = [[(file, rank) for file in range(self.size)] for rank in reversed(range(self.size))]
         self.castle = next((cell for cell, letter in self.terrain.items() if letter == "T"), _NOWHERE)
 
@@ -398,12 +400,10 @@ class NaiveGame:
 
         captured = set()
         king_captured = False
-        for direction in DIRECTIONS:
-            beside = (target[0] + direction[0], target[1] + direction[1])
+        for beside, behind in self._around[target]:
             victim = pieces.get(beside)
             if victim is None:
                 continue
-            behind = (target[0] + 2 * direction[0], target[1] + 2 * direction[1])
             if moved == "b" and victim == "K":
                 king_captured = king_captured or self._king_falls(arrived, beside, behind)
             elif self._are_enemies(moved, victim) and self._soldier_falls(arrived, moved, beside, behind):
@@ -671,8 +671,8 @@ class NaiveGame:
         while pending:
             cell = pending.pop()
             yield cell
-            for side in self._sides(cell):
-                if side in self.terrain and side not in found and enters(side):
+            for side in self._near[cell]:
+                if side not in found and enters(side):
                     found.add(side)
                     pending.append(side)
 
