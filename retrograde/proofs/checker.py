@@ -141,17 +141,20 @@ class SymmetricGame(NaiveGame):
             return "the game is over, the king has escaped"
         return "the game is over, black has no soldier" if "b" not in pieces else None
 
-    def ways_out(self, position: NaivePosition) -> list[set[Cell]]:
-        """Return the cells of each slide by which the king escapes: that wins at once, unless a piece comes to one.
+    def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
+        """Return the cells on which a man of black's stops the king's escapes, and those from which he may do more.
 
-        Where both sides must have a move after every ply it may not, so there none is told.
+        A move to a cell that is not among the first leaves a slide open by which the king escapes: that wins at once,
+        and white is not shut in. Nor is the king captured by a move to one that is not among the second, those and the
+        cells beside him. Where no escape is open, or need not win at once, or black is to win, all cells are told.
         """
-        king, ways = position.king(), list[set[Cell]]()
-        for file, rank in DIRECTIONS if self.rules.no_moves != "either_after_ply" else ():
-            cells = [(king[0] + file * count, king[1] + rank * count) for count in range(1, self.size)]
-            exits = (cell for cell in self._slide(position, king, (file, rank)) if self.terrain[cell] in "*X")
-            ways += [set(cells[: cells.index(cell) + 1]) for cell in exits]
-        return ways
+        king, cells = position.king(), set(self.terrain)
+        for file, rank in DIRECTIONS if winner == "white" and self.rules.no_moves != "either_after_ply" else ():
+            for cell in self._slide(position, king, (file, rank)):
+                if self.terrain[cell] in "*X" and self._on_edge(cell):
+                    count = abs(cell[0] - king[0] + cell[1] - king[1])
+                    cells &= {(king[0] + file * step, king[1] + rank * step) for step in range(1, count + 1)}
+        return cells, cells.union(self._near[king])
 
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
@@ -204,18 +207,20 @@ class _Block:
         """Note what every move of the loser needs; without a move the loser has lost, and that takes no ply."""
         own = self.game.key(position)
         if own not in self._after:
-            moves, keys, goes_on = list(self.game.moves(position)), [], False
-            ways = self.game.ways_out(position) if self.winner == "white" else []
-            for move in moves:
+            moves, keys = list(self.game.moves(position)), []
+            stops, looked_at = self.game.stops(position, self.winner)
+            looked = [move for move in moves if move[1] in looked_at]
+            goes_on = len(looked) < len(moves)
+            for move in looked:
                 result = self.game.apply(position, move)
                 if result.outcome is None:
                     goes_on = True
-                    if all(move[1] in cells for cells in ways):
+                    if move[1] in stops:
                         keys.append(self.game.key(result.position))
                 elif result.outcome.winner != self.winner:
                     name, made = self.game.write(position), self.game.move_name(move)
                     self.failures.append(f"'{name}': after {made} {result.outcome.winner} has won")
-            self.positions += 1 + len(moves) - len(keys)
+            self.positions += 1 + len(looked) - len(keys)
             self._after[own] = self._ply * (bool(moves) + goes_on), keys
         takes, after = self._after[own]
         if left < takes:
@@ -244,8 +249,7 @@ def check(task: CheckTask) -> dict[str, Any]:
         plies = has.get(key)
         block.positions += plies is None
         # No line is needed where a move wins at once.
-        enough = plies is not None and plies <= left
-        if not enough and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
+        if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
 

@@ -411,9 +411,8 @@ class NaiveGame:
         captured |= self._walled_in(arrived, moved, target)
         for cell in captured:
             del pieces[cell]
-        after = arrived
         escaped = moved == "K" and self.terrain[target] in "*X"
-        return NaiveResult(after, frozenset(captured), self._outcome(after, king_captured, escaped))
+        return NaiveResult(arrived, frozenset(captured), self._outcome(arrived, king_captured, escaped))
 
     @staticmethod
     def _are_enemies(moved: str, victim: str) -> bool:

@@ -314,14 +314,36 @@ def test_forged_under_random_rules(variant: Variant, seed: int) -> None:
 
 @settings(max_examples=examples(20, 10 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
 @given(variant=small_variants(later=True), seed=st.integers(0, 2**32))
-def test_a_way_out_that_no_move_steps_into_wins_at_once(variant: Variant, seed: int) -> None:
-    random = Random(seed)
-    game = SymmetricGame(under(variant, random))
-    for position in (placement(variant, random)._replace(side="b") for _ in range(20)):
-        ways = [] if game.fault(position) else game.ways_out(position)
-        for move in game.moves(position) if ways else ():
+def test_a_move_that_stops_no_way_out_loses_at_once_under_random_rules(variant: Variant, seed: int) -> None:
+    leave_a_way_out(under(variant, Random(seed)), Random(seed), 20)
+
+
+@pytest.mark.parametrize("name", ["brandubh-federation", "brandubh-5-4v4", "bologna"])
+def test_a_move_that_stops_no_way_out_loses_at_once(name: str) -> None:
+    leave_a_way_out(load_variant(name), Random(name), 1500)
+
+
+def test_a_king_with_a_way_to_an_exit_within_the_board_may_be_encircled() -> None:
+    board = load_variant("brandubh-5-4v4")
+    rules = board.rules.model_copy(update={"encirclement": "no_way_to_edge"})
+    game = SymmetricGame(replace(board, terrain=("X...X", "..*..", "..T..", ".....", "X...X"), rules=rules))
+    position, move = game.read("2bb1/1b1Kb/1b1b1/5/2b2 b"), game.parse_move("c1-c2")
+    assert game.apply(position, move).outcome is not None
+    assert move[1] in game.stops(position, "white")[1]
+
+
+def leave_a_way_out(variant: Variant, random: Random, count: int) -> None:
+    """Make the moves of black's that the checker does not look at, in random positions."""
+    game = SymmetricGame(variant)
+    for position in (placement(variant, random, soldiers=random.randrange(1, 9)) for _ in range(count)):
+        position = position._replace(side="b")
+        if game.fault(position) is not None:
+            continue
+        stops, looked_at = game.stops(position, "white")
+        for move in (move for move in game.moves(position) if move[1] not in stops):
             after = game.apply(position, move)
-            if after.outcome is None and any(move[1] not in cells for cells in ways):
+            assert after.outcome is None or move[1] in looked_at, (game.write(position), move)
+            if after.outcome is None:
                 assert game.wins_at_once(game.key(after.position), "white"), (game.write(position), move)
 
 
