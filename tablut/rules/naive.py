@@ -298,14 +298,14 @@ class NaiveGame:
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
         """Yield the cells on which a piece may end a slide; return the cell that ends it, and why."""
-        piece = position.pieces[cell]
+        pieces, piece = position.pieces, position.pieces[cell]
         # The camp within which a black soldier may still move; it is lost by leaving it.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
         while True:
             cell = (cell[0] + direction[0], cell[1] + direction[1])
             if cell not in self.terrain:
                 return cell, "the board ends before it"
-            if position.piece(cell):
+            if cell in pieces:
                 return cell, "{piece} stands on {cell}"
             letter = self.terrain[cell]
             if letter in "ABCD" and letter != camp:
