@@ -132,6 +132,7 @@ def join_command(
     nodes: NodesOption = 20_000_000,
     memory: MemoryOption = 2048,
     threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
+    share: Annotated[bool, typer.Option("--share", help="One task at a time, in all threads, with one table.")] = False,
     guide: GuideOption = 60_000_000,
     plies: PliesOption = 8,
     line: LineOption = "",
@@ -147,7 +148,7 @@ def join_command(
     for opening in chosen:
         folder = _folder(store, opening)
         with progress(opening.name) as observer:
-            run = _unsearched(opening, observer, nodes=nodes, memory=memory << 20)
+            run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
             undecided = InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
             if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
@@ -157,7 +158,7 @@ def join_command(
             told = read_outline(Path(outline), run) if outline else None
             options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer, "given": given}
             work = GuidedWork(run, **options, found=note, outline=told)
-            run.run(LocalScheduler(threads), folder, hours, work)
+            run.run(LocalScheduler(1 if share else threads), folder, hours, work)
             if not hours and run.whole is None:
                 raise undecided
         for one, its in between:
@@ -288,9 +289,11 @@ def check_command(
     return _reply(_verdicts(chosen, data))
 
 
-def _unsearched(opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20) -> ProofRun:
+def _unsearched(
+    opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20, threads: int = 1
+) -> ProofRun:
     """Return what takes in what a store has, and has searched nothing."""
-    board, limits = opening.board(), {"nodes": nodes, "memory": memory}
+    board, limits = opening.board(), {"nodes": nodes, "memory": memory, "threads": threads}
     return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
 
 

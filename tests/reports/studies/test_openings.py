@@ -159,7 +159,7 @@ def test_an_outline_leads_to_its_proof_again(
     assert run([*outline, "--least", "5"], app, NAME) == 0
     path = tmp_path / f"{top.moves}.outline.json"
     found, few = ["--outline", str(path)], ["--nodes", "1", "--guide", "1", "--plies", "0"]
-    assert join("again", *few, *found) == 0
+    assert join("again", *few, *found, "--threads", "2", "--share") == 0
     again = deciding.read_findings()[top.moves]
     assert again.within == searched.within
     assert again.nodes < searched.nodes / 100
