@@ -9,7 +9,7 @@ from contextvars import copy_context
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -25,12 +25,12 @@ from reports.studies.openings.deciding import (
     openings,
     read_findings,
 )
-from reports.studies.openings.guided import GuidedWork, given_moves, guided
+from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
 from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import certificate_of, joined, read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.proving import ProofRun, run_task
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.table import INFINITE
 from retrograde.proofs.tree import PARTS
@@ -66,7 +66,6 @@ OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Openings whose
 NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Moves made by one task.")]
 MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="For a table.")]
 GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
-PliesOption = Annotated[int, typer.Option(metavar="N", min=0, help="So far on, at most, by its choices.")]
 LineOption = Annotated[
     str, typer.Option(metavar="MOVES", help="From the start; white's in it come before the engine's.")
 ]
@@ -86,14 +85,13 @@ def decide_command(
     memory: MemoryOption = 2048,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
     guide: GuideOption = 0,
-    plies: PliesOption = 8,
     line: LineOption = "",
 ) -> Reply:
     """Search each opening for a win of white, and write down what was found; a small certificate is kept.
 
     Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
-    What is proved, with its certificate in the store, is passed over. With --guide, what one task leaves open is first
-    searched further on: after the move of white that the engine chooses, and after each answer of black.
+    What is proved, with its certificate in the store, is passed over. With --guide, what a task leaves open is searched
+    further on after the move that the engine chooses, and what is proved is known to all tasks.
     """
     data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -102,21 +100,10 @@ def decide_command(
             continue
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
-            limits = {"nodes": nodes, "memory": memory << 20, "threads": threads}
-            run = ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
-            made = 0
-            if guide:
-                if _folder(store, opening).exists():
-                    raise InputError(
-                        f"--guide: {str(_folder(store, opening))!r} has a search already; name another --store"
-                    )
-                # In the thread that does the tasks, with their image of the position: the table has no others.
-                start = Board(opening.game, run.about.position)
-                search = partial(guided, board=start, guide=guide, plies=plies, observer=observer, given=given)
-                made = workers.run(search, [run.task], lambda _: None)[0]["nodes"]
-            run.run(workers, _folder(store, opening), hours)
+            run = _unsearched(opening, observer, nodes, memory << 20, threads)
+            guided = GuidedWork(run, guide=guide, given=given, observer=observer, found=lambda *_: None)
+            run.run(workers, _folder(store, opening), hours, guided if guide else run_task)
             found = run.result()
-            found = found.model_copy(update={"nodes": found.nodes + made})
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
         _write(data)
@@ -134,7 +121,6 @@ def join_command(
     threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
     share: Annotated[bool, typer.Option("--share", help="One task at a time, in all threads, with one table.")] = False,
     guide: GuideOption = 60_000_000,
-    plies: PliesOption = 8,
     line: LineOption = "",
     outline: Annotated[str, typer.Option(metavar="FILE", help="Of the proof: what it says is found at once.")] = "",
 ) -> Reply:
@@ -156,9 +142,9 @@ def join_command(
             # It runs in the threads of the tasks, which know nothing of the command.
             note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
             told = read_outline(Path(outline), run) if outline else None
-            options: dict[str, Any] = {"guide": guide, "plies": plies, "observer": observer, "given": given}
-            work = GuidedWork(run, **options, found=note, outline=told)
+            work = GuidedWork(run, guide=guide, given=given, observer=observer, found=note, outline=told)
             run.run(LocalScheduler(1 if share else threads), folder, hours, work)
+            work.tell()
             if not hours and run.whole is None:
                 raise undecided
         for one, its in between:
@@ -200,11 +186,12 @@ def _note(
     position: bytes,
     within: int,
     nodes: int,
+    tasks: int,
     seconds: float,
 ) -> None:
     """Write down what was found of a position after an opening, if it is one move further on."""
     if (name := names.get(position)) is not None and (name not in data or data[name].certificate is None):
-        found = {"status": "proved", "within": within, "nodes": nodes, "tasks": 1, "seconds": round(seconds, 1)}
+        found = {"status": "proved", "within": within, "nodes": nodes, "tasks": tasks, "seconds": round(seconds, 1)}
         data[name] = Decided.model_validate({**found, "part_of": opening.name})
         _write(data)
 

@@ -12,10 +12,10 @@ from reports.studies.openings import __main__ as module
 from reports.studies.openings import deciding
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
-from reports.studies.openings.guided import GuidedWork, given_moves, guided
+from reports.studies.openings.guided import GuidedWork, given_moves
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.proving import ProofRun, Task, search_of, settled
 from retrograde.proofs.win_search import WinSearch
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
@@ -50,22 +50,36 @@ def test_play_by_a_certificate_wins_in_its_plies_whatever_the_side_of_the_board(
     assert max(lengths) <= within
 
 
-def test_what_a_task_leaves_open_is_proved_by_the_engines_moves_and_all_answers(tmp_path: Path) -> None:
-    rules, workers = load_variant(GAME), LocalScheduler(1)
-    position, limits = Position.parse(WON, rules.size), {"nodes": 150_000, "memory": 1 << 22}
-    run = ProofRun(rules, position, "white", observer=Observer(), tablebase=None, **limits)
-    board = Board(GAME, run.about.position)
-    for plies, proved in ((0, False), (2, True)):
-        search = partial(guided, board=board, guide=50_000, plies=plies, observer=Observer(), given={})
-        (answer,) = workers.run(search, [run.task], lambda _: None)
-        assert answer["proved"] == proved
-        assert answer["nodes"] >= run.task.nodes
-        assert str(board.position) == run.about.position
-    # The next task finds it in the table, and reads it out.
-    run.run(workers, tmp_path)
-    assert (run.tree.tasks, run.tree.root.proof) == (1, 0)
+def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_proved(tmp_path: Path) -> None:
+    board, move = Board(GAME, WON), "e4-e6"
+    limits = {"nodes": 20_000, "memory": 1 << 22}
+    run = ProofRun(board.variant, board.position, "white", observer=Observer(), tablebase=None, **limits)
+    found = list[tuple[bytes, int]]()
+    given = given_moves(Board(GAME, WON), move)
+    work = GuidedWork(
+        run,
+        guide=50_000,
+        given=given,
+        observer=Observer(),
+        found=lambda words, within, *_: found.append((words, within)),
+    )
+    root = run.tree.choose()
+    assert root is not None
+    run.tree.take(work(run.task._replace(words=root.words))["rows"])
+    assert root.proof != 0
+    chosen = run.tree.choose()
+    assert chosen is not None
+    board.push_text(move)
+    (after,), _ = run.engine.canonical(
+        run.engine.words(run.engine.board(board.position.cells, board.position.side)), board.variant.symmetries
+    )
+    assert chosen.words == after.tobytes()
+    run.tree.take(work(run.task._replace(words=chosen.words))["rows"])
+    run.run(LocalScheduler(2), tmp_path, None, work)
+    assert run.tree.tasks > 2
+    assert (after.tobytes(), run.tree.root.plies - 1) in [*found, *(work.tell() or found)]
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
-    assert StrategyCheck(rules, proof, most_plies=0).run().proved
+    assert StrategyCheck(board.variant, proof, most_plies=0).run().proved
 
 
 def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +172,7 @@ def test_an_outline_leads_to_its_proof_again(
     outline = ["outline", "--store", str(tmp_path / "searched"), "--only", top.moves]
     assert run([*outline, "--least", "5"], app, NAME) == 0
     path = tmp_path / f"{top.moves}.outline.json"
-    found, few = ["--outline", str(path)], ["--nodes", "1", "--guide", "1", "--plies", "0"]
+    found, few = ["--outline", str(path)], ["--nodes", "1", "--guide", "1"]
     assert join("again", *few, *found, "--threads", "2", "--share") == 0
     again = deciding.read_findings()[top.moves]
     assert again.within == searched.within
@@ -187,17 +201,20 @@ def test_what_strategies_prove_is_known_on_any_side_of_the_board(tmp_path: Path)
     limits = {"nodes": 1_000_000, "memory": 1 << 22}
     run = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
     run.run(workers, tmp_path)
-    known = GuidedWork(run, guide=1, plies=0, observer=Observer(), given={}, found=lambda *_: None)
+    known = GuidedWork(run, guide=1, given={}, observer=Observer(), found=lambda *_: None)
+
+    def proof_of(task: Task, board: Board, told: bool) -> dict[str, int]:
+        if told:
+            known._learn(task)
+        position = run.engine.board(board.position.cells, board.position.side)
+        return {"proof": settled(search_of(task), position, task.nodes)[0]}
+
     # A task with other limits has another table.
     for nodes, told in ((10_000, False), (10_001, True)):
         for symmetry in rules.symmetries:
-            task = run.task._replace(nodes=nodes)
-            if told:
-                workers.run(lambda one: {"told": known._tell(one)}, [task], lambda _: None)
-            board = Board(GAME, WON).transform(symmetry)
-            search = partial(guided, board=board, guide=1, plies=0, observer=Observer(), given={})
-            (answer,) = workers.run(search, [task], lambda _: None)
-            assert answer["proved"] == told, symmetry
+            search = partial(proof_of, board=Board(GAME, WON).transform(symmetry), told=told)
+            (answer,) = workers.run(search, [run.task._replace(nodes=nodes)], lambda _: None)
+            assert (answer["proof"] == 0) == told, symmetry
 
 
 def test_a_line_gives_whites_moves_on_any_side_of_the_board() -> None:
@@ -230,12 +247,6 @@ def test_what_cannot_be_joined_is_said(
         assert run([arguments[0], "--store", str(tmp_path), *arguments[1:]], app, NAME) == 2
         err = capsys.readouterr().err.splitlines()
         assert said in err[-1]
-
-
-def test_a_guided_search_begins_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "d2-g2").mkdir()
-    assert run(["decide", "--store", str(tmp_path), "--only", "d2-g2", "--guide", "1", "--nodes", "1"], app, NAME) == 2
-    assert "d2-g2" in capsys.readouterr().err
 
 
 def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
