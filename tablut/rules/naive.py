@@ -283,7 +283,26 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Yield the legal moves in no order; see `legal_moves`."""
+        """Yield the legal moves of a side, by default the side to move, piece by piece.
+
+        Parameters
+        ----------
+        position : NaivePosition
+            Any position; one that is decided is treated like any other.
+        side : {'w', 'b'}, optional
+            The side that moves.
+
+        Yields
+        ------
+        tuple of two cells
+            Start and target.
+
+        Examples
+        --------
+        >>> game = NaiveGame("ashton-5-4v0")
+        >>> sum(1 for _ in game.moves(game.start()))
+        4
+        """
         own = "b" if (side or position.side) == "b" else "wK"
         return (
             (cell, target)
