@@ -283,7 +283,7 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Yield the legal moves of a side, by default the side to move, piece by piece.
+        """Return the legal moves of a side, by default the side to move, piece by piece.
 
         Parameters
         ----------
@@ -292,9 +292,9 @@ class NaiveGame:
         side : {'w', 'b'}, optional
             The side that moves.
 
-        Yields
-        ------
-        tuple of two cells
+        Returns
+        -------
+        iterator of tuple of two cells
             Start and target.
 
         Examples
