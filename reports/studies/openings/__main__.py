@@ -28,7 +28,7 @@ from reports.studies.openings.deciding import (
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
 from reports.studies.rendered import CheckOption, rendered
-from retrograde.proofs.certificate import certificate_of, joined, read_certificate
+from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, run_task
 from retrograde.proofs.solution import ProofLimits
@@ -250,7 +250,7 @@ def outline_command(
             if not run.strategies:
                 raise InputError(f"--store: {str(folder)!r} has no proof")
             path = DATA / f"{opening.file.partition('.')[0]}.outline.json"
-            written = write_outline(path, run, joined(run.engine, run.strategies), least, _SHIPPED)
+            written = write_outline(path, run, least, _SHIPPED)
             made[opening.name] = f"{written.lines:,} lines, {written.data.bytes:,} bytes"
     return _reply(made)
 

@@ -1,8 +1,9 @@
 """The outline of a proof: the winner's moves where a win takes long, from which a search finds the rest in minutes.
 
-A few lines in a hundred are of such positions, and none of them needs a name: from the position of the opening the
-moves lead to them, ply by ply. So an outline has two bytes a line, less when it is compressed. It is no proof: what is
-made of it is searched and read out like any other, and checked by the plain rules.
+A few lines in a hundred are of such positions, and none of them needs a name: from where the proof begins the moves
+lead to them, ply by ply. So an outline has two bytes a line, less when it is compressed. Of a search that is not at its
+end it begins with what that has proved. It is no proof: what is made of it is searched and read out like any other, and
+checked by the plain rules.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.proofs.certificate import PackedStrategy, after_replies, first_positions, joined
+from retrograde.proofs.certificate import PackedStrategy, after_replies, first_positions, joined, text_of
 from retrograde.proofs.solution import ProofLimits, keys_of
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.errors import InputError
+from tablut.position import Position
 from tablut.store.files import read_bytes, write_bytes
 from tablut.store.records import DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from retrograde.proofs.proving import ProofRun
@@ -48,14 +50,16 @@ class OutlineRecord(Record):
     game: Digest
     position: str
     winner: str
+    starts: tuple[str, ...]
     plies: int
     positions: int
     lines: int
     data: DataFile
 
 
-def write_outline(path: Path, run: ProofRun, strategy: PackedStrategy, least: int, most: int) -> OutlineRecord:
-    """Write the outline of a strategy for the position of a run, of so many bytes at most; the path is its record's."""
+def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
+    """Write the outline of what a run has proved, of so many bytes at most; the path is that of its record."""
+    strategy, starts = joined(run.engine, run.strategies), tuple(_proved(run))
     numbers, shorter = list[NDArray[np.uint8]](), list[NDArray[np.uint8]]()
 
     def chosen(fresh: PackedStrategy) -> PackedStrategy:
@@ -70,7 +74,7 @@ def write_outline(path: Path, run: ProofRun, strategy: PackedStrategy, least: in
         return lines
 
     plies = int(strategy.plies.max(initial=0)) + 1
-    _walk(run, plies, chosen)
+    _walk(run, starts, plies, chosen)
     data, content = _data(path), lzma.compress(b"".join(part.tobytes() for part in (*numbers, *shorter)))
     if len(content) > most:
         raise InputError(f"--least {least}: the outline has {len(content):,} bytes, {most:,} at most; raise it")
@@ -79,6 +83,7 @@ def write_outline(path: Path, run: ProofRun, strategy: PackedStrategy, least: in
         game=run.variant.digest,
         position=run.about.position,
         winner=run.winner,
+        starts=starts,
         plies=plies,
         positions=sum(map(len, numbers)),
         lines=sum(map(len, shorter)),
@@ -114,7 +119,7 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         lines.append(PackedStrategy(run.engine, fresh.words[on], plies, moves[first + numbers[on] - 1]))
         return lines[-1]
 
-    _walk(run, record.plies, chosen)
+    _walk(run, record.starts, record.plies, chosen)
     return joined(run.engine, lines)
 
 
@@ -122,17 +127,24 @@ def _data(path: Path) -> Path:
     return path.with_suffix(".xz")
 
 
-def _walk(run: ProofRun, plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
+def _proved(run: ProofRun) -> Iterator[str]:
+    """Yield the proved positions of the tree of a run that no other proof of it goes through."""
+    for node in run.tree.nodes.values():
+        if node.proof == 0 and (node is run.tree.root or any(above.proof for above in node.parents)):
+            yield text_of(run.engine, run.engine.boards(np.frombuffer(node.words, dtype=np.uint64)[None])[0])
+
+
+def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
     """Have moves chosen in the positions that these moves lead to, each once and with the plies that are left there."""
-    engine = run.engine
+    engine, group = run.engine, run.variant.symmetries
     none = WinSearch(engine, run.prover, 1 << 20, ProofBudget(ProofLimits(nodes=0)))
 
     def slow(part: PackedStrategy) -> PackedStrategy:
         return part.chosen(none.answers(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
 
-    waiting: Iterator[PackedStrategy] = iter(
-        [first_positions(engine, run.prover, run.board, plies, run.variant.symmetries)]
-    )
+    positions = (Position.parse(text, run.variant.size) for text in starts)
+    boards = (engine.board(position.cells, position.side) for position in positions)
+    waiting = iter([first_positions(engine, run.prover, board, plies, group) for board in boards])
     seen: list[PackedStrategy] = []
     while parts := [slow(part) for part in waiting]:
         fresh = joined(engine, parts)
@@ -142,7 +154,7 @@ def _walk(run: ProofRun, plies: int, chosen: Callable[[PackedStrategy], PackedSt
         while seen and len(seen[-1]) < 4 * len(fresh):
             fresh = joined(engine, [seen.pop(), fresh])
         seen.append(fresh)
-        waiting = after_replies(engine, lines, run.variant.symmetries)
+        waiting = after_replies(engine, lines, group)
 
 
 def _places(strategy: PackedStrategy, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

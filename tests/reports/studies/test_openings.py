@@ -13,6 +13,7 @@ from reports.studies.openings import deciding
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
 from reports.studies.openings.guided import GuidedWork, given_moves
+from reports.studies.openings.outline import OutlineRecord
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, Task, search_of, settled
@@ -23,6 +24,7 @@ from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
+from tablut.store.records import read_record
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.study
@@ -145,6 +147,11 @@ def test_what_is_open_further_on_is_searched_with_what_is_proved_known(
     # Stopped before it has begun, it goes on with what was kept.
     assert run(["join", "--store", store, "--only", first, "--hours", "1e-9"], app, NAME) == 0
     assert first not in deciding.read_findings()
+    # An outline of what there is begins with the answers that are proved.
+    assert run(["outline", "--store", store, "--only", first], app, NAME) == 0
+    outline = read_record(tmp_path / f"{first}.outline.json", OutlineRecord, "outline", "")
+    assert outline is not None
+    assert len(outline.starts) == len(proved)
     assert run(["join", "--store", store, "--only", first, *options], app, NAME) == 0
     found = deciding.read_findings()
     assert sum(told) > 0
