@@ -75,6 +75,10 @@ class _Verdicts(Result):
     verdicts: dict[str, str]
 
 
+class _Outlines(Result):
+    lines: dict[str, int]
+
+
 @app.command("decide")
 @command
 def decide_command(
@@ -107,7 +111,7 @@ def decide_command(
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
         _write(data)
-    return _reply(_verdicts(chosen, data))
+    return _reply(chosen, data)
 
 
 @app.command("join")
@@ -159,7 +163,7 @@ def join_command(
             for name in (name for name, one in data.items() if one.part_of == opening.name and not one.line):
                 data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
         _write(data)
-    return _reply(_verdicts(chosen, data))
+    return _reply(chosen, data)
 
 
 def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
@@ -242,7 +246,7 @@ def outline_command(
 
     It is kept with the study, if it is under 5 MB.
     """
-    made = dict[str, str]()
+    made = dict[str, int]()
     for opening in _chosen(only):
         with progress(opening.name) as observer:
             run, folder = _unsearched(opening, observer), _folder(store, opening)
@@ -250,9 +254,9 @@ def outline_command(
             if not run.strategies:
                 raise InputError(f"--store: {str(folder)!r} has no proof")
             path = DATA / f"{opening.file.partition('.')[0]}.outline.json"
-            written = write_outline(path, run, least, _SHIPPED)
-            made[opening.name] = f"{written.lines:,} lines, {written.data.bytes:,} bytes"
-    return _reply(made)
+            made[opening.name] = write_outline(path, run, least, _SHIPPED).lines
+    shown = "\n".join(f"{name}: {lines:,} lines" for name, lines in made.items())
+    return Reply(_Outlines(lines=made), lambda console: console.print(shown))
 
 
 @app.command("check")
@@ -273,7 +277,7 @@ def check_command(
         each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
         data[opening.name] = found.model_copy(update=each)
         _write(data)
-    return _reply(_verdicts(chosen, data))
+    return _reply(chosen, data)
 
 
 def _unsearched(
@@ -309,13 +313,9 @@ def _write(data: dict[str, Decided]) -> None:
     write_text(DATA / "openings.json", json.dumps(whole.model_dump(mode="json"), indent=1) + "\n")
 
 
-def _reply(verdicts: dict[str, str]) -> Reply:
-    result = _Verdicts(verdicts=verdicts)
-    return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in verdicts.items())))
-
-
-def _verdicts(chosen: list[Opening], data: dict[str, Decided]) -> dict[str, str]:
-    return {one.name: data[one.name].status for one in chosen if one.name in data}
+def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
+    result = _Verdicts(verdicts={one.name: data[one.name].status for one in chosen if one.name in data})
+    return Reply(result, lambda console: console.print("\n".join(f"{k}: {v}" for k, v in result.verdicts.items())))
 
 
 def _not_within(board: Board, nodes: int) -> int:

@@ -86,7 +86,8 @@ class GuidedWork:
             answer = proved_task(task, made, self._known())
         elif rows["disproof"][0] and tree.nodes[task.words].mine:
             self._prefer(task, rows)
-        self._took[below] += made, 1, wall_clock() - began
+        with self._lock:
+            self._took[below] += made, 1, wall_clock() - began
         return answer
 
     def tell(self) -> None:

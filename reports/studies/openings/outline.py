@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from retrograde.proofs.certificate import PackedStrategy, after_replies, first_positions, joined, text_of
 from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.table import LONGEST
 from retrograde.proofs.win_search import ProofBudget, WinSearch
+from tablut.board import Board
 from tablut.errors import InputError
-from tablut.position import Position
 from tablut.store.files import read_bytes, write_bytes
-from tablut.store.records import DataFile, Digest, Record, check_data, data_file, read_record, write_record
+from tablut.store.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ LEAST: Final = 7
 _SEEN: Final = 3
 """Plies within which a win is seen without a search."""
 _BATCH: Final = 100_000
+_MOST: Final = 64 << 20
+"""Bytes of an outline that is not compressed, at most."""
 _AGAIN: Final = "make it again with `outline`"
 
 
@@ -51,9 +54,9 @@ class OutlineRecord(Record):
     position: str
     winner: str
     starts: tuple[str, ...]
-    plies: int
-    positions: int
-    lines: int
+    plies: Count
+    positions: Count
+    lines: Count
     data: DataFile
 
 
@@ -101,9 +104,21 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         raise InputError(f"{what}: there is none; {_AGAIN}")
     if (record.game, record.position, record.winner) != (run.variant.digest, run.about.position, run.winner):
         raise InputError(f"{what}: is of another position, game or winner; {_AGAIN}")
+    try:
+        over = any(Board(run.variant, text).is_game_over() for text in record.starts)
+    except InputError as error:
+        raise InputError(f"{what}: {error}; {_AGAIN}") from error
+    if over:
+        raise InputError(f"{what}: begins where the game is over; {_AGAIN}")
     data, length = _data(path), record.positions + record.lines
+    if length > _MOST or record.plies > LONGEST:
+        raise InputError(f"{what}: tells of {length:,} bytes and {record.plies:,} plies, more than is read; {_AGAIN}")
     check_data(data, record.data, "outline", _AGAIN)
-    content = np.frombuffer(lzma.LZMADecompressor().decompress(read_bytes(data, "outline"), length), dtype=np.uint8)
+    try:
+        unpacked = lzma.LZMADecompressor().decompress(read_bytes(data, "outline"), length)
+    except lzma.LZMAError as error:
+        raise InputError(f"{what}: cannot be read: {error}; {_AGAIN}") from error
+    content = np.frombuffer(unpacked, dtype=np.uint8)
     if len(content) != length:
         raise InputError(f"{what}: has {len(content):,} bytes, and {length:,} are told; {_AGAIN}")
     at, shorter, lines = 0, content[record.positions :], list[PackedStrategy]()
@@ -116,6 +131,8 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         if len(numbers) < len(fresh) or len(on) > len(shorter) or (numbers[on] > counts).any():
             raise InputError(f"{what}: its moves lead elsewhere; {_AGAIN}")
         at, plies, shorter = at + len(fresh), fresh.plies[on] - shorter[: len(on)], shorter[len(on) :]
+        if (plies <= _SEEN).any():
+            raise InputError(f"{what}: has a win within {plies.min()} plies, which needs no line; {_AGAIN}")
         lines.append(PackedStrategy(run.engine, fresh.words[on], plies, moves[first + numbers[on] - 1]))
         return lines[-1]
 
@@ -142,8 +159,8 @@ def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[Pa
     def slow(part: PackedStrategy) -> PackedStrategy:
         return part.chosen(none.answers(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
 
-    positions = (Position.parse(text, run.variant.size) for text in starts)
-    boards = (engine.board(position.cells, position.side) for position in positions)
+    begun = [Board(run.variant, text) for text in starts]
+    boards = (engine.board(one.position.cells, one.position.side) for one in begun)
     waiting = iter([first_positions(engine, run.prover, board, plies, group) for board in boards])
     seen: list[PackedStrategy] = []
     while parts := [slow(part) for part in waiting]:

@@ -24,7 +24,7 @@ from tablut.cli.shell import run
 from tablut.position import Position
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler
-from tablut.store.records import read_record
+from tablut.store.records import data_file, read_record, write_record
 from tablut.variants import load_variant
 
 pytestmark = pytest.mark.study
@@ -186,11 +186,26 @@ def test_an_outline_leads_to_its_proof_again(
     assert again.nodes < searched.nodes / 100
     proof = read_certificate(CERTIFICATE, tmp_path / "again" / top.moves / CERTIFICATE)
     assert StrategyCheck(GAME, proof, most_plies=0).run().proved
-    # One of another position, one that was damaged, one that is too large, none.
-    said = capsys.readouterr().err
+    capsys.readouterr()
+    data = path.with_suffix(".xz")
+    # Sealed ones that tell of too much, of other bytes, of none that are compressed, of shorter wins.
+    whole, told = data.read_bytes(), read_record(path, OutlineRecord, "outline", "")
+    assert told is not None
+    junk = tmp_path / "junk"
+    junk.write_bytes(b"junk")
+    for content, change in (
+        (whole, {"positions": 1 << 62}), (whole, {"lines": told.lines + 1}), (whole, {"plies": 2}),
+        (b"junk", {"data": data_file(junk)}), (whole, {"starts": ("7/7/7/3K3/7/7/7 w",)}),
+    ):  # fmt: skip
+        data.write_bytes(content)
+        write_record(path, told.model_copy(update=change))
+        assert join("forged", *few, *found) == 2, change
+        assert path.name[:-5] in capsys.readouterr().err.splitlines()[-1]
+        assert not (tmp_path / "forged" / top.moves).exists()
+    write_record(path, told)
+    # One of another position, one that was damaged, none, one that is too large.
     other = ["join", "--store", str(tmp_path / "other"), "--only", after[0].moves, "--hours", "1", *found]
     assert run(other, app, NAME) == 2
-    data = path.with_suffix(".xz")
     data.write_bytes(data.read_bytes()[:-1])
     assert join("damaged", *few, *found) == 2
     data.unlink()
