@@ -135,15 +135,15 @@ def search_of(task: Task) -> WinSearch:
     return search
 
 
-def run_task(task: Task) -> dict[str, Any]:
-    """Search a leaf and, if it stays open, look at its children; or read the strategy of a leaf out."""
+def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
+    """Search a leaf and, if it stays open, look at its children; or read out what is not known of a leaf's strategy."""
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
         # What is proved is found again, however long it takes with another table.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
-        found = strategy_of(search, board, task.plies, _MOST)
+        found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
     holding = HoldingSearch(search)
     if task.holds:
@@ -264,6 +264,7 @@ class ProofRun:
                 for rows in self._files.answers():
                     self._apply(rows)
                 self._keep()
+                self.tree.rise(self.tree.nodes.values())
             stack.callback(self._keep)
 
             def draw() -> Task | None:
@@ -275,7 +276,7 @@ class ProofRun:
             if self.variant.rules.repetition.spares("black" if self.prover == 0 else "white"):
                 self.tree.close()
             if self._numbers(self.tree.root)[0] == 0:
-                self._prove(scheduler, store)
+                self._prove(scheduler, store, work)
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
         """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
@@ -338,7 +339,7 @@ class ProofRun:
             self._files.write(self._fresh)
         self._fresh = []
 
-    def _prove(self, scheduler: Scheduler, store: Path | None) -> None:
+    def _prove(self, scheduler: Scheduler, store: Path | None, work: Work) -> None:
         """Join the tree's moves and the strategies of its leaves to the certificate."""
         root, limit = self.tree.root, self.variant.rules.move_limit
         if limit is not None and root.plies > limit:
@@ -347,10 +348,9 @@ class ProofRun:
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
         self.observer.begin("strategies of leaves", len(left))
-        scheduler.feed(run_task, lambda: next(waiting, None), self._take)
-        joint = self._joint()
+        scheduler.feed(work, lambda: next(waiting, None), self._take)
         side = self.prover ^ self.holds
-        self.whole, leaves_in = needed(joint, side, self.board, self.prober)
+        self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
         # With the tables that captures lead to.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]

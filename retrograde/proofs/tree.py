@@ -157,16 +157,16 @@ class ProofTree:
                 if not one.settled and (one.children is None or 0 in (row["proof"], row["disproof"])):
                     self._set(one, row)
         for one in reversed(path):
-            self._rise([one])
+            self.rise([one])
 
     def _set(self, node: Node, row: Any) -> None:
         node.proof, node.disproof, node.plies = (int(row[name]) for name in ("proof", "disproof", "plies"))
         if node.settled:
             # A search has settled it: it rests on that, not on what is known of its children.
             node.children = None
-            self._rise(node.parents)
+            self.rise(node.parents)
 
-    def _rise(self, nodes: Iterable[Node]) -> None:
+    def rise(self, nodes: Iterable[Node]) -> None:
         """Work the numbers of nodes out again; where that settles one, those of all its parents."""
         waiting = list(nodes)
         while waiting:

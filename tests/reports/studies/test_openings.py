@@ -6,6 +6,7 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reports.studies.openings import __main__ as module
@@ -82,6 +83,9 @@ def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_p
     assert (after.tobytes(), run.tree.root.plies - 1) in [*found, *(work.tell() or found)]
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
     assert StrategyCheck(board.variant, proof, most_plies=0).run().proved
+    # What is read out at the end is what no strategy has yet.
+    lines = np.concatenate([run.engine.canonical(one.words, board.variant.symmetries)[0] for one in run.strategies])
+    assert len(lines) < 1.1 * len(np.unique(lines, axis=0))
 
 
 def test_proofs_further_on_are_joined_with_what_lies_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,19 @@ def test_what_was_begun_and_lost_is_done_again(tmp_path: Path) -> None:
     assert found.certificate.exists()
 
 
+def test_a_search_that_goes_on_prefers_what_it_preferred_before(tmp_path: Path) -> None:
+    def numbers(found: ProofRun) -> dict[bytes, tuple[int, int]]:
+        return {words: (node.proof, node.disproof) for words, node in found.tree.nodes.items()}
+
+    before, again = (proving("brandubh", "7/2b4/4bKb/7/b6/7/4w2 b", "white", nodes=100) for _ in range(2))
+    cut = Cut(1)
+    cut.left = 30
+    with pytest.raises(KeyboardInterrupt):
+        before.run(cut, tmp_path / "store")
+    again.run(LocalScheduler(1), tmp_path / "store", 0)
+    assert numbers(again) == numbers(before)
+
+
 def test_a_store_goes_on_and_is_for_one_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here = ["--claim", "white", "--store", str(tmp_path / "store")]
     assert asked(capsys, *here, "--hours", "0", code=3)["status"] == "open"
