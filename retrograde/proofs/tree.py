@@ -76,10 +76,10 @@ class Node:
         """Whether the node is proved or disproved."""
         return self.proof == 0 or self.disproof == 0
 
-    def ways(self) -> Iterator[Node]:
-        """Return the open children, the best for who is to move first."""
+    def ways(self, *, easy: bool) -> Iterator[Node]:
+        """Return the open children, the best for who is to move first, or those that are easy to prove."""
         left = [one for one in self.children or () if not one.settled]
-        return iter(sorted(left, key=lambda one: (one.proof if self.mine else one.disproof) * (1 + one.below)))
+        return iter(sorted(left, key=lambda one: (one.proof if self.mine or easy else one.disproof) * (1 + one.below)))
 
     def judge(self) -> None:
         """Work the numbers out from those of the children."""
@@ -95,14 +95,18 @@ class Node:
 
 
 class ProofTree:
-    """What is known of a position and of those after it: one side, the prover, is to win."""
+    """What is known of a position and of those after it: one side, the prover, is to win.
+
+    If it is ``easy``, what is easy to prove comes first: all answers have to be proved, and the easy ones help with the
+    others. Otherwise what disproves comes first.
+    """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
         self.root = Node(root.tobytes(), mine)
         self.nodes = {self.root.words: self.root}
         self.busy: dict[Node, list[Node]] = {}
         """By leaf that a worker has: the way to it."""
-        self.made = self.tasks = 0
+        self.made, self.tasks, self.easy = 0, 0, False
 
     def choose(self) -> Node | None:
         """Return the open leaf that matters most and that no worker has; None if there is none now."""
@@ -123,7 +127,7 @@ class ProofTree:
 
     def _way_to_leaf(self) -> list[Node]:
         """Return the way to the leaf that matters most and that no worker has; it is empty if there is none."""
-        seen, path, ways = {self.root}, [self.root], [self.root.ways()]
+        seen, path, ways = {self.root}, [self.root], [self.root.ways(easy=self.easy)]
         while path and not self.root.settled:
             node = path[-1]
             if node.children is None and node not in self.busy:
@@ -135,7 +139,7 @@ class ProofTree:
             else:
                 seen.add(step)
                 path.append(step)
-                ways.append(step.ways())
+                ways.append(step.ways(easy=self.easy))
         return []
 
     def take(self, rows: NDArray[Any]) -> None:

@@ -225,11 +225,11 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # Of the loser's moves a tree takes that with the least disproof number first: what took least before,
+                # Of the loser's moves the tree takes that with the least proof number first: what took least before,
                 # then what was proved when others were known, then what is open.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
-                own.tree.root.disproof = 1 + took
+                own.tree.root.proof = 1 + took
         after.append(own)
     run.adopt(after)
     return between

@@ -2,7 +2,8 @@
 
 A proof search keeps all moves of white alive that look nearly as good as the best. Where the engine is sure of one, the
 tree goes on after that, and comes to the others only when it gets nowhere. What a task proves is read out at once: so
-it is kept, and written to the tables of all others, in all images.
+it is kept, and written to the tables of all others, in all images. Of black's answers, all of which must be proved, the
+easy ones come first: what is known of them makes the others easier.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class GuidedWork:
         outline: PackedStrategy | None = None,
     ) -> None:
         self._run, self._found, self._outline = run, found, [] if outline is None else [outline]
+        run.tree.easy = True
         self._guide, self._given, self._observer = guide, given, observer
         self._lock, self._told = Lock(), dict[int, int]()
         self._parts, self._joined = list[PackedStrategy](), 0

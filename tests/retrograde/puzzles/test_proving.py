@@ -9,12 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from clusters import cluster
 
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.tree import ProofTree, row_type
 from retrograde.tablebase.probing import open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
@@ -118,6 +120,18 @@ def test_a_search_that_goes_on_prefers_what_it_preferred_before(tmp_path: Path) 
         before.run(cut, tmp_path / "store")
     again.run(LocalScheduler(1), tmp_path / "store", 0)
     assert numbers(again) == numbers(before)
+
+
+@pytest.mark.parametrize("easy", [False, True])
+def test_of_the_answers_that_which_disproves_comes_first_or_that_which_is_easy_to_prove(easy: bool) -> None:
+    rows = np.zeros(4, dtype=row_type(1))
+    rows["words"][:, 0], rows["proof"], rows["disproof"] = range(4), (5, 9, 2, 5), (1, 1, 7, 4)
+    tree = ProofTree(np.zeros(1, dtype=np.uint64), mine=False)
+    tree.easy = easy
+    tree.take(rows)
+    first = tree.choose()
+    assert first is not None
+    assert first.words == rows["words"][2 if easy else 1].tobytes()
 
 
 def test_a_store_goes_on_and_is_for_one_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
