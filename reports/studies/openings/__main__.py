@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from contextvars import copy_context
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -100,13 +98,13 @@ def decide_command(
     data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
     for opening in chosen:
-        if _far(data.get(opening.name)) == 0 and (_folder(store, opening) / CERTIFICATE).exists():
+        if _far(data.get(opening.name)) == 0 and _kept(store, opening):
             continue
         began, board = wall_clock(), opening.board()
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes, memory << 20, threads)
-            guided = GuidedWork(run, guide=guide, given=given, observer=observer, found=lambda *_: None)
-            run.run(workers, _folder(store, opening), hours, guided if guide else run_task)
+            work = GuidedWork(run, guide=guide, given=given, observer=observer) if guide else run_task
+            run.run(workers, _folder(store, opening), hours, work)
             found = run.result()
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
         data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
@@ -136,19 +134,17 @@ def join_command(
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
     for opening in chosen:
-        folder = _folder(store, opening)
+        began, folder = wall_clock(), _folder(store, opening)
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
             undecided = InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
             if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
                 raise undecided
-            # It runs in the threads of the tasks, which know nothing of the command.
-            note = partial(copy_context().run, partial(_note, data, opening, _names(opening, listed, observer)))
             told = read_outline(Path(outline), run) if outline else None
-            work = GuidedWork(run, guide=guide, given=given, observer=observer, found=note, outline=told)
+            work = GuidedWork(run, guide=guide, given=given, observer=observer, outline=told)
             run.run(LocalScheduler(1 if share else threads), folder, hours, work)
-            work.tell()
+            data |= _parts(run, store, opening, listed, observer)
             if not hours and run.whole is None:
                 raise undecided
         for one, its in between:
@@ -157,8 +153,7 @@ def join_command(
                 update={"part_of": opening.name}
             )
         if run.whole is not None:
-            seconds = sum(data[name].seconds for name in _after(opening) & data.keys())
-            data[opening.name] = _decided(run, run.result(), opening, seconds, None)
+            data[opening.name] = _decided(run, run.result(), opening, round(wall_clock() - began, 1), None)
             strategy = Strategy(certificate_of(run.engine, run.prover, run.board, 0, run.whole))
             for name in (name for name, one in data.items() if one.part_of == opening.name and not one.line):
                 data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
@@ -177,27 +172,16 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
     return True
 
 
-def _names(opening: Opening, listed: dict[str, Opening], observer: Observer) -> dict[bytes, str]:
-    """Return the openings one move further on by their positions up to symmetry."""
-    after = sorted(_after(opening) & listed.keys())
-    return {_unsearched(listed[name], observer).tree.root.words: name for name in after}
-
-
-def _note(
-    data: dict[str, Decided],
-    opening: Opening,
-    names: dict[bytes, str],
-    position: bytes,
-    within: int,
-    nodes: int,
-    tasks: int,
-    seconds: float,
-) -> None:
-    """Write down what was found of a position after an opening, if it is one move further on."""
-    if (name := names.get(position)) is not None and (name not in data or data[name].certificate is None):
-        found = {"status": "proved", "within": within, "nodes": nodes, "tasks": tasks, "seconds": round(seconds, 1)}
-        data[name] = Decided.model_validate({**found, "part_of": opening.name})
-        _write(data)
+def _parts(
+    run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
+) -> dict[str, Decided]:
+    """Return the openings one move further on that are proved as parts of a run's proof; what each took is not kept."""
+    parts, none = dict[str, Decided](), Decided(status="proved", nodes=0, tasks=0, seconds=0.0, part_of=opening.name)
+    for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
+        node = run.tree.nodes.get(_unsearched(one, observer).tree.root.words)
+        if node is not None and node.proof == 0 and not _kept(store, one):
+            parts[one.name] = none.model_copy(update={"within": node.plies})
+    return parts
 
 
 def _after(opening: Opening) -> set[str]:
@@ -216,9 +200,9 @@ def _join(
     """Give a run what the store proves one move further on, or after that; return what lies between, with its proof."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
-        own, folder = _unsearched(one, observer), _folder(store, one)
-        if (folder / CERTIFICATE).exists():
-            own.load(folder)
+        own = _unsearched(one, observer)
+        if _kept(store, one):
+            own.load(_folder(store, one))
         else:
             way = [*_join(own, store, one, listed, data, observer), (one, own)]
             if own.result().status == "proved":
@@ -297,6 +281,11 @@ def _far(found: Decided | None) -> float:
 
 def _folder(store: str, opening: Opening) -> Path:
     return store_path(store) / opening.file.partition(".")[0]
+
+
+def _kept(store: str, opening: Opening) -> bool:
+    """Return whether a store has a certificate of an opening."""
+    return (_folder(store, opening) / CERTIFICATE).exists()
 
 
 def _chosen(only: str) -> list[Opening]:

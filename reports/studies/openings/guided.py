@@ -8,7 +8,6 @@ easy ones come first: what is known of them makes the others easier.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,11 +21,8 @@ from tablut.engine import engine_for
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move
-from tablut.running.clocks import wall_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from retrograde.proofs.proving import ProofRun, Task
@@ -54,8 +50,7 @@ class GuidedWork:
     """Does tasks of a run in threads of this process; the strategies that the run has are known to each.
 
     A move that is given for a position comes before the engine's. An outline is known too, but what rests on it is
-    read out. What is proved of the moves from the run's position is told, by `tell`: the position after it, plies, and
-    moves, tasks and seconds that this run took for it.
+    read out.
     """
 
     def __init__(
@@ -65,41 +60,26 @@ class GuidedWork:
         guide: int,
         given: dict[str, str],
         observer: Observer,
-        found: Callable[[bytes, int, int, int, float], None],
         outline: PackedStrategy | None = None,
     ) -> None:
-        self._run, self._found, self._outline = run, found, [] if outline is None else [outline]
+        self._run, self._outline = run, [] if outline is None else [outline]
         run.tree.easy = True
         self._guide, self._given, self._observer = guide, given, observer
         self._lock, self._told = Lock(), dict[int, int]()
         self._parts, self._joined = list[PackedStrategy](), 0
-        # By the move from the run's position that a task is below.
-        self._took: defaultdict[bytes, NDArray[Any]] = defaultdict(lambda: np.zeros(3))
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Do a task."""
-        self.tell()
         self._learn(task)
         if task.plies:
             return run_task(task, self._known())
-        began, tree = wall_clock(), self._run.tree
-        below = tree.busy[tree.nodes[task.words]][:2][-1].words
         answer = run_task(task)
         rows, made = answer["rows"], int(answer["rows"]["nodes"].sum())
         if rows["proof"][0] == 0:
             answer = proved_task(task, made, self._known())
-        elif rows["disproof"][0] and tree.nodes[task.words].mine:
+        elif rows["disproof"][0] and self._run.tree.nodes[task.words].mine:
             self._prefer(task, rows)
-        with self._lock:
-            self._took[below] += made, 1, wall_clock() - began
         return answer
-
-    def tell(self) -> None:
-        """Tell what is proved of the moves from the run's position and was not told before."""
-        with self._lock:
-            for words in [words for words in self._took if self._run.tree.nodes[words].proof == 0]:
-                nodes, tasks, seconds = self._took.pop(words)
-                self._found(words, self._run.tree.nodes[words].plies, int(nodes), int(tasks), float(seconds))
 
     def _prefer(self, task: Task, rows: NDArray[Any]) -> None:
         """Have the tree go on after the move that is given, or that the engine chooses."""

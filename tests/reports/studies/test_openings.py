@@ -57,15 +57,7 @@ def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_p
     board, move = Board(GAME, WON), "e4-e6"
     limits = {"nodes": 20_000, "memory": 1 << 22}
     run = ProofRun(board.variant, board.position, "white", observer=Observer(), tablebase=None, **limits)
-    found = list[tuple[bytes, int]]()
-    given = given_moves(Board(GAME, WON), move)
-    work = GuidedWork(
-        run,
-        guide=50_000,
-        given=given,
-        observer=Observer(),
-        found=lambda words, within, *_: found.append((words, within)),
-    )
+    work = GuidedWork(run, guide=50_000, given=given_moves(Board(GAME, WON), move), observer=Observer())
     root = run.tree.choose()
     assert root is not None
     run.tree.take(work(run.task._replace(words=root.words))["rows"])
@@ -80,7 +72,7 @@ def test_what_a_task_leaves_open_is_searched_after_the_move_that_is_given_then_p
     run.tree.take(work(run.task._replace(words=chosen.words))["rows"])
     run.run(LocalScheduler(2), tmp_path, None, work)
     assert run.tree.tasks > 2
-    assert (after.tobytes(), run.tree.root.plies - 1) in [*found, *(work.tell() or found)]
+    assert run.tree.nodes[after.tobytes()].plies == run.tree.root.plies - 1
     proof = read_certificate(CERTIFICATE, tmp_path / CERTIFICATE)
     assert StrategyCheck(board.variant, proof, most_plies=0).run().proved
     # What is read out at the end is what no strategy has yet.
@@ -227,7 +219,7 @@ def test_what_strategies_prove_is_known_on_any_side_of_the_board(tmp_path: Path)
     limits = {"nodes": 1_000_000, "memory": 1 << 22}
     run = ProofRun(rules, Position.parse(WON, 7), "white", observer=Observer(), tablebase=None, **limits)
     run.run(workers, tmp_path)
-    known = GuidedWork(run, guide=1, given={}, observer=Observer(), found=lambda *_: None)
+    known = GuidedWork(run, guide=1, given={}, observer=Observer())
 
     def proof_of(task: Task, board: Board, told: bool) -> dict[str, int]:
         if told:
