@@ -361,9 +361,8 @@ class ProofRun:
             self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
         if store is not None:
             plies = None if self.holds else root.plies
-            proof = certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables)
-            proof.write(store / "certificate.jsonl.gz")
             self.certificate = store / "certificate.jsonl.gz"
+            certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables).write(self.certificate)
 
     def _unread(self) -> list[Node]:
         """Return the leaves of the proof whose strategies are still to be read out."""
@@ -373,9 +372,9 @@ class ProofRun:
 
     def _joint(self) -> PackedStrategy:
         """Return the tree's own moves with all strategies, since one may rest on others."""
-        return joined(self.engine, [self._own(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
+        return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
-    def _own(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
+    def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
         """Return the moves of the tree's own nodes."""
         rows = np.zeros(len(moves), dtype=self._type)
         goals = rows["words"].copy()

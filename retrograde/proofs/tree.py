@@ -180,9 +180,13 @@ class ProofTree:
                 if node.settled:
                     waiting += node.parents
 
-    def strategy(self, *, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return what the root's proof, or its disproof, rests on: nodes, each with the child chosen, and leaves."""
-        moves, leaves, waiting, seen = [], [], [self.root], {self.root}
+    def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
+        """Return what proofs, or disproofs, rest on, the root's unless others are named.
+
+        That is nodes, each with the child chosen, and leaves.
+        """
+        moves, leaves, waiting = [], [], list(tops or [self.root])
+        seen = set(waiting)
         while waiting:
             node = waiting.pop()
             below = node.children

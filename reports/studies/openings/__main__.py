@@ -107,8 +107,7 @@ def decide_command(
             run.run(workers, _folder(store, opening), hours, work)
             found = run.result()
             least = None if found.status == "proved" else _not_within(board, min(nodes // 10, _SHORT))
-        data[opening.name] = _decided(run, found, opening, round(wall_clock() - began, 1), least)
-        _write(data)
+        data = _write({opening.name: _decided(run, found, opening, round(wall_clock() - began, 1), least)})
     return _reply(chosen, data)
 
 
@@ -144,20 +143,20 @@ def join_command(
             told = read_outline(Path(outline), run) if outline else None
             work = GuidedWork(run, guide=guide, given=given, observer=observer, outline=told)
             run.run(LocalScheduler(1 if share else threads), folder, hours, work)
-            data |= _parts(run, store, opening, listed, observer)
+            made = _parts(run, store, opening, listed, observer)
             if not hours and run.whole is None:
                 raise undecided
         for one, its in between:
             seconds = sum(data[name].seconds for name in _after(one) & data.keys())
-            data[one.name] = _decided(its, its.result(), one, seconds, None).model_copy(
-                update={"part_of": opening.name}
-            )
+            part = _decided(its, its.result(), one, seconds, None)
+            made[one.name] = part.model_copy(update={"part_of": opening.name})
         if run.whole is not None:
-            data[opening.name] = _decided(run, run.result(), opening, round(wall_clock() - began, 1), None)
+            made[opening.name] = _decided(run, run.result(), opening, round(wall_clock() - began, 1), None)
             strategy = Strategy(certificate_of(run.engine, run.prover, run.board, 0, run.whole))
-            for name in (name for name, one in data.items() if one.part_of == opening.name and not one.line):
-                data[name] = data[name].model_copy(update={"line": strategy.line(listed[name].board())})
-        _write(data)
+            for name, found in (data | made).items():
+                if found.part_of == opening.name and not found.line:
+                    made[name] = found.model_copy(update={"line": strategy.line(listed[name].board())})
+        data = _write(made)
     return _reply(chosen, data)
 
 
@@ -259,8 +258,7 @@ def check_command(
         if not checked.proved:
             raise InputError(f"{str(path)!r}: {checked.failures[0]}")
         each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
-        data[opening.name] = found.model_copy(update=each)
-        _write(data)
+        data = _write({opening.name: found.model_copy(update=each)})
     return _reply(chosen, data)
 
 
@@ -295,11 +293,14 @@ def _chosen(only: str) -> list[Opening]:
     return chosen
 
 
-def _write(data: dict[str, Decided]) -> None:
+def _write(made: dict[str, Decided]) -> dict[str, Decided]:
+    """Add what was found to the data as they are now, and return them; another command may have written them."""
+    data = read_findings() | made
     seconds = sum(one.seconds for one in data.values())
     source = Provenance.model_validate(origin(typed(), {}, None, seconds, commit=commit()))
     whole = Findings(provenance=source, decided=data)
     write_text(DATA / "openings.json", json.dumps(whole.model_dump(mode="json"), indent=1) + "\n")
+    return data
 
 
 def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:

@@ -24,10 +24,11 @@ from tablut.store.files import read_bytes, write_bytes
 from tablut.store.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from retrograde.proofs.proving import ProofRun
+    from retrograde.proofs.tree import Node
     from tablut.engine import Engine
 
 LEAST: Final = 7
@@ -45,7 +46,7 @@ class OutlineRecord(Record):
 
     First there is one for each of the ``positions`` that take more than three plies, as the moves lead to them: 0, or
     the number of the move. After them, for each of the ``lines`` that have a move, comes by how many plies the win is
-    shorter than those that are left.
+    shorter than those that are left: first the low bytes of all, then the high ones.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"
@@ -62,8 +63,11 @@ class OutlineRecord(Record):
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
     """Write the outline of what a run has proved, of so many bytes at most; the path is that of its record."""
-    strategy, starts = joined(run.engine, run.strategies), tuple(_proved(run))
-    numbers, shorter = list[NDArray[np.uint8]](), list[NDArray[np.uint8]]()
+    tops = _tops(run)
+    strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
+    words = np.frombuffer(b"".join(top.words for top in tops), dtype=np.uint64).reshape(len(tops), -1)
+    starts = tuple(text_of(run.engine, board) for board in run.engine.boards(words))
+    numbers, shorter = list[NDArray[np.uint8]](), [np.empty(0, dtype=np.int64)]
 
     def chosen(fresh: PackedStrategy) -> PackedStrategy:
         places, found = _places(strategy, fresh.words)
@@ -73,12 +77,14 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
         which = np.flatnonzero(moves == np.repeat(lines.moves, counts))
         numbers.append(np.zeros(len(fresh), dtype=np.uint8))
         numbers[-1][on] = 1 + which - first
-        shorter.append((fresh.plies[on] - lines.plies).astype(np.uint8))
+        shorter.append(fresh.plies[on] - lines.plies)
         return lines
 
     plies = int(strategy.plies.max(initial=0)) + 1
     _walk(run, starts, plies, chosen)
-    data, content = _data(path), lzma.compress(b"".join(part.tobytes() for part in (*numbers, *shorter)))
+    halves = np.divmod(np.concatenate(shorter), 256)[::-1]
+    parts = (*numbers, *(half.astype(np.uint8) for half in halves))
+    data, content = _data(path), lzma.compress(b"".join(part.tobytes() for part in parts))
     if len(content) > most:
         raise InputError(f"--least {least}: the outline has {len(content):,} bytes, {most:,} at most; raise it")
     write_bytes(data, content)
@@ -110,7 +116,7 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         raise InputError(f"{what}: {error}; {_AGAIN}") from error
     if over:
         raise InputError(f"{what}: begins where the game is over; {_AGAIN}")
-    data, length = _data(path), record.positions + record.lines
+    data, length = _data(path), record.positions + 2 * record.lines
     if length > _MOST or record.plies > LONGEST:
         raise InputError(f"{what}: tells of {length:,} bytes and {record.plies:,} plies, more than is read; {_AGAIN}")
     check_data(data, record.data, "outline", _AGAIN)
@@ -121,7 +127,8 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
     content = np.frombuffer(unpacked, dtype=np.uint8)
     if len(content) != length:
         raise InputError(f"{what}: has {len(content):,} bytes, and {length:,} are told; {_AGAIN}")
-    at, shorter, lines = 0, content[record.positions :], list[PackedStrategy]()
+    low, high = content[record.positions :].reshape(2, record.lines).astype(np.int64)
+    at, shorter, lines = 0, low + 256 * high, list[PackedStrategy]()
 
     def chosen(fresh: PackedStrategy) -> PackedStrategy:
         nonlocal at, shorter
@@ -144,11 +151,10 @@ def _data(path: Path) -> Path:
     return path.with_suffix(".xz")
 
 
-def _proved(run: ProofRun) -> Iterator[str]:
-    """Yield the proved positions of the tree of a run that no other proof of it goes through."""
-    for node in run.tree.nodes.values():
-        if node.proof == 0 and (node is run.tree.root or any(above.proof for above in node.parents)):
-            yield text_of(run.engine, run.engine.boards(np.frombuffer(node.words, dtype=np.uint64)[None])[0])
+def _tops(run: ProofRun) -> list[Node]:
+    """Return the root of a run if it is proved, else the proved positions that are children of others."""
+    nodes = [run.tree.root] if run.tree.root.proof == 0 else run.tree.nodes.values()
+    return [one for one in nodes if one.proof == 0 and (not one.parents or any(above.proof for above in one.parents))]
 
 
 def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
