@@ -186,9 +186,8 @@ def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
-    proof, disproof, plies, _ = settled(search, board, 1 << 60)
-    numbers = (proof, disproof, plies, made)
-    strategy = strategy_of(search, board, plies, _MOST, known)
+    numbers = (*settled(search, board, 1 << 60)[:3], made)
+    strategy = strategy_of(search, board, numbers[2], _MOST, known)
     answers = _answer(TASK, CHILD, own, [numbers]), _entries(own, strategy, numbers)
     return {"rows": np.concatenate([answer["rows"] for answer in answers])}
 

@@ -106,7 +106,8 @@ class ProofTree:
         self.nodes = {self.root.words: self.root}
         self.busy: dict[Node, list[Node]] = {}
         """By leaf that a worker has: the way to it."""
-        self.made, self.tasks, self.easy = 0, 0, False
+        self.made, self.tasks = 0, 0
+        self.easy = False
 
     def choose(self) -> Node | None:
         """Return the open leaf that matters most and that no worker has; None if there is none now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reports.rendering import Artefact, drawing, page
-from reports.studies.openings.deciding import GAME, openings, read_findings
+from reports.studies.openings.deciding import GAME, Decided, Opening, openings, read_findings
 from tablut import svg
 
 _PIXELS = 260
@@ -22,7 +22,8 @@ def artefacts() -> list[Artefact]:
         line = [] if found is None else found.line
         figure = f"figures/{opening.file.partition('.')[0]}.svg"
         whole = None if found is None or found.part_of is None else findings[found.part_of].status == "proved"
-        rows.append({"opening": opening, "found": found, "line": line, "figure": figure, "whole": whole})
+        row = {"opening": opening, "found": found, "line": line, "figure": figure, "whole": whole}
+        rows.append({**row, "through": _checked_above(opening, findings)})
         if line and opening.listed:
             board = opening.board()
             arrows = [line[0].partition("x")[0]]
@@ -30,6 +31,17 @@ def artefacts() -> list[Artefact]:
     answers = {one.moves: _answers(rows, one.moves) for one in listed if one.every}
     values = {"rows": rows, "sources": sources, "game": GAME, "tree": _tree(rows), "answers": answers}
     return [page("page.md", "page.md.j2", _folder="studies/openings", **values), *boards]
+
+
+def _checked_above(opening: Opening, findings: dict[str, Decided]) -> str | None:
+    """Return an opening whose proof is checked and plays on to this one, so that it has a proof of it."""
+    moves = opening.moves.split()
+    for count in range(1, len(moves)):
+        above = findings.get(" ".join(moves[:count]))
+        played = [] if above is None or not above.checked else [move.partition("x")[0] for move in above.line]
+        if played and played[: len(moves) - count] == moves[count:]:
+            return " ".join(moves[:count])
+    return None
 
 
 def _answers(rows: list[dict[str, Any]], moves: str) -> str:
