@@ -9,7 +9,7 @@ checked by the plain rules.
 from __future__ import annotations
 
 import lzma
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +63,16 @@ class OutlineRecord(Record):
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
     """Write the outline of what a run has proved, of so many bytes at most; the path is that of its record."""
-    tops = _tops(run)
-    strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
+    tops, strategy = _tops(run), run.whole
+    if strategy is None:
+        strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
+    keys = keys_of(strategy.words)
     words = np.frombuffer(b"".join(top.words for top in tops), dtype=np.uint64).reshape(len(tops), -1)
     starts = tuple(text_of(run.engine, board) for board in run.engine.boards(words))
     numbers, shorter = list[NDArray[np.uint8]](), [np.empty(0, dtype=np.int64)]
 
     def chosen(fresh: PackedStrategy) -> PackedStrategy:
-        places, found = _places(strategy, fresh.words)
+        places, found = _places(keys, fresh.words)
         on = found & (strategy.plies[places] >= least)
         lines = strategy.chosen(places[on])
         moves, first, counts = _moves(strategy.engine, lines.words)
@@ -162,27 +164,28 @@ def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[Pa
     engine, group = run.engine, run.variant.symmetries
     none = WinSearch(engine, run.prover, 1 << 20, ProofBudget(ProofLimits(nodes=0)))
 
+    seen: list[tuple[PackedStrategy, NDArray[Any]]] = []
+
     def slow(part: PackedStrategy) -> PackedStrategy:
+        for _, keys in seen:
+            part = part.chosen(~_places(keys, part.words)[1])
         return part.chosen(none.answers(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
 
     begun = [Board(run.variant, text) for text in starts]
     boards = (engine.board(one.position.cells, one.position.side) for one in begun)
     waiting = iter([first_positions(engine, run.prover, board, plies, group) for board in boards])
-    seen: list[PackedStrategy] = []
     while parts := [slow(part) for part in waiting]:
         fresh = joined(engine, parts)
-        for part in seen:
-            fresh = fresh.chosen(~_places(part, fresh.words)[1])
         lines = chosen(fresh)
-        while seen and len(seen[-1]) < 4 * len(fresh):
-            fresh = joined(engine, [seen.pop(), fresh])
-        seen.append(fresh)
+        while seen and len(seen[-1][0]) < 4 * len(fresh):
+            fresh = joined(engine, [seen.pop()[0], fresh])
+        seen.append((fresh, keys_of(fresh.words)))
         waiting = after_replies(engine, lines, group)
 
 
-def _places(strategy: PackedStrategy, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where positions stand in a strategy, and whether they do."""
-    keys, wanted = keys_of(strategy.words), keys_of(words)
+def _places(keys: NDArray[Any], words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where positions stand among the keys of others, and whether they do."""
+    wanted = keys_of(words)
     places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     return places, keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
 
