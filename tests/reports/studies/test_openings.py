@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reports.studies.openings import __main__ as module
-from reports.studies.openings import deciding, guided
+from reports.studies.openings import deciding, guided, walking
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
 from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
 from reports.studies.openings.guided import GuidedWork, given_moves
@@ -286,6 +286,16 @@ def test_every_opening_can_be_played_and_the_page_is_that_of_the_data(capsys: py
         assert opening.board().outcome() is None
         assert opening.source is None or opening.source in sources
     assert run(["page", "--check"], app, NAME) == 0, capsys.readouterr().out
+
+
+def test_first_moves_that_are_images_of_each_other_have_one_value_in_the_walk() -> None:
+    values = dict[Position, set[tuple[str, int | None]]]()
+    for move in walking.walk().nodes[0].moves:
+        board = Board(GAME)
+        board.push_text(move.move)
+        values.setdefault(board.canonical().position, set()).add((move.wdl, move.dtm))
+    assert all(len(found) == 1 for found in values.values())
+    assert ("loss", 66) in set().union(*values.values())
 
 
 def test_a_proof_of_a_board_with_fewer_men_agrees_with_the_tables_that_ship() -> None:
