@@ -227,7 +227,7 @@ def outline_command(
 ) -> Reply:
     """Write the moves of long wins that the store proves of an opening, or after it; `join --outline` finds the rest.
 
-    It is kept with the study, if it is under 5 MB.
+    It is kept with the study, in two parts of 5 MB at most.
     """
     made = dict[str, int]()
     for opening in _chosen(only):

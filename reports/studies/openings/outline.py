@@ -38,11 +38,12 @@ _SEEN: Final = 3
 _BATCH: Final = 100_000
 _MOST: Final = 64 << 20
 """Bytes of an outline that is not compressed, at most."""
+_PARTS: Final = 2
 _AGAIN: Final = "make it again with `outline`"
 
 
 class OutlineRecord(Record):
-    """``NAME.outline.json``: what an outline is of. Beside it are its bytes, compressed, in ``NAME.outline.xz``.
+    """``NAME.outline.json``: what an outline is of. Beside it are its bytes, compressed, from ``NAME.outline-1.xz`` on.
 
     First there is one for each of the ``positions`` that take more than three plies, as the moves lead to them: 0, or
     the number of the move. After them, for each of the ``lines`` that have a move, comes by how many plies the win is
@@ -58,11 +59,11 @@ class OutlineRecord(Record):
     plies: Count
     positions: Count
     lines: Count
-    data: DataFile
+    data: tuple[DataFile, ...]
 
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
-    """Write the outline of what a run has proved, of so many bytes at most; the path is that of its record."""
+    """Write the outline of what a run has proved, in two parts of so many bytes at most; the path is its record's."""
     tops, strategy = _tops(run), run.whole
     if strategy is None:
         strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
@@ -86,10 +87,14 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
     _walk(run, starts, plies, chosen)
     halves = np.divmod(np.concatenate(shorter), 256)[::-1]
     parts = (*numbers, *(half.astype(np.uint8) for half in halves))
-    data, content = _data(path), lzma.compress(b"".join(part.tobytes() for part in parts))
-    if len(content) > most:
-        raise InputError(f"--least {least}: the outline has {len(content):,} bytes, {most:,} at most; raise it")
-    write_bytes(data, content)
+    content = lzma.compress(b"".join(part.tobytes() for part in parts))
+    if len(content) > _PARTS * most:
+        raise InputError(
+            f"--least {least}: the outline has {len(content):,} bytes, {_PARTS * most:,} at most; raise it"
+        )
+    data = [_data(path, number) for number in range(1, 2 + (len(content) - 1) // most)]
+    for number, part in enumerate(data):
+        write_bytes(part, content[number * most : (number + 1) * most])
     record = OutlineRecord(
         game=run.variant.digest,
         position=run.about.position,
@@ -98,7 +103,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
         plies=plies,
         positions=sum(map(len, numbers)),
         lines=sum(map(len, shorter)),
-        data=data_file(data),
+        data=tuple(map(data_file, data)),
     )
     write_record(path, record)
     return record
@@ -118,12 +123,15 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         raise InputError(f"{what}: {error}; {_AGAIN}") from error
     if over:
         raise InputError(f"{what}: begins where the game is over; {_AGAIN}")
-    data, length = _data(path), record.positions + 2 * record.lines
-    if length > _MOST or record.plies > LONGEST:
+    length = record.positions + 2 * record.lines
+    if length > _MOST or record.plies > LONGEST or len(record.data) > _PARTS:
         raise InputError(f"{what}: tells of {length:,} bytes and {record.plies:,} plies, more than is read; {_AGAIN}")
-    check_data(data, record.data, "outline", _AGAIN)
+    packed = b""
+    for number, part in enumerate(record.data, 1):
+        check_data(_data(path, number), part, "outline", _AGAIN)
+        packed += read_bytes(_data(path, number), "outline")
     try:
-        unpacked = lzma.LZMADecompressor().decompress(read_bytes(data, "outline"), length)
+        unpacked = lzma.LZMADecompressor().decompress(packed, length)
     except lzma.LZMAError as error:
         raise InputError(f"{what}: cannot be read: {error}; {_AGAIN}") from error
     content = np.frombuffer(unpacked, dtype=np.uint8)
@@ -149,8 +157,8 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
     return joined(run.engine, lines)
 
 
-def _data(path: Path) -> Path:
-    return path.with_suffix(".xz")
+def _data(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.stem}-{number}.xz")
 
 
 def _tops(run: ProofRun) -> list[Node]:

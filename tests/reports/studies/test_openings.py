@@ -179,6 +179,10 @@ def test_an_outline_leads_to_its_proof_again(
     outline = ["outline", "--store", str(tmp_path / "searched"), "--only", top.moves]
     assert run([*outline, "--least", "5"], app, NAME) == 0
     path = tmp_path / f"{top.moves}.outline.json"
+    data = path.with_name(f"{path.stem}-1.xz")
+    # In two parts.
+    monkeypatch.setattr(module, "_SHIPPED", data.stat().st_size // 2 + 1)
+    assert run([*outline, "--least", "5"], app, NAME) == 0
     # It has the long wins of the certificate, those of the tree's own moves too; others are seen to be shorter.
     whole = read_certificate(CERTIFICATE, tmp_path / "searched" / top.moves / CERTIFICATE)
     long = {line for line in whole.strategy.lines() if json.loads(line)[1] >= 5}
@@ -196,7 +200,6 @@ def test_an_outline_leads_to_its_proof_again(
     proof = read_certificate(CERTIFICATE, tmp_path / "again" / top.moves / CERTIFICATE)
     assert StrategyCheck(GAME, proof, most_plies=0).run().proved
     capsys.readouterr()
-    data = path.with_suffix(".xz")
     # Sealed ones that tell of too much, of other bytes, of none that are compressed, of shorter wins.
     whole, told = data.read_bytes(), read_record(path, OutlineRecord, "outline", "")
     assert told is not None
@@ -204,7 +207,8 @@ def test_an_outline_leads_to_its_proof_again(
     junk.write_bytes(b"junk")
     for content, change in (
         (whole, {"positions": 1 << 62}), (whole, {"lines": told.lines + 1}), (whole, {"plies": 2}),
-        (b"junk", {"data": data_file(junk)}), (whole, {"starts": ("7/7/7/3K3/7/7/7 w",)}),
+        (b"junk", {"data": (data_file(junk),)}), (whole, {"data": told.data * 3}), (whole, {"data": ()}),
+        (whole, {"starts": ("7/7/7/3K3/7/7/7 w",)}),
     ):  # fmt: skip
         data.write_bytes(content)
         write_record(path, told.model_copy(update=change))
