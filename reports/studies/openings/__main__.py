@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
-_SHIPPED: Final = 5 << 20
+_SHIPPED: Final = 5_000_000
 """Bytes of a certificate that is kept with the study, at most."""
 _SMALL: Final = 64 << 10
 """The same, for moves that nobody said anything of."""
