@@ -52,9 +52,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's 
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
-"""Bytes of a certificate that is kept with the study, at most."""
+"""Bytes of a file that is kept with the study, at most."""
 _SMALL: Final = 64 << 10
-"""The same, for moves that nobody said anything of."""
+"""The same of certificates, for moves that nobody said anything of."""
 _SHORT: Final = 2_000_000
 """Moves at most in which short wins are excluded."""
 
@@ -227,7 +227,7 @@ def outline_command(
 ) -> Reply:
     """Write the moves of long wins that the store proves of an opening, or after it; `join --outline` finds the rest.
 
-    It is kept with the study, in two parts of 5 MB at most.
+    It is kept with the study, in two files of 5 MB at most.
     """
     made = dict[str, int]()
     for opening in _chosen(only):

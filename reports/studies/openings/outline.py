@@ -38,7 +38,8 @@ _SEEN: Final = 3
 _BATCH: Final = 100_000
 _MOST: Final = 64 << 20
 """Bytes of an outline that is not compressed, at most."""
-_PARTS: Final = 2
+_FILES: Final = 2
+"""Files of an outline's bytes, at most."""
 _AGAIN: Final = "make it again with `outline`"
 
 
@@ -63,7 +64,7 @@ class OutlineRecord(Record):
 
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
-    """Write the outline of what a run has proved, in two parts of so many bytes at most; the path is its record's."""
+    """Write the outline of what a run has proved, in two files of so many bytes at most; the path is its record's."""
     tops, strategy = _tops(run), run.whole
     if strategy is None:
         strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
@@ -86,15 +87,15 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
     plies = int(strategy.plies.max(initial=0)) + 1
     _walk(run, starts, plies, chosen)
     halves = np.divmod(np.concatenate(shorter), 256)[::-1]
-    parts = (*numbers, *(half.astype(np.uint8) for half in halves))
-    content = lzma.compress(b"".join(part.tobytes() for part in parts))
-    if len(content) > _PARTS * most:
-        raise InputError(
-            f"--least {least}: the outline has {len(content):,} bytes, {_PARTS * most:,} at most; raise it"
-        )
-    data = [_data(path, number) for number in range(1, 2 + (len(content) - 1) // most)]
-    for number, part in enumerate(data):
-        write_bytes(part, content[number * most : (number + 1) * most])
+    columns = (*numbers, *(half.astype(np.uint8) for half in halves))
+    content, limit = lzma.compress(b"".join(column.tobytes() for column in columns)), _FILES * most
+    if len(content) > limit:
+        raise InputError(f"--least {least}: the outline has {len(content):,} bytes, {limit:,} at most; raise it")
+    pieces = [content[start : start + most] for start in range(0, len(content), most)]
+    for number, piece in enumerate(pieces, 1):
+        write_bytes(_data(path, number), piece)
+    for number in range(len(pieces) + 1, _FILES + 1):
+        _data(path, number).unlink(missing_ok=True)
     record = OutlineRecord(
         game=run.variant.digest,
         position=run.about.position,
@@ -103,7 +104,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
         plies=plies,
         positions=sum(map(len, numbers)),
         lines=sum(map(len, shorter)),
-        data=tuple(map(data_file, data)),
+        data=tuple(data_file(_data(path, number)) for number in range(1, len(pieces) + 1)),
     )
     write_record(path, record)
     return record
@@ -124,7 +125,7 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
     if over:
         raise InputError(f"{what}: begins where the game is over; {_AGAIN}")
     length = record.positions + 2 * record.lines
-    if length > _MOST or record.plies > LONGEST or len(record.data) > _PARTS:
+    if length > _MOST or record.plies > LONGEST or len(record.data) > _FILES:
         raise InputError(f"{what}: tells of {length:,} bytes and {record.plies:,} plies, more than is read; {_AGAIN}")
     packed = b""
     for number, part in enumerate(record.data, 1):

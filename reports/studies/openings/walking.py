@@ -28,14 +28,10 @@ class _Place(NamedTuple):
     within: int | None = None
 
 
-def _up_to_symmetry(board: Board) -> str:
-    return str(board.canonical().position)
-
-
 def walk() -> TableWalk:
     """Return the graph; a win or a loss has its bound, and what nobody searched or proved is open."""
     found = read_findings()
-    bounds = {_up_to_symmetry(one.board()): found[one.name].within for one in openings()[1] if one.name in found}
+    bounds = {one.board().canonical().position: found[one.name].within for one in openings()[1] if one.name in found}
     named = {tuple(one.moves.split()[:n]) for one in openings()[1] for n in range(len(one.moves.split()) + 1)}
     numbers, nodes, waiting = dict[str, int](), list[WalkNode](), deque[_Place]()
 
@@ -60,7 +56,7 @@ def walk() -> TableWalk:
         if path in named:
             return known(path), True
         if place.strategy is None or place.within is None or answer not in (None, move):
-            return _Place(path, within=bounds.get(_up_to_symmetry(board))), False
+            return _Place(path, within=bounds.get(board.canonical().position)), False
         within = place.within - 1 if answer is not None else place.strategy.plies(board)
         return _Place(path, place.strategy, place.left - 1, within), place.left > 0 and within > 1
 

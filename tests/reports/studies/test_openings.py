@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from reports.studies.openings import __main__ as module
-from reports.studies.openings import deciding, guided, walking
+from reports.studies.openings import deciding, guided, page, walking
 from reports.studies.openings.__main__ import CERTIFICATE, NAME, app
-from reports.studies.openings.deciding import DATA, GAME, Opening, Strategy, openings
+from reports.studies.openings.deciding import DATA, GAME, Decided, Opening, Strategy, openings
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import OutlineRecord, read_outline
 from retrograde.proofs.certificate import read_certificate
@@ -180,7 +180,7 @@ def test_an_outline_leads_to_its_proof_again(
     assert run([*outline, "--least", "5"], app, NAME) == 0
     path = tmp_path / f"{top.moves}.outline.json"
     data = path.with_name(f"{path.stem}-1.xz")
-    # In two parts.
+    # In two files.
     monkeypatch.setattr(module, "_SHIPPED", data.stat().st_size // 2 + 1)
     assert run([*outline, "--least", "5"], app, NAME) == 0
     # It has the long wins of the certificate, those of the tree's own moves too; others are seen to be shorter.
@@ -229,6 +229,27 @@ def test_an_outline_leads_to_its_proof_again(
     said = capsys.readouterr().err
     assert said.count(path.name[:-5]) == 3
     assert "--least" in said
+
+
+def test_what_another_command_finds_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, (one, other, *_) = won_opening(tmp_path, monkeypatch)
+    assert run(["decide", "--store", str(tmp_path / "other"), "--only", other.moves, "--memory", "4"], app, NAME) == 0
+    meanwhile = deciding.read_findings()
+    (tmp_path / "openings.json").unlink()
+    decided = module._decided
+    monkeypatch.setattr(module, "_decided", lambda *args: (module._write(meanwhile), decided(*args))[1])
+    assert run(["decide", "--store", str(tmp_path / "store"), "--only", one.moves, "--memory", "4"], app, NAME) == 0
+    assert deciding.read_findings().keys() == {one.moves, other.moves}
+
+
+def test_a_proof_is_checked_with_one_that_plays_on_to_it() -> None:
+    def found(checked: int | None) -> dict[str, Decided]:
+        whole = Decided(status="proved", nodes=1, tasks=1, seconds=0.0, checked=checked, line=["d3-f3", "f4-f5xe5"])
+        return {"d2-f2": whole}
+
+    after = [Opening(moves=f"d2-f2 {moves}") for moves in ("d3-f3", "d3-f3 f4-f5", "d3-f3 f4-f6")]
+    assert [page._checked_above(one, found(9)) for one in after] == ["d2-f2", "d2-f2", None]
+    assert [page._checked_above(one, found(None)) for one in after] == [None] * 3
 
 
 def test_what_strategies_prove_is_known_on_any_side_of_the_board(tmp_path: Path) -> None:
