@@ -43,6 +43,7 @@ from tablut.results import Result
 from tablut.running.clocks import wall_clock
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import store_path, write_bytes, write_text
+from tablut.store.records import DataFile, check_data
 
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
@@ -251,8 +252,8 @@ def check_command(
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
         path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
-        if hashlib.sha256(path.read_bytes()).hexdigest() != found.sha256:
-            raise InputError(f"--store {store}: {str(path)!r} is not the certificate that `decide` wrote down")
+        told = DataFile.model_validate({"bytes": found.bytes, "sha256": found.sha256})
+        check_data(path, told, "certificate", "name the store that has what was written down, or make it again")
         workers = LocalScheduler(threads, processes=True)
         checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:

@@ -242,6 +242,25 @@ def test_what_another_command_finds_meanwhile_is_kept(tmp_path: Path, monkeypatc
     assert deciding.read_findings().keys() == {one.moves, other.moves}
 
 
+def test_a_certificate_that_is_not_there_or_another_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, (one, *_) = won_opening(tmp_path, monkeypatch)
+    store = ["--store", str(tmp_path / "store"), "--only", one.moves]
+    assert run(["decide", *store, "--memory", "4"], app, NAME) == 0
+    assert run(["check", *store], app, NAME) == 0
+    checked = deciding.read_findings()
+    assert checked[one.moves].checked
+    path = tmp_path / "store" / one.file.partition(".")[0] / CERTIFICATE
+    content = path.read_bytes()
+    for change in (lambda: path.write_bytes(content[:-1]), path.unlink):
+        change()
+        capsys.readouterr()
+        assert run(["check", *store], app, NAME) == 2
+        assert CERTIFICATE in capsys.readouterr().err.splitlines()[-1]
+    assert deciding.read_findings() == checked
+
+
 def test_a_proof_is_checked_with_one_that_plays_on_to_it() -> None:
     def found(checked: int | None) -> dict[str, Decided]:
         whole = Decided(status="proved", nodes=1, tasks=1, seconds=0.0, checked=checked, line=["d3-f3", "f4-f5xe5"])
