@@ -29,15 +29,21 @@ from counting.exclusions.record import (
 from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.paper import PaperEquations
 from counting.spaces import spaces
+from tablut import __version__
 from tablut.cli.options import VariantOption, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, tabular
+from tablut.cli.runtime import EXIT_NO, Reply, comment_of, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.store.records import write_record
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants
+
+
+class _Row(BoundNumber):
+    variant: str
+    version: str
 
 
 class _Latex(Result):
@@ -81,13 +87,17 @@ def bounds_command(
     if latex:
         equations = {id_: equation.latex() for id_, equation in PaperEquations(rules).equations.items()}
         lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
-        listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
+        head = f"% {comment_of(rules.name)}\n"
+        listing = head + "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
-    table = BoundNumber, bound_numbers(report)
-    # Others read this table, which has had no comment from the first.
+    # Other programs read this table, which has never had a comment: its origin is in columns of their own.
+    rows = [
+        _Row(**number.model_dump(), variant=report.variant, version=__version__) for number in bound_numbers(report)
+    ]
+    table = _Row, rows
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 
@@ -95,7 +105,8 @@ def _by_board() -> Reply:
     """Return the bound of every rule set that ships, as a sequence in the order of their names."""
     boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
     names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
-    comments = ["Distinct placements of the corrected bound, by rule set (tablut bounds --bfile).", f"n: {names}"]
+    head = f"Distinct placements of the corrected bound, by rule set (tablut bounds --bfile, version {__version__})."
+    comments = [head, f"n: {names}"]
     text = bfile([one.distinct for one in boards], 1, comments)
     return Reply(_Boards(boards=boards), lambda console: console.out(text, end=""))
 
@@ -103,6 +114,7 @@ def _by_board() -> Reply:
 def _by_men(report: BoundsReport) -> str:
     comments = [
         f"Labelled states of the corrected bound of {report.variant} with n men, the king counted.",
+        f"Version {__version__}, digest of the rules {report.digest}.",
         "A placement counts once for each way in which the game ended with it, or goes on (tablut bounds --bfile).",
     ]
     return bfile(placements_by_men(report), 1, comments)

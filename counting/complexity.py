@@ -87,6 +87,8 @@ class BoundsReport(Result):
 
     Attributes
     ----------
+    digest : str
+        `Variant.digest` of the rules that were counted.
     terms : list of Term
         The paper's equations, in its order.
     geometry : list of Geometry
@@ -112,6 +114,7 @@ class BoundsReport(Result):
     """
 
     variant: str
+    digest: str
     terms: list[Term]
     geometry: list[Geometry]
     corrected: SpaceCounts
@@ -220,6 +223,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     )
     return BoundsReport(
         variant=variant.name,
+        digest=variant.digest,
         terms=_terms(paper),
         geometry=paper.geometry(),
         corrected=corrected,

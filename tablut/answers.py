@@ -91,6 +91,7 @@ class DescribedVariant(Result):
     """A rule set with all its fields."""
 
     variant: str
+    digest: str
     title: str
     source: str
     size: int
@@ -115,6 +116,7 @@ def described_variant(variant: Variant) -> DescribedVariant:
     fields = rule_fields(variant.rules)
     return DescribedVariant(
         variant=variant.name,
+        digest=variant.digest,
         start=variant.start_position,
         start_rows=list(variant.start),
         terrain=list(variant.terrain),
@@ -158,7 +160,7 @@ class PerftCount:
             position=self.position,
             perft=self.counts,
             seconds=round(self.seconds, 6),
-            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds else 0.0,
+            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds and self.counts else 0.0,
             threads=self.threads,
             applied=None if self.statistics is None else _applied(self.statistics),
             divide=None if self.divided is None else named_moves(self.divided, self.variant.size),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError
+from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value
 from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
@@ -250,7 +251,12 @@ class Board:
             If the rules are not symmetric so.
         """
         if symmetry not in self.variant.symmetries:
-            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
+            name = getattr(symmetry, "name", None)
+            if name is None:
+                raise InputError(
+                    f"symmetry {shown_value(symmetry)}: expected a Symmetry, such as one of variant.symmetries"
+                )
+            raise InputError(f"symmetry {name!r}: does not keep the rules of {self.variant.name}")
         return Board(self.variant, self._position.transformed(symmetry))
 
     # -- the game ----------------------------------------------------------------------
@@ -353,8 +359,9 @@ class Board:
         >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
         [1, 4, 76, 296, 2648]
         """
-        if depth < 0:
-            raise InputError(f"depth {depth}: expected 0 or more plies")
+        if not isinstance(depth, Integral) or depth < 0:
+            raise InputError(f"depth {shown_value(depth)}: expected a whole number of plies, 0 or more")
+        depth = int(depth)
         if depth == 0:
             return 1
         return 0 if self._decided() else self._engine.perft(self._playable(), depth)

@@ -11,7 +11,7 @@ from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, thr
 from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
 from tablut.errors import InputError, MachineError
-from tablut.results import bfile
+from tablut.results import bfile, counted_text, rate_text, size_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -175,14 +175,14 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
         )
     if (wanted := report.next_ply) is not None:
         console.print(
-            f"Ply {wanted.ply} would take {wanted.children:,} children, {wanted.children_bytes / 1e9:.2f} GB, "
-            f"and about {wanted.positions_bytes / 1e9:.2f} GB for its positions.",
+            f"Ply {wanted.ply} would take {counted_text(wanted.children, 'child', 'children')}, "
+            f"{size_text(wanted.children_bytes)}, and about {size_text(wanted.positions_bytes)} for its positions.",
             style="dim",
         )
     if report.children_per_cpu_second:
         console.print(
-            f"{report.children:,} children in {report.cpu_seconds:.1f} s of processor time, "
-            f"{report.children_per_cpu_second / 1e6:.1f} million a second.",
+            f"{counted_text(report.children, 'child', 'children')} in {report.cpu_seconds:.3g} s of processor time, "
+            f"{rate_text(report.children_per_cpu_second)} a second.",
             style="dim",
         )
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
 from counting.census.rows import RowFile, RowSource, cut, open_rows, plan_name, read_rows
-from counting.census.search import CensusSearch, Making, TooLargeError, size_text
+from counting.census.search import CensusSearch, Making, TooLargeError
 from counting.census.store import (
     HUNDREDTHS,
     CountRecord,
@@ -49,6 +49,7 @@ from counting.census.tasks import (
 )
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
+from tablut.results import size_text
 from tablut.running.clocks import thread_clock
 from tablut.store.files import excerpt
 from tablut.store.folders import drop

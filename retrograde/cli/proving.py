@@ -21,6 +21,7 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Interrupted, Reply, progress, tabular
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
+from tablut.results import counted_text
 from tablut.running.machine import check_memory
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
@@ -89,4 +90,5 @@ def _show(console: PeopleConsole, found: Proving) -> None:
         if part.certificate:
             what = f"the strategy for {part.claim}, {part.strategy:,} positions: {part.certificate}"
             console.print(what, markup=False, soft_wrap=True)
-    console.print(f"{found.tasks:,} tasks, {found.nodes:,} nodes, {found.positions:,} positions", style="dim")
+    done = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
+    console.print(", ".join(counted_text(count, noun) for count, noun in done), style="dim")

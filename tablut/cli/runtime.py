@@ -11,6 +11,7 @@ import csv
 import inspect
 import io
 import math
+import re
 import shlex
 import subprocess
 import sys
@@ -200,6 +201,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
     for parameter in own:
         kind, option = get_args(parameter.annotation)
         option.metavar = option.metavar or _metavar(kind)
+        option.parser = option.parser or _number_parser(kind, option.min, option.max)
     parameters = [context, *own]
     _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -215,6 +217,33 @@ def _metavar(kind: Any) -> str | None:
     if get_origin(kind) is Literal:
         return "|".join(inner)
     return _metavar(inner[0]) if inner else _METAVARS.get(kind)
+
+
+_NUMBERS = {
+    int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}")),
+    float: ("a number", re.compile(r"[+-]?(([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?|inf|nan)")),
+}
+"""What a number is called, and how it is written: Python also reads ``1_0``, blanks and the digits of all scripts."""
+
+
+def _number_parser(kind: Any, least: float | None, most: float | None) -> Callable[[Any], Any] | None:
+    """Return what reads a number of the command line within its limits; None for other kinds of values."""
+    while inner := [one for one in get_args(kind) if one is not NoneType and get_origin(kind) is not Literal]:
+        kind = inner[0]
+    if kind not in _NUMBERS:
+        return None
+    name, written = _NUMBERS[kind]
+
+    def parse(value: Any) -> Any:
+        if isinstance(value, str) and not written.fullmatch(value.lower()):
+            raise ValueError(f"expected {name}")
+        number = kind(value)
+        if (least is not None and number < least) or (most is not None and number > most):
+            limits = [f"{least:,} or more"] * (least is not None) + [f"{most:,} at most"] * (most is not None)
+            raise ValueError(f"expected {' and '.join(limits)}")
+        return number
+
+    return parse
 
 
 def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
@@ -245,17 +274,22 @@ def _typed(ctx: typer.Context, name: str) -> str:
     return max(found.opts, key=len) if found is not None else name
 
 
-def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
+def comment_of(variant: str | None) -> str:
+    """Return where a table or a listing comes from, for a comment in it: rule set, version and command."""
     from tablut import __version__
 
+    facts = [f"variant {variant}"] * (variant is not None) + [f"version {__version__}", f"command {typed()}"]
+    return one_line("; ".join(facts))
+
+
+def csv_of(reply: Reply, *, whole: bool) -> str:
+    """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     game = getattr(reply.result, "variant", None)
-    facts = [f"variant {game}"] * (game is not None) + [f"version {__version__}", f"command {typed()}"]
     text = io.StringIO()
     if reply.commented:
-        text.write(one_line("# " + "; ".join(facts + ["interrupted"] * (not whole))) + "\n")
+        text.write(one_line("# " + "; ".join([comment_of(game), *["interrupted"] * (not whole)])) + "\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(kind.model_fields)
     writer.writerows([_cell(value) for value in row.model_dump().values()] for row in rows)
@@ -315,7 +349,8 @@ def _plain(value: Any) -> Any:
 def commit() -> str | None:
     """Return the commit of the checkout that runs, ``+`` appended if it has changes; None outside of one."""
     root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+    project = root / "pyproject.toml"
+    if not (root / ".git").exists() or not project.exists():
         return None
 
     def _git(*arguments: str) -> str:
@@ -324,9 +359,12 @@ def commit() -> str | None:
         ).stdout.strip()
 
     try:
+        if 'name = "tablut"' not in project.read_text(encoding="utf-8", errors="replace"):
+            return None  # a copy of the packages in another project's checkout
+        _git("ls-files", "--error-unmatch", "tablut/cli/runtime.py")
         return _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else "")
     except (OSError, subprocess.SubprocessError):
-        # No git on this machine, or a checkout that it will not read: the commit is not known.
+        # No git on this machine, a checkout that it will not read, or files that it does not track.
         return None
 
 

@@ -16,7 +16,7 @@ from tablut.cli.options import PositionOption, read_position, read_text, threads
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress, tabular
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
-from tablut.results import Result
+from tablut.results import Result, counted_text, rate_text
 from tablut.running.clocks import wall_clock
 from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
@@ -53,7 +53,7 @@ class _Corpus(Result):
 
 @tabular
 def perft_command(
-    depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=20, help="Number of plies.")] = 3,
+    depth: Annotated[int, typer.Option("--depth", "-d", min=0, max=20, help="Number of plies.")] = 3,
     variant: Annotated[
         str | None,
         variant_option("A rule set, or a TOML file. [default: the corpus's, or ashton]"),
@@ -68,7 +68,7 @@ def perft_command(
         str | None, typer.Option(metavar="FILE", help="Check a file of positions with known numbers instead.")
     ] = None,
 ) -> Reply:
-    """Count the move sequences of exactly 1 to DEPTH plies.
+    """Count the move sequences of exactly 1 to DEPTH plies; there is one of none.
 
     A decided position has no children; repetition and move limits are ignored.
     """
@@ -80,6 +80,8 @@ def perft_command(
         return _check_corpus(corpus, variant, threads)
     if applied and divide:
         raise InputError("--applied: makes every last move itself; leave out --divide")
+    if depth == 0 and (applied or divide):
+        raise InputError(f"--{'applied' if applied else 'divide'}: there is no move to make; use --depth 1 or more")
 
     rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
@@ -116,9 +118,14 @@ def perft_command(
 
 def _reply(found: PerftCount) -> Reply:
     result = found.result()
-    rows = [_Count(ply=ply, move=None, nodes=nodes) for ply, nodes in enumerate(result.perft, 1)]
+    rows = [_Count(ply=ply, move=None, nodes=nodes) for ply, nodes in _by_ply(result)]
     rows += [_Count(ply=len(result.perft), move=move, nodes=nodes) for move, nodes in (result.divide or {}).items()]
     return Reply(result, lambda console: _show(console, result), table=(_Count, rows))
+
+
+def _by_ply(result: PerftResult) -> list[tuple[int, int]]:
+    """Return plies with their numbers; the only sequence of no plies is shown where nothing longer was counted."""
+    return [*enumerate(result.perft, 1)] or [(0, 1)]
 
 
 def _show(console: PeopleConsole, result: PerftResult) -> None:
@@ -126,15 +133,15 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
     if result.divide:
         for move, nodes in result.divide.items():
             console.print(f"{move:>8}  {nodes:>16,}")
-    for plies, nodes in enumerate(result.perft, 1):
+    for plies, nodes in _by_ply(result):
         console.print(f"{plies:>8}  {nodes:>16,}", style="bold")
     if result.applied:
         for outcome, count in result.applied["outcomes"].items():
             console.print(f"{count:>26,}  {outcome}")
         console.print(f"{result.applied['captured']:>26,}  soldiers captured by last plies")
     console.print(
-        f"last depth: {result.seconds:.3f} s, {result.nodes_per_second / 1e6:,.1f} million a second, "
-        f"{result.threads} thread{'s' * (result.threads > 1)}",
+        f"last depth: {result.seconds:.3f} s, {rate_text(result.nodes_per_second)} a second, "
+        f"{counted_text(result.threads, 'thread')}",
         style="dim",
     )
 

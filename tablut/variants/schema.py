@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
+from tablut.results import counted_text
 from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
 
@@ -26,6 +27,8 @@ NAME_LENGTH: Final = 80
 _PROSE_LENGTH: Final = 1000
 # tomllib takes quadratic time for a key of many parts, and a key stands on one line.
 _LINE_LENGTH: Final = 2000
+_SHOWN: Final = 4
+"""Most faults of a file that one line names."""
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
@@ -83,15 +86,17 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
-        raise VariantError(f"{origin}: {_first_error(error)}") from error
+        raise VariantError(f"{origin}: {_listed(_errors(error))}") from error
 
-    try:
-        _check_terrain(file.terrain, file.corners.wide)
-        _check_start(file.start, file.terrain)
-        _check_rules_fit(file)
-        _check_fields_agree(file)
-    except _FieldError as error:
-        raise VariantError(f"{origin}: field '{error.field}': {error}") from error
+    faults = _faults_of(
+        lambda: _check_terrain(file.terrain, file.corners.wide),
+        lambda: _check_square_diagram("start", file.start, _START_LETTERS),
+    )
+    # What the diagrams hold is looked at where both can be read.
+    faults = faults or _faults_of(lambda: _check_start(file.start, file.terrain), lambda: _check_rules_fit(file))
+    faults = faults or _faults_of(lambda: _check_fields_agree(file))
+    if faults:
+        raise VariantError(f"{origin}: {_listed(faults)}")
     return Variant(
         name=file.name or name,
         title=file.title,
@@ -122,16 +127,35 @@ _KINDS = {
 }
 
 
-def _first_error(error: ValidationError) -> str:
-    """Return the first error to report: an unknown field comes first, because it may be a missing one misspelt."""
+def _errors(error: ValidationError) -> list[str]:
+    """Return what is wrong with the fields; an unknown one comes first, because it may be a missing one misspelt."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    first = details[0]
-    kinds = dict(_KINDS)
-    if first["loc"] in (("terrain",), ("start",)):
-        kinds["tuple"] = "rows of text"
-    if first["type"] == "extra_forbidden":
-        kinds["extra_forbidden"] = f"is not a field of variant files{_meant(first, details)}"
-    return fault_of(details, kinds)
+    found = []
+    for detail in details:
+        kinds = dict(_KINDS)
+        if detail["loc"] in (("terrain",), ("start",)):
+            kinds["tuple"] = "rows of text"
+        if detail["type"] == "extra_forbidden":
+            kinds["extra_forbidden"] = f"is not a field of variant files{_meant(detail, details)}"
+        found.append(fault_of([detail], kinds))
+    return found
+
+
+def _faults_of(*checks: Callable[[], None]) -> list[str]:
+    """Return what some checks, which do not need each other, find wrong."""
+    faults = []
+    for check in checks:
+        try:
+            check()
+        except _FieldError as error:
+            faults.append(f"field '{error.field}': {error}")
+    return faults
+
+
+def _listed(faults: Sequence[str]) -> str:
+    """Return faults in one line; of many the first ones, and how many more there are."""
+    more = len(faults) - _SHOWN
+    return "; ".join(faults[:_SHOWN]) + (f" (and {counted_text(more, 'more error')})" if more > 0 else "")
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:

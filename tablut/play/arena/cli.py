@@ -22,7 +22,7 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
 from tablut.errors import InputError
-from tablut.play.arena.match import MatchReport, MatchSummary, play_match
+from tablut.play.arena.match import FAULTS, MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import (
@@ -273,7 +273,10 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
     console.print(f"Elo          {_elo_text(summary)}, of 95 %")
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
-    console.print(f"superiority  {sure} likely that {summary.a} is the better one")
+    if summary.a != summary.b:  # a player is not better than itself
+        console.print(f"superiority  {sure} likely that {summary.a} is the better one")
+    if lost := sum(count for name, count in summary.termination.items() if name in FAULTS):
+        console.print(f"faults       {lost:,} of these games ended by a crash, an illegal move or an overrun clock")
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
         found = summary.by_colour[name]

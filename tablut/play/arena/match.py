@@ -447,8 +447,10 @@ def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
 # -- one game between two players: its moves, its end, and who is to blame for it --------
 
 
-ENDS: Final = ("crash", "illegal", "time", "ply_cap")
-"""Terminations that are not by the rules: the first three are a fault of the loser."""
+FAULTS: Final = ("crash", "illegal", "time")
+"""Terminations that are a fault of the loser."""
+ENDS: Final = (*FAULTS, "ply_cap")
+"""Terminations that are not by the rules."""
 
 Winner = Literal["white", "black", "draw"]
 
