@@ -1,6 +1,7 @@
 """A plain install has what the packages import, and nothing else; what an extra is for says so when it is missing."""
 
 import ast
+import hashlib
 import re
 import subprocess
 import sys
@@ -8,7 +9,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
+from counting.reachable.certificates import Header, PositionCertificate, lines_digest, write_file
+from retrograde.tablebase.records import RootRecord, RulesRecord
+from tablut.play.arena.plan import MatchPlan, contestant
+from tablut.play.search.limits import SearchLimits
+from tablut.store.records import digest_of, record_text
+from tablut.variants import load_variant, variant_names
 from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,3 +83,43 @@ def test_commands_work_without_what_is_optional() -> None:
     lines = [line for line in done.stderr.splitlines() if "scheduler" in line]
     assert len(lines) == 1, done.stderr
     assert lines[0].endswith("pip install 'tablut[cluster]'")
+
+
+def test_how_pydantic_writes_a_model_changes_no_digest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its versions write models differently; stores, certificates and matches made under any of them stay valid."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a digest rests on how pydantic writes")
+
+    for name in ("model_dump", "model_dump_json"):
+        monkeypatch.setattr(BaseModel, name, refuse)
+    found = hashlib.sha256()
+    for name in variant_names():
+        variant = load_variant(name)
+        record = RootRecord(variant=RulesRecord.of(variant), tiers=((1, 0),))
+        found.update((name + variant.digest + record_text(record) + digest_of(record)).encode())
+    assert found.hexdigest() == "62110555e3d76d10a67d554073a0b02c5d2f9c63d8851044ed94ff9016c64abd"
+    lines = [PositionCertificate(i=0, n="12", game="AQID"), PositionCertificate(i=1, n="3", unknown=True)]
+    assert lines_digest(lines) == "7ee3f2db8632c29328ab350458650c88ff755925c6a07fe210d39edb3ab3309d"
+    header = Header(
+        version=1,
+        variant="räuber",
+        digest="0" * 64,
+        generator="Philox4x64-10",
+        seed=1,
+        first=0,
+        count=2,
+        reachable=1,
+        unreachable=0,
+        unknown=1,
+        interval95=[0.25, 1.0],
+        interval99=[0.125, 1.0],
+    )
+    write_file(tmp_path / "lines.jsonl", header, lines)
+    assert (
+        hashlib.sha256((tmp_path / "lines.jsonl").read_bytes()).hexdigest()
+        == "491a676712ead9dd04884b8034d6c13bce442f750c52e021ff9d6e6b36b916fc"
+    )
+    first, second = (contestant(name, SearchLimits(nodes=100)) for name in ("alphabeta", "random"))
+    plan = MatchPlan(load_variant("ashton"), first, second, 2)
+    assert plan.digest == "3dd20ac118afdf0150574e914e8cdca7fdced951f471b1b790e5d1c0ff753f30"

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
 from tablut.store.files import excerpt, read_bytes, write_bytes
+from tablut.store.records import fields_of
 
 SampledSpace = Literal["undecided", "decided"]
 """What is sampled: undecided positions with the side to move, or final placements by how they ended."""
@@ -80,7 +81,12 @@ class PositionCertificate(_Strict):
 
     def line(self) -> str:
         """Return the certificate as a line of a file."""
-        return self.model_dump_json(exclude_none=True)
+        return _line(self)
+
+
+def _line(model: BaseModel) -> str:
+    told = {name: value for name, value in fields_of(model).items() if value is not None}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
@@ -103,7 +109,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
     """Write a file of certificates."""
-    lines = [header.model_dump_json(), *(certificate.line() for certificate in certificates)]
+    lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
         # No time in the file: the same samples give the same bytes.

@@ -267,7 +267,7 @@ class ChunkPlan:
     @property
     def _digest(self) -> str:
         """The digest of the head, which binds every chunk to its estimate."""
-        return digest_of(self.head.model_dump(mode="json"))
+        return digest_of(self.head)
 
     def _lines(self, chunk: Chunk) -> Path:
         """Return the path of a chunk's certificates."""

@@ -73,7 +73,7 @@ def points() -> tuple[Point, ...]:
 def with_field(rules: Rules, field: str, value: Any) -> Rules:
     """Return rules with another value of a field."""
     table, _, name = field.rpartition(".")
-    plain = rules.model_dump(mode="json", by_alias=True)
+    plain = rules.plain()
     (plain[table] if table else plain)[name] = list(value) if isinstance(value, tuple) else value
     return Rules.model_validate(plain)
 

@@ -41,7 +41,7 @@ from tablut.errors import InputError, TablutError, fault_of, input_failure
 from tablut.indexing.values import MISSING
 from tablut.position import Move, Position, SideName
 from tablut.store.files import excerpt, write_bytes
-from tablut.store.records import Digest, Part
+from tablut.store.records import Digest, Part, fields_of
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class ProofCertificate(_Claim):
         return "".join(map(bytes.decode, self._content()))
 
     def _content(self) -> Iterator[bytes]:
-        yield json.dumps({**self.model_dump(), "positions": len(self.strategy)}).encode() + b"\n"
+        yield json.dumps({**fields_of(self, without={"strategy"}), "positions": len(self.strategy)}).encode() + b"\n"
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
 

@@ -239,7 +239,7 @@ class TreeStore:
     """The folder of a proof search, which the caller has claimed."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
-        self._root, self._kind, self._search = root, kind, digest_of(head.model_dump(mode="json"))
+        self._root, self._kind, self._search = root, kind, digest_of(head)
         self._parts: list[DataFile] = []
 
     def _next(self) -> Path:

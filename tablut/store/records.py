@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 
@@ -43,9 +44,28 @@ class TooNewError(StoreError):
     """A format version that only a later program reads."""
 
 
+def plain_of(value: Any) -> Any:
+    """Return a value as JSON values: the only form in which models are sealed or digested.
+
+    pydantic's own form of a model has changed between its versions, and a digest may not.
+    """
+    if isinstance(value, BaseModel):
+        return value.plain() if hasattr(value, "plain") else fields_of(value)
+    if isinstance(value, dict):
+        return {str(key): plain_of(item) for key, item in value.items()}
+    return [plain_of(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
+    """Return the fields of a model as JSON values, under the names that they have in files."""
+    fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
+    return {written: plain_of(getattr(model, name)) for name, written in fields.items()}
+
+
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content in hexadecimal, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    """Return the SHA-256 of JSON content or of a model in hexadecimal, whatever the order of its keys."""
+    text = json.dumps(plain_of(content), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Part(BaseModel):
@@ -82,8 +102,7 @@ Model = TypeVar("Model", bound=Record)
 
 def record_text(record: Record) -> str:
     """Return the one text that a record has as a file."""
-    content = record.model_dump(mode="json", by_alias=True)
-    return _text(type(record), {"content": content, "format": record.FORMAT, "version": record.VERSION})
+    return _text(type(record), {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION})
 
 
 def _text(model: type[Record], body: dict[str, Any]) -> str:

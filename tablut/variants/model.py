@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
 from tablut.store.files import brief
+from tablut.store.records import digest_of, fields_of
 
 
 @brief
@@ -148,13 +138,7 @@ class Variant:
         >>> load_variant("ashton").digest == load_variant("bologna").digest
         False
         """
-        game = {
-            "terrain": self.terrain,
-            "start": self.start,
-            "rules": self.rules.model_dump(mode="json", by_alias=True),
-        }
-        text = json.dumps(game, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest_of({"terrain": self.terrain, "start": self.start, "rules": self.rules})
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.
@@ -206,17 +190,21 @@ def _small_letters(value: Any) -> Any:
     return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
 
 
-# A field that a file of today need not know is left out of the digest and the list of fields where it says nothing.
-_is_none: Final = partial(operator.is_, None)
-_is_false: Final = operator.not_
-_is_word_none: Final = partial(operator.eq, "none")
-
 Flag = Annotated[bool, BeforeValidator(_strict_bool)]
 Plies = Annotated[int, Field(gt=0, le=MOST_PLIES, strict=True)]
 
 
 class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    LATER: ClassVar[frozenset[str]] = frozenset()
+    """Fields added after the first tablebases were built: they are written only if they differ from their default."""
+
+    @model_serializer
+    def plain(self) -> Any:
+        """Return the fields as JSON values; digests, records and lists of fields are made of these."""
+        silent = {name for name in self.LATER if getattr(self, name) == type(self).model_fields[name].default}
+        return fields_of(self, without=silent)
 
 
 class CastleRules(_Fields):
@@ -247,8 +235,10 @@ class CampRules(_Fields):
 class CornerRules(_Fields):
     """What the king-only corners (``X``) do."""
 
+    LATER = frozenset({"wide"})
+
     hostile: Flag = Field(description="X corners are anvils against everybody, the king too")
-    wide: Flag = Field(default=False, exclude_if=_is_false, description="each X corner is two cells wide and two high")
+    wide: Flag = Field(default=False, description="each X corner is two cells wide and two high")
 
 
 class KingRules(_Fields):
@@ -305,9 +295,10 @@ class Repetition(_Fields):
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
-    @model_serializer(mode="wrap")
-    def _as_word(self, handler: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
-        return self.result if self.times == 2 else handler(self)
+    @model_serializer
+    def plain(self) -> Any:
+        """Return the word of the result if it is for the second occurrence, else both fields."""
+        return self.result if self.times == 2 else fields_of(self)
 
 
 class Rules(_Fields):
@@ -319,6 +310,8 @@ class Rules(_Fields):
     >>> load_variant("ashton").rules.castle.stop
     'nobody'
     """
+
+    LATER = frozenset({"shieldwall", "fort", "encirclement"})
 
     first: Literal["white", "black"] = Field(description="who moves first")
     castle: CastleRules = CastleRules.model_validate(
@@ -333,17 +326,13 @@ class Rules(_Fields):
     repetition: Repetition = Field(description="what recreating an earlier position of the game does")
     # Kernels count plies in 32 bits; no game of a thousandth of that length was ever played.
     move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
-    shieldwall: Shieldwall | None = Field(
-        default=None, exclude_if=_is_none, description="rows along the edge are captured together"
-    )
+    shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
         default="none",
-        exclude_if=_is_word_none,
         description="white has won when its king stands on the edge in a fort that black cannot break",
     )
     encirclement: Literal["none", "no_way_to_edge"] = Field(
         default="none",
-        exclude_if=_is_word_none,
         description="black has won when no white piece can come to the edge over empty cells",
     )
 
@@ -391,7 +380,7 @@ def rule_fields(rules: Rules) -> list[RuleField]:
             else:
                 fields.append(RuleField(prefix + key, value, info.description or ""))
 
-    _collect(rules, rules.model_dump(mode="json", by_alias=True), "")
+    _collect(rules, rules.plain(), "")
     return fields
 
 

@@ -103,7 +103,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         source=file.source,
         terrain=file.terrain,
         start=file.start,
-        rules=Rules.model_validate(file.model_dump(by_alias=True, include=set(Rules.model_fields))),
+        rules=Rules.model_validate({name: getattr(file, name) for name in Rules.model_fields}),
     )
 
 

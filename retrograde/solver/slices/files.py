@@ -179,7 +179,7 @@ class SliceWriter:
             record_path(self.target).unlink(missing_ok=True)  # it would be that of another file
             Path(self._temporary).replace(self.target)
         write_text(record_path(self.target), record_text(record))
-        return open_slice(SliceSource(str(self.target), _digest(record)))
+        return open_slice(SliceSource(str(self.target), digest_of(record)))
 
     def __enter__(self) -> Self:
         return self
@@ -195,10 +195,6 @@ def block_codec() -> Any:
     from numcodecs.lz4 import LZ4
 
     return LZ4(1)
-
-
-def _digest(record: SliceRecord) -> str:
-    return digest_of(record.model_dump(mode="json"))
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -228,7 +224,7 @@ def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
         raise DamagedSliceError(str(error)) from error
     if record is None or data[1] != record.bytes:
         raise damaged(path, f"has {data[1]} bytes, not those of its record")
-    return SliceFile(path, _digest(record), record)
+    return SliceFile(path, digest_of(record), record)
 
 
 def read_items(
