@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tablut.notation import square_name
 from tablut.position import Move
 from tablut.results import Result
+from tablut.rules.claims import claims
 from tablut.variants import Variant, rule_fields
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class DescribedVariant(Result):
     terrain: list[str]
     fields: dict[str, Any]
     meanings: dict[str, str]
+    claims: list[dict[str, Any]]
+    digest: str
     regions: dict[str, list[str]]
     symmetries: list[str]
 
@@ -122,6 +125,8 @@ def described_variant(variant: Variant) -> DescribedVariant:
         terrain=list(variant.terrain),
         fields={field.name: field.value for field in fields},
         meanings={field.name: field.meaning for field in fields},
+        claims=[claim._asdict() for claim in claims(variant)],
+        digest=variant.digest,
         regions=variant.regions.named(),
         symmetries=[symmetry.name for symmetry in variant.symmetries],
         **listed_variant(variant).model_dump(exclude={"name"}),

@@ -131,7 +131,7 @@ def serve_command(
     searches: Annotated[
         int | None, typer.Option(min=1, max=64, help="Searches at once. [default: half of the cores]")
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="End by itself after so long.")] = None,
+    seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop serving after this time.")] = None,
 ) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 

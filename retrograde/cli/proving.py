@@ -37,10 +37,13 @@ def prove_command(
     store: Annotated[str | None, typer.Option("--store", metavar="DIR", help="Folder to keep the search in.")] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     tablebase: StoreOption = None,
-    hours: Annotated[float | None, typer.Option("--hours", min=0, help="Begin no task after so many.")] = None,
+    hours: Annotated[
+        float | None,
+        typer.Option("--hours", metavar="HOURS", min=0, help="Start no task after this many hours in all."),
+    ] = None,
     nodes: Annotated[int, typer.Option("--nodes", min=1, max=10**12, help="Moves made by one task.")] = 10_000_000,
     memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="For the table of each worker.")
+        int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="Memory for the table of each worker.")
     ] = 256,
     threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
     scheduler: SchedulerOption = None,

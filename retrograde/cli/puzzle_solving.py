@@ -58,7 +58,7 @@ NodesOption = Annotated[
     int, typer.Option("--nodes", min=1, max=10**15, help="Moves to be made on the board, for each position.")
 ]
 SecondsOption = Annotated[
-    float | None, typer.Option("--seconds", min=0.0, max=1e9, help="Wall time for each position.")
+    float | None, typer.Option("--seconds", metavar="SECONDS", min=0.0, max=1e9, help="Wall time for each position.")
 ]
 MemoryOption = Annotated[
     int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="For the transposition tables.")

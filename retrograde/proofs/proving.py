@@ -445,13 +445,15 @@ class DrawRun:
         self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search for one half, then for the other; each has a folder in the store, and the hours for itself."""
+        """Search for one half, then for the other, which has the hours that are left; each has a folder in the store."""
+        end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
                 about = self._halves[0].about.model_copy(update={"claim": self.claim})
                 stack.enter_context(claimed(store, KIND, about, other=about.other))
             for half in self._halves:
-                half.run(scheduler, None if store is None else child(store, half.claim, KIND.name), hours)
+                left = None if end is None else max(0.0, end - wall_clock()) / 3600
+                half.run(scheduler, None if store is None else child(store, half.claim, KIND.name), left)
                 if half.result().status == "refuted":
                     break
 

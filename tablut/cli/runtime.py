@@ -208,7 +208,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
     return _wrapper
 
 
-_METAVARS = {int: "N", float: "SECONDS", str: "TEXT", Path: "FILE"}
+_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # a number that is not whole has a unit, which its option names
 
 
 def _metavar(kind: Any) -> str | None:

@@ -119,9 +119,13 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
     for name, value in described.fields.items():
         table.add(name, _shown(value), described.meanings[name])
     console.print(table)
+    console.print("\nwhat the fields say together", style="bold")
+    for claim in described.claims:
+        console.print(claim["sentence"])
     console.print("\ncells", style="bold")
     for region, cells in described.regions.items():
         console.print(Text.assemble((region, "dim"), f" ({len(cells)}) {' '.join(cells)}"))
+    console.print(Text.assemble(("digest", "dim"), f" {described.digest}"), soft_wrap=True)
     console.print(
         Text.assemble(("symmetries", "dim"), f" ({len(described.symmetries)}) {' '.join(described.symmetries)}")
     )

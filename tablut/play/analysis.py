@@ -495,7 +495,9 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 def analyse_command(
     record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
     variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
-    movetime: Annotated[float | None, typer.Option(help="Time for each ply; 0.5 if nothing else limits it.")] = None,
+    movetime: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it.")
+    ] = None,
     nodes: NodesOption = None,
     depth: DepthOption = None,
     proof_nodes: Annotated[

@@ -130,10 +130,12 @@ def play_command(
         str | None, typer.Option(metavar="HOST", help="Play on the competition server there instead.")
     ] = None,
     role: Annotated[str | None, typer.Option(metavar="white|black", help="The player's side on a server.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="A server's time for a move; kept strictly.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="A server's time for a move; kept strictly.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="The server's port. [default: 5800 white, 5801 black]")] = None,
     name: Annotated[str, typer.Option(help="What the server calls the player; it may keep ten letters.")] = "tablut",
-    wait: Annotated[float, typer.Option(help="Try so long to connect while nobody listens there.")] = 5.0,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="How long to try to connect.")] = 5.0,
     write_script: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the competition's runmyplayer.sh there, and end.")
     ] = None,

@@ -46,7 +46,9 @@ SettingsOption = Annotated[
 class Budget:
     """How long a player may think about a move."""
 
-    movetime: Annotated[float | None, typer.Option(help="Time for a move; 2 if nothing else limits it.")] = None
+    movetime: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time for a move; 2 if nothing else limits it.")
+    ] = None
     nodes: NodesOption = None
     playouts: Annotated[int | None, typer.Option(help="Games played out by a Monte Carlo player; repeatable.")] = None
     depth: DepthOption = None

@@ -65,7 +65,9 @@ GamesOption = Annotated[
 class GameOptions(Budget):
     """What the games of every command are played by."""
 
-    movetime: Annotated[float | None, typer.Option(help="Time for each move; 0.1 if nothing else limits it.")] = None
+    movetime: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it.")
+    ] = None
     variant: VariantOption = "ashton"
     opening: Annotated[
         int, typer.Option(min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
@@ -115,7 +117,9 @@ class PairedOptions(GameOptions):
             help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
         ),
     ] = 4
-    grace: Annotated[float, typer.Option(min=0, help="A move that exceeds its time by more loses.")] = 0.1
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
+    ] = 0.1
     parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write the games to a table, a row a game.")] = (
         None
     )

@@ -61,7 +61,7 @@ def _own_player(side: str) -> Any:
 
 @command
 def referee_command(
-    timeout: Annotated[float, typer.Option("--timeout", "-t", help="Time for a move.")] = 60.0,
+    timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
     variant: VariantOption = "bologna",
     games: Annotated[int, typer.Option(min=1, help="Games, one after the other.")] = 1,
     repeats: Annotated[int, typer.Option(min=0, help="How often a position may recur before a draw.")] = 0,
@@ -73,7 +73,7 @@ def referee_command(
     black: Annotated[str | None, _own_player("black")] = None,
     nodes: NodesOption = None,
     option: SettingsOption = None,
-    wait: Annotated[float, typer.Option(help="Time for both players of a game to come.")] = 300.0,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time for both players of a game to come.")] = 300.0,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it.")
     ] = "127.0.0.1",
