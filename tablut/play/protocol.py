@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.cli.streams import one_line
@@ -98,7 +99,69 @@ class _Begun(NamedTuple):
 _START: Final = _Begun("startpos", ())
 
 
-class EngineSession:
+class LineReader(ABC):
+    """The base of every protocol that the engine speaks: it obeys lines, and remembers what it had to refuse.
+
+    The state that a search begins from has parts, such as the rule set and the position. When a line that sets a part
+    is refused, whoever wrote it believes in a state that was never set. So the part is missing from then on, and
+    nothing is answered for the state before, until another line sets it.
+    """
+
+    sets: ClassVar[dict[str, tuple[str, ...]]]
+    """The parts that each command sets. One that sets the position alone needs all the others."""
+
+    def __init__(self) -> None:
+        self._missing: dict[str, str] = {}
+        """Why a part is missing: the parts that were refused, in the order in which they were."""
+
+    def handle(self, line: str) -> bool:
+        """Obey a line.
+
+        Parameters
+        ----------
+        line : str
+            Without its end; what stands around words does not matter.
+
+        Returns
+        -------
+        bool
+            Whether more lines may follow.
+        """
+        command, rest = (*line.split(None, 1), "", "")[:2]
+        parts = self._parts(command, rest)
+        try:
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
+            if parts == ("position",):
+                self._need(lambda part: part != "position")
+            more = self._obey(command, rest.rstrip())
+        except TablutError as error:
+            self._missing |= dict.fromkeys(parts, str(error))
+            self._refuse(command, str(error))
+            return True
+        for part in parts:
+            self._missing.pop(part, None)
+        return more
+
+    def _parts(self, command: str, rest: str) -> tuple[str, ...]:  # noqa: ARG002 (of some commands only some lines)
+        """Return the parts of the state that a line sets."""
+        return self.sets.get(command, ())
+
+    def _need(self, needed: Callable[[str], bool] = lambda _: True) -> None:
+        """Refuse to go on where a part of the state is missing."""
+        for part in filter(needed, self._missing):
+            raise InputError(f"no position is set: the last {part} was refused ({excerpt(self._missing[part], 400)})")
+
+    @abstractmethod
+    def _obey(self, command: str, rest: str) -> bool:
+        """Obey a command; return whether more lines may follow."""
+
+    @abstractmethod
+    def _refuse(self, command: str, why: str) -> None:
+        """Write why a command was not obeyed."""
+
+
+class EngineSession(LineReader):
     """Takes lines and writes lines.
 
     Parameters
@@ -129,7 +192,10 @@ class EngineSession:
     False
     """
 
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {"position": ("position",), "ucinewgame": ("position",)}
+
     def __init__(self, write: Callable[[str], None], options: EngineOptions = EngineOptions()) -> None:  # noqa: B008
+        super().__init__()
         self._written = write
         self._lock = threading.Lock()
         self._options = options
@@ -164,54 +230,42 @@ class EngineSession:
 
     # -- lines -------------------------------------------------------------------------
 
-    def handle(self, line: str) -> bool:
-        """Obey a line.
+    def _parts(self, command: str, rest: str) -> tuple[str, ...]:
+        """Return the parts of the state that a line sets; of the options, the rules alone are a part of it."""
+        rules = command == "setoption" and "variant" in rest.lower().split()[:2]
+        return ("rule set", "position") if rules else super()._parts(command, rest)
 
-        Parameters
-        ----------
-        line : str
-            Without its end; what stands around words does not matter.
+    def _refuse(self, command: str, why: str) -> None:
+        self._info(f"{why}; every option keeps its value" if command == "setoption" else why)
 
-        Returns
-        -------
-        bool
-            Whether more lines may follow.
-        """
-        if len(line) > LONGEST_LINE:
-            self._info(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
-            return True
-        command, _, rest = line.strip().partition(" ")
-        rest = rest.strip()
-        try:
-            match command:
-                case "":
-                    return True
-                case "quit":
-                    return False
-                case "uci":
-                    self._greet()
-                case "isready":
-                    self._get_ready()
-                case "stop":
-                    if self._search is not None:
-                        self._search.stop()
-                case "go":
-                    self._go(rest.split())
-                case "show":
-                    self._show()
-                case "setoption" | "ucinewgame" | "position" if self._busy():
-                    self._info(f"{command}: a search runs; stop it first")
-                case "setoption":
-                    self._set(rest)
-                case "ucinewgame":
-                    self._board, self._begun, self._player = Board(self._variant), _START, None
-                case "position":
-                    self._set_up(rest)
-                case _:
-                    known = f"{', '.join(COMMANDS[:-1])} or {COMMANDS[-1]}"
-                    self._info(f"unknown command {excerpt(command, 40)}: {known}")
-        except TablutError as error:
-            self._info(str(error))
+    def _obey(self, command: str, rest: str) -> bool:
+        if command in ("setoption", "ucinewgame", "position") and self._busy():
+            raise InputError(f"{command}: a search runs; stop it first")
+        match command:
+            case "":
+                pass
+            case "quit":
+                return False
+            case "uci":
+                self._greet()
+            case "isready":
+                self._get_ready()
+            case "stop":
+                if self._search is not None:
+                    self._search.stop()
+            case "go":
+                self._go(rest.split())
+            case "show":
+                self._show()
+            case "setoption":
+                self._set(rest)
+            case "ucinewgame":
+                self._board, self._begun, self._player = Board(self._variant), _START, None
+            case "position":
+                self._set_up(rest)
+            case _:
+                known = f"{', '.join(COMMANDS[:-1])} or {COMMANDS[-1]}"
+                raise InputError(f"unknown command {excerpt(command, 40)}: {known}")
         return True
 
     def finish(self) -> None:
@@ -270,6 +324,7 @@ class EngineSession:
         self._write("readyok")
 
     def _set(self, rest: str) -> None:
+        """Set an option; one that is refused keeps its value."""
         found = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest)
         if found is None:
             raise InputError("setoption: expected: setoption name NAME value VALUE")
@@ -285,8 +340,8 @@ class EngineSession:
         options = self._options._replace(**{name: new})  # type: ignore[arg-type]
         self._check(options)
         if name == "variant":
-            self._variant = load_variant(options.variant)
-            self._board, self._begun = Board(self._variant), _START
+            board = Board(load_variant(options.variant))
+            self._variant, self._board, self._begun = board.variant, board, _START
         self._options, self._player = options, None
 
     def _check(self, options: EngineOptions) -> None:
@@ -336,6 +391,7 @@ class EngineSession:
         self._board, self._begun = board, _Begun(text, words)
 
     def _show(self) -> None:
+        self._need()
         board = self._board
         outcome = board.outcome()
         state = f"{board.turn} to move" if outcome is None else f"over: {outcome.how}"
@@ -350,6 +406,7 @@ class EngineSession:
             return
         try:
             limits = _limits(words)
+            self._need()
             outcome = self._board.outcome()
             if outcome is not None:
                 raise InputError(f"go: the game is over ({outcome.how})")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final
 
 from tablut.cli.streams import one_line
-from tablut.errors import InputError, TablutError
 from tablut.play.arena.uci import go
-from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession
+from tablut.play.protocol import EngineOptions, EngineSession, LineReader
 from tablut.play.search.limits import MATE, SearchLimits
 
 UNTIMED: Final = 2.0
@@ -32,13 +31,14 @@ def plain(text: str) -> str:
     return one_line(text).encode("ascii", "backslashreplace").decode()
 
 
-class Front(ABC):
+class Front(LineReader):
     """A protocol that the engine speaks."""
 
     refusal: ClassVar[str]
     """The line that says why another one was not obeyed."""
 
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
+        super().__init__()
         self._write, self._limits = write, limits
         self._session = EngineSession(self._said, options)
         self.finish, self.leave = self._session.finish, self._session.leave
@@ -48,20 +48,8 @@ class Front(ABC):
     def _greet(self) -> None:  # noqa: B027 (only some have one)
         """Say the first word, if the protocol gives it to the engine."""
 
-    def handle(self, line: str) -> bool:
-        """Obey a line; return whether more lines may follow."""
-        word, _, rest = line.strip().partition(" ")
-        try:
-            if len(line) > LONGEST_LINE:
-                raise InputError(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
-            return self._obey(word, rest.strip())
-        except TablutError as error:
-            self._write(self.refusal.format(plain(str(error))))
-        return True
-
-    @abstractmethod
-    def _obey(self, word: str, rest: str) -> bool:
-        """Obey a command."""
+    def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (some protocols say it by command)
+        self._write(self.refusal.format(plain(why)))
 
     @abstractmethod
     def _said(self, line: str) -> None:
@@ -69,6 +57,7 @@ class Front(ABC):
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Have the engine search the board: by its own limits, or by the seconds left on the clock."""
+        self._need()
         limits = self._limits
         if limits is None:
             share = 1.0 if left is None or one_move else 1 / _MOVES_LEFT + more / 2 / max(left, _LEAST)

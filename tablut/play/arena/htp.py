@@ -73,6 +73,7 @@ class HtpFront(Front):
     """Our engine, one question after the other; ``generate_move`` makes its move."""
 
     refusal: ClassVar[str] = "? {}\n"
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {"board_size": ("game", "position"), "play": ("position",)}
 
     def _greet(self) -> None:
         self._start = self._board.copy()
@@ -81,15 +82,21 @@ class HtpFront(Front):
         self._best = self._trouble = ""
         self._session.handle("isready")  # what it loads or compiles costs no move its time
 
-    def _obey(self, word: str, rest: str) -> bool:
-        line = f"{word} {rest}".partition("#")[0].split()
-        if line and line != ["quit"]:
+    def handle(self, line: str) -> bool:
+        """Obey a line; what stands after a number sign is a comment."""
+        return super().handle(line.partition("#")[0])
+
+    def _obey(self, command: str, rest: str) -> bool:
+        line = [command, *rest.split()]
+        if command and line != ["quit"]:
             self._write(f"= {self._answer(line)}\n")
         return line != ["quit"]
 
     def _answer(self, line: list[str]) -> str:
         from tablut import __version__
 
+        if line[0] in ("final_status", "show_board"):
+            self._need()
         match line:
             case ["board_size", size] if size == str(self._board.size):
                 self._board = self._start.copy()
@@ -107,6 +114,8 @@ class HtpFront(Front):
             case ["play", *_]:
                 side, move = htp.read_play(" ".join(line), self._board.size)
                 if side != self._board.turn:
+                    if "position" in self._missing:  # a move that was refused counts as made where this one comes from
+                        self._missing["game"] = self._missing["position"]
                     raise InputError(f"play: it is the {htp.ROLES[self._board.turn]}'s turn")
                 self._board.push(move)
                 return " ".join(htp.write_square(cell, self._board.size) for cell in self._board.captured())

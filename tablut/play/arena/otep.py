@@ -104,6 +104,11 @@ class OtepFront(Front):
     """Our engine, which believes the positions that it is told."""
 
     refusal: ClassVar[str] = "error 0 {}"
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {
+        "rules": ("rule set", "position"),
+        "side": ("side",),
+        **dict.fromkeys(("position", "move", "opponent-move"), ("position",)),
+    }
 
     def _greet(self) -> None:
         self._clocks: dict[SideName, tuple[float | None, bool]] = {}
@@ -113,8 +118,14 @@ class OtepFront(Front):
         self._session.handle("isready")  # what it loads or compiles costs no move its time
         self._write("hello")
 
-    def _obey(self, word: str, rest: str) -> bool:
-        match word:
+    def _refuse(self, command: str, why: str) -> None:
+        if command == "rules":
+            self._write(f"error -1 {plain(why)}")
+        else:
+            super()._refuse(command, why)
+
+    def _obey(self, command: str, rest: str) -> bool:
+        match command:
             case "" | "hello" | "start":
                 pass
             case "finish" | "goodbye":
@@ -124,7 +135,8 @@ class OtepFront(Front):
                 self._take_rules(rest)
             case "side" | "play":
                 self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
-                if word == "play":
+                if command == "play":
+                    self._missing.pop("side", None)
                     left, one_move = self._clocks.get(self._side, (None, False))
                     self._choose(left, one_move=one_move, analysing=False)
             case "position":
@@ -142,18 +154,15 @@ class OtepFront(Front):
             case "error":
                 self._own = ""
             case _:
-                raise InputError(f"{excerpt(word, 40)}: unknown command")
-        return word != "goodbye"
+                raise InputError(f"{excerpt(command, 40)}: unknown command")
+        return command != "goodbye"
 
     def _take_rules(self, text: str) -> None:
         self._own, self._clocks = "", {}
-        try:
-            variant, known = read_rules(text), self._board.variant
-            alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
-            # Another start alone needs no new tables.
-            self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
-        except InputError as error:
-            self._write(f"error -1 {plain(str(error))}")
+        variant, known = read_rules(text), self._board.variant
+        alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
+        # Another start alone needs no new tables.
+        self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
 
     def _set_up(self, record: str) -> None:
         position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
@@ -165,7 +174,7 @@ class OtepFront(Front):
         """Make moves, our own before them while it is not confirmed; where another position is told, take that."""
         own, self._own = [self._own] * bool(self._own), ""
         told = read_position(record, "b", self._board.size).cells
-        for made in (own + moves, []):
+        for made in (own + moves, []) if "position" not in self._missing else ():
             board = self._board.copy()
             with suppress(InputError):
                 for move in made:

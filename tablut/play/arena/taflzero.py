@@ -52,12 +52,17 @@ class TaflZeroFront(Front):
     """Our engine's own lines, with FEN and moves as TaflZero writes them."""
 
     refusal: ClassVar[str] = "info string {}"
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    def _obey(self, word: str, rest: str) -> bool:
-        if word == "quit":
+    def handle(self, line: str) -> bool:
+        """Obey a line; what was refused, a line that is too long as well, the engine remembers itself."""
+        return self._obey(*(*line.split(None, 1), "", "")[:2])
+
+    def _obey(self, command: str, rest: str) -> bool:
+        if command == "quit":
             self._write("bye")
             return False
-        return self._session.handle(f"{word} {rest.removeprefix('fen ') if word == 'position' else rest}")
+        return self._session.handle(f"{command} {rest.removeprefix('fen ') if command == 'position' else rest}")
 
     def _said(self, line: str) -> None:
         if line.startswith("bestmove"):

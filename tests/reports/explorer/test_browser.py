@@ -312,6 +312,38 @@ def test_a_game_is_loaded_stepped_and_analysed(page: Any) -> None:
     page.wait_for_selector(".made.here")
 
 
+def test_after_a_record_that_is_refused_there_is_no_game(page: Any) -> None:
+    opened(page, "/games")
+    page.click("#example")
+    page.wait_for_selector("#game:not([hidden]) .made")
+    page.fill("#record", '[Variant "nosuch"] 1. e4-f4')
+    page.click("#load button.main")
+    page.wait_for_selector("#message.wrong")
+    assert page.is_hidden("#game")
+    page.keyboard.press("ArrowRight")
+    page.click("#example")
+    page.wait_for_selector("#game:not([hidden]) .made")
+
+
+def test_a_board_that_is_not_what_was_asked_for_answers_nothing(page: Any) -> None:
+    opened(page, "/board?variant=ashton-5-4v0")
+    page.route("**/api/position", lambda route: route.fulfill(status=503, json={"error": "busy", "status": 503}))
+    page.select_option("#variant", "brandubh-5-4v0")
+    page.wait_for_selector("#message.wrong")
+    for name in ("prove", "think", "make"):
+        assert page.is_disabled(f"#{name}")
+    page.unroute("**/api/position")
+    page.select_option("#variant", "ashton-5-4v0")
+    until(page, "!document.getElementById('prove').disabled")
+    # A move that is refused leaves the position that it was to be made in.
+    page.fill("#move", "a1a2")
+    page.press("#move", "Enter")
+    page.wait_for_selector("#message.wrong")
+    until(page, "!document.getElementById('prove').disabled")
+    move(page, "c3-b3")
+    until(page, "document.getElementById('turn').textContent.includes('Black')")
+
+
 def test_a_record_under_rules_of_its_own_is_opened(page: Any) -> None:
     opened(page, "/games")
     page.set_input_files("#file", str(RECORD.parent / "brandub.otg"))

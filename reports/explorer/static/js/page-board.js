@@ -30,7 +30,11 @@ async function refresh({ keep = false } = {}) {
     if (byId("think").getAttribute("aria-pressed") === "true") think();
     return true;
   } catch (error) {
+    if (error.name === "AbortError") return null;
     complain(error);
+    // The board still shows the position before. Nothing is asked about it until a position is accepted.
+    lockSearches(true);
+    if (game.facts) draw([], true);
     return false;
   }
 }
@@ -58,7 +62,7 @@ function show() {
   chooseVariant();
 }
 
-function draw(arrows = []) {
+function draw(arrows = [], locked = false) {
   const { facts } = game;
   view.show({
     cells: facts.cells,
@@ -66,7 +70,7 @@ function draw(arrows = []) {
     last: facts.made.at(-1)?.move,
     arrows,
     turn: facts.turn,
-    locked: Boolean(facts.outcome || facts.problem),
+    locked: locked || Boolean(facts.outcome || facts.problem),
   });
 }
 
@@ -76,9 +80,12 @@ function lockSearches(locked) {
 
 async function make(move) {
   game.push(move);
-  if (!(await refresh())) {
+  const taken = await refresh();
+  if (taken === null) return; // another one was asked for meanwhile
+  if (!taken) {
     game.undo();
     game.redo = [];
+    await refresh({ keep: true });
     return;
   }
   const made = game.facts.made.at(-1);

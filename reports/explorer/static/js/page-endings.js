@@ -55,7 +55,10 @@ async function ask(to = 0) {
     const found = await get(`/api/endings/${encodeURIComponent(table.table)}?${said}`, asking.signal, (line) => (byId("found").textContent = line || "Looking …"));
     await show(found);
   } catch (error) {
+    if (error.name === "AbortError") return;
+    // What was found before is no answer to this.
     byId("found").textContent = "";
+    for (const name of ["positions", "pages"]) byId(name).replaceChildren();
     complain(error);
   }
 }

@@ -21,6 +21,7 @@ let asked = null;
 let analysis = null;
 let running = null;
 let stepping = null;
+let loading = null;
 
 async function base64(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -39,11 +40,15 @@ async function asksFor() {
 }
 
 // Reads a record and shows its game. The address then holds the game, and this tab the record with its names and notes.
+// After a record that is refused there is no game: the one before is kept by the list alone.
 async function load(wanted, { given = false } = {}) {
   running?.abort();
+  loading = wanted;
   try {
-    asked = await wanted;
-    record = await post("/api/record", asked);
+    const said = await wanted;
+    const read = await post("/api/record", said);
+    if (loading !== wanted) return;
+    [asked, record] = [said, read];
     say("");
     analysis = null;
     game = new Game({ variant: record.shipped, rules: record.rules, position: record.start });
@@ -67,6 +72,9 @@ async function load(wanted, { given = false } = {}) {
     await show();
     byId("game").scrollIntoView({ block: "start" });
   } catch (error) {
+    if (loading !== wanted) return;
+    game = null;
+    byId("game").hidden = true;
     complain(error);
   }
 }

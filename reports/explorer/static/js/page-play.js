@@ -87,6 +87,7 @@ function askToResign(asked) {
 }
 
 async function refresh() {
+  view.locked = true; // until what is asked for is shown
   await game.load();
   const { facts, described } = game;
   hint = null;
