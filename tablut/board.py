@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value
 from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
@@ -111,6 +111,8 @@ class _Ply(NamedTuple):
 
 class Board:
     """A position of a variant, on which moves are made and taken back.
+
+    Threads that make moves need a board each: use `copy`.
 
     Parameters
     ----------
@@ -300,10 +302,9 @@ class Board:
 
     def _recurs_too_often(self, code: int) -> bool:
         """Return whether a move makes the occurrence of a position that counts."""
-        array = self._playable()
-        undo, _ = self._engine.make(array, code)
+        array = self._playable().copy()
+        self._engine.make(array, code)
         cells, side = self._engine.cells(array)
-        self._engine.unmake(array, undo)
         return self._earlier.get((cells, side), 0) + 1 >= self.variant.rules.repetition.times
 
     @property
@@ -648,18 +649,23 @@ class Board:
         assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"
         assert self._engine.cells(fresh) == (self._position.cells, self._position.side), str(self._position)
 
-    def copy(self) -> Board:
-        """Return a board with the same position and history."""
-        board = Board(self.variant, self._position)
+    def copy(self) -> Self:
+        """Return a board with the same position and history; `copy.copy` and `copy.deepcopy` do the same."""
+        board = object.__new__(type(self))
+        board.__dict__.update(self.__dict__)  # what is replaced and never changed is shared
         board._plies = self._plies.copy()
         board._earlier = self._earlier.copy()
-        board._reached = self._reached
         board._array = None if self._array is None else self._array.copy()
-        board._codes = self._codes  # never changed, only replaced
         return board
 
-    def __deepcopy__(self, _memo: object) -> Board:
+    __copy__ = copy
+
+    def __deepcopy__(self, _memo: object) -> Self:
         return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the board without the engine, which its variant finds again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 
     def __eq__(self, other: object) -> bool:
         """Return whether variant, placement and side to move are equal; the history plays no part."""

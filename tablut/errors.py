@@ -40,6 +40,16 @@ class TablutError(Exception):
 
     exit_code = 2
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[TablutError], args: tuple[object, ...]) -> TablutError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
 
 class InputError(TablutError, ValueError):
     """An input that cannot be read or makes no sense."""
@@ -75,6 +85,10 @@ class UncompiledError(InputError):
             f"{name}: the compiled rules know {what}; by the plain ones go moves, apply, perft, replay, convert and "
             "games by hand or against the player random (play, serve)"
         )
+
+
+class UseError(TablutError, RuntimeError):
+    """A use that an object does not allow: a copy of it, or a call while it serves another one."""
 
 
 class UnknownError(TablutError):

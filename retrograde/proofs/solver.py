@@ -37,6 +37,7 @@ from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
+from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -76,8 +77,11 @@ class _Side:
         return self.win_within is not None and self.no_win_within == self.win_within - 1
 
 
-class Solver:
+class Solver(OneCaller):
     """Solves positions of one variant, one after the other.
+
+    It serves one caller at a time. While it solves, a second call raises `UseError`; only `stop` and `so_far` may be
+    called then, by other threads. It cannot be copied or pickled.
 
     Parameters
     ----------
@@ -106,10 +110,21 @@ class Solver:
         self._engine: Engine = engine_for(variant)
         self._question: _Question | None = None
 
+    _stop_asked = False
+
     def stop(self) -> None:
-        """End what another thread is solving; it answers with what is proved."""
-        if self._question is not None:
-            self._question.budget.stop()
+        """End what another thread is solving, or what is solved next if nothing is; it answers with what is proved.
+
+        A stop ends one call of `solve`. If that may have ended before it was stopped, call `clear_stop` before the
+        next one.
+        """
+        self._stop_asked = True
+        if (question := self._question) is not None:
+            question.budget.stop()
+
+    def clear_stop(self) -> None:
+        """Cancel a stop that came after the call for which it was meant."""
+        self._stop_asked = False
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
         """Return what is proved of the position that another thread is solving; None if it has not begun.
@@ -124,8 +139,10 @@ class Solver:
         Solution or None
             Of status ``unknown``.
         """
-        return None if self._question is None else self._question.unknown(reason)
+        question = self._question
+        return None if question is None else question.unknown(reason)
 
+    @alone
     def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
         """Return the solution of a position.
 
@@ -147,6 +164,8 @@ class Solver:
         ------
         InputError
             If the position cannot be played on, the game is over, or more plies are left than a game has.
+        UseError
+            If it is solving another position.
         """
         self._question = None
         asked = as_position(position, self.variant)
@@ -155,8 +174,13 @@ class Solver:
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
             raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
         limit = most if plies_left is None else plies_left
-        self._question = _Question(self, asked, limit, all_wins, stuck)
-        return self._question.answer()
+        self._question = question = _Question(self, asked, limit, all_wins, stuck)
+        try:
+            if self._stop_asked:
+                question.budget.stop()
+            return question.answer()
+        finally:
+            self._stop_asked = False
 
 
 def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:

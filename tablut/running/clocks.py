@@ -85,6 +85,19 @@ def thread_clock() -> float:
 
 
 @contextmanager
+def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
+    """Call a function from another thread after some seconds; not if the context has ended by then, and never later."""
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@contextmanager
 def quiet() -> Iterator[None]:
     """Announce nothing about compiling while the context lasts: the caller shows it."""
     before, _counters.silent = _counters.silent, True

@@ -48,7 +48,7 @@ replay {{text}}
 symmetry show --svg {{text}}
 unrank -- «-1»
 unrank 947889249256532407079664255 => ranks 0 to
-perft «-d» 0 => tablut perft --help
+perft «-d» -1 => tablut perft --help
 perft «--applied» --divide
 perft --corpus «nosuchfile»
 perft «--corpus» file --divide

@@ -26,6 +26,7 @@ from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, Position
+from tablut.running.clocks import alarm
 from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
@@ -261,23 +262,17 @@ class Process:
                 self._answers.put(None)
         self._unasked = -times
         # Who does not read would let us wait in `write` for ever.
-        guard = threading.Timer(seconds, self.kill)
-        guard.daemon = True
-        guard.start()
-        try:
+        with alarm(seconds, self.kill), suppress(queue.Empty):
             self.tell(lines)
-            with suppress(queue.Empty):
-                while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
-                    if found.kind == REFUSAL:
-                        raise ProgramError(f"program {excerpt(self._command)}: said {excerpt(found.text)}")
-                    times -= found.kind == answer
-                    if not times:
-                        return found
-                # At the deadline it is the guard that ends the program.
-                if time.monotonic() < deadline:
-                    raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
-        finally:
-            guard.cancel()
+            while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
+                if found.kind == REFUSAL:
+                    raise ProgramError(f"program {excerpt(self._command)}: said {excerpt(found.text)}")
+                times -= found.kind == answer
+                if not times:
+                    return found
+            # At the deadline it is the alarm that ends the program.
+            if time.monotonic() < deadline:
+                raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
         self.kill()
         raise LateError(f"program {excerpt(self._command)}: no {answer} within {seconds:g} s")
 
@@ -303,14 +298,11 @@ class Process:
     def leave(self) -> None:
         """Ask the program to end, and end it."""
         if self.usable:
-            guard = threading.Timer(_LEAVE, self.kill)
-            guard.daemon = True
-            guard.start()
-            self.tell(self.words.farewell)
-            self._close()
-            with suppress(subprocess.TimeoutExpired):
-                self._popen.wait(_LEAVE)
-            guard.cancel()
+            with alarm(_LEAVE, self.kill):
+                self.tell(self.words.farewell)
+                self._close()
+                with suppress(subprocess.TimeoutExpired):
+                    self._popen.wait(_LEAVE)
         self.kill()
 
     def kill(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import time_margin
+from tablut.running.clocks import alarm
 
 NODES: Final = 0
 """Moves made."""
@@ -55,13 +55,8 @@ def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> I
         budget[_DEADLINE] = monotonic_ns() + int(left * 1e9)
         yield
         return
-    timer = threading.Timer(left, budget.__setitem__, (STOPPED, 1))
-    timer.daemon = True
-    timer.start()
-    try:
+    with alarm(left, lambda: budget.__setitem__(STOPPED, 1)):
         yield
-    finally:
-        timer.cancel()
 
 
 @called

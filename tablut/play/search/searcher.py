@@ -18,7 +18,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError, MachineError, UnknownError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
@@ -39,8 +39,9 @@ from tablut.play.search.transposition import empty_table
 from tablut.play.search.tree import search_root
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
-from tablut.running.clocks import wall_clock
+from tablut.running.clocks import alarm, wall_clock
 from tablut.running.machine import check_threads
+from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -83,8 +84,11 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     return min(margin, movetime / 2)
 
 
-class Searcher:
+class Searcher(OneCaller):
     """Search of one variant, with a memory that lasts from move to move.
+
+    It serves one caller at a time. While it searches, a second call, from another thread or from the observer, raises
+    `UseError`; only `stop` may be called then. It cannot be copied or pickled.
 
     Parameters
     ----------
@@ -170,6 +174,7 @@ class Searcher:
                 break
         self.forget()
 
+    @alone
     def forget(self) -> None:
         """Empty the transposition table and the history of moves."""
         self._crew.forget()
@@ -180,12 +185,24 @@ class Searcher:
     observer: Callable[[Choice], None] | None = None
     """Told what is known after each iteration of a search, by the thread that searches."""
 
+    _stop_asked = False
+
     def stop(self) -> None:
-        """End a search that runs in another thread; it answers with what it has."""
+        """End the search that runs in another thread, or the next one if none runs; it answers with what it has.
+
+        A stop ends one search. A search that was stopped before it began still completes its first iteration. If a
+        search may have ended before it was stopped, call `clear_stop` before the next one.
+        """
+        self._stop_asked = True
         self._state.stop[0] = 1
+
+    def clear_stop(self) -> None:
+        """Cancel a stop that came after the search for which it was meant."""
+        self._stop_asked = False
 
     # -- one search --------------------------------------------------------------------
 
+    @alone
     def search(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the best move found within limits.
 
@@ -206,6 +223,8 @@ class Searcher:
         ------
         InputError
             If the game is over, the board is of another variant, or the limits are none.
+        UseError
+            If a search is already running.
         """
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
@@ -222,10 +241,11 @@ class Searcher:
                         best.move, score, mate_in(score), 0, 0, line, tbhits, seconds=seconds, source="tablebase"
                     )
                 moves = [found.move for found in probed if found.score == 0]
-            thought = self.think(self.root(board, moves), limits, started)
+            thought = self._think(self.root(board, moves), limits, started)
             line = self._line_to_the_end(board, thought)
         return thought._replace(pv=line, tbhits=tbhits + thought.tbhits, seconds=wall_clock() - began)
 
+    @alone
     def value(self, board: Board, depth: int) -> int:
         """Return the value of a position at a fixed depth with the full window, for comparison with the twin.
 
@@ -240,11 +260,19 @@ class Searcher:
         -------
         int
             A score; see `tablut.play.search.limits`.
+
+        Raises
+        ------
+        UnknownError
+            If it is stopped.
         """
-        self._crew.wait()
-        self._prepare(self.root(board))
-        self._state.stop[0] = 0
-        return self._first.iterate(depth)
+        with self._deadline(0.0, None):
+            self._crew.wait()
+            self._prepare(self.root(board))
+            value = self._first.iterate(depth)
+            if self._stop_asked:
+                raise UnknownError(f"value at depth {depth}: is not known, because the search was stopped")
+            return value
 
     def _is_due(self) -> bool:
         """Return whether the answer of the search is due."""
@@ -252,7 +280,7 @@ class Searcher:
 
     def _is_over(self) -> bool:
         """Return whether a search has to end, because its answer is due or somebody said so."""
-        return self._is_due() or bool(self._state.stop[0])
+        return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
         """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
@@ -280,28 +308,26 @@ class Searcher:
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Have the search end when the time, less a margin, is up."""
+        """Have the search end when the time, less a margin, is up; however it ends, the next one has its own."""
+        # The kernel's flag alone is lowered: `_deepen` looks at a stop that came before.
         self._state.stop[0] = 0
-        self._ends = None
-        if movetime is None:
-            yield
-            return
-        known = bool(clock_address())
-        margin = time_margin(movetime, measured=self._wait / 1e9 if known else None)
-        left = max(started + movetime - margin - time.perf_counter(), 0.0)
-        if known:
-            self._ends = monotonic_ns() + int(left * 1e9)
-            yield
-            self._ends = None
-            return
-        timer = threading.Timer(left, self.stop)
-        timer.daemon = True
-        timer.start()
         try:
-            yield
+            if movetime is None:
+                yield
+                return
+            known = bool(clock_address())
+            margin = time_margin(movetime, measured=self._wait / 1e9 if known else None)
+            left = max(started + movetime - margin - time.perf_counter(), 0.0)
+            if known:
+                self._ends = monotonic_ns() + int(left * 1e9)
+                yield
+                return
+            with alarm(left, self.stop):
+                yield
         finally:
-            timer.cancel()
+            self._ends, self._stop_asked = None, False
 
+    @alone
     def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
         """Return the best move found within limits, no tablebase asked about the root; `search` is this for a `Board`.
 
@@ -319,6 +345,11 @@ class Searcher:
         Choice
             With a move of the root.
         """
+        with self._deadline(0.0, None):
+            return self._think(root, limits, started)
+
+    def _think(self, root: Root, limits: SearchLimits, started: float | None) -> Choice:
+        """Search as `think` says, with the deadline that is set."""
         started = time.perf_counter() if started is None else started
         own, each = self._crew.share_of(limits.nodes)
         self._crew.wait()
@@ -350,6 +381,8 @@ class Searcher:
             depth, score = wanted, value
             if self.observer is not None:
                 self.observer(self._thought(score, depth, line))
+            if self._stop_asked:
+                break
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
                 break  # nothing shorter is left to find
             if limits.movetime is not None:
