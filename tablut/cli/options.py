@@ -13,6 +13,8 @@ import typer
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
 from tablut.position import Position, Side
+from tablut.records.game import GameRecord, NoRulesError
+from tablut.records.kinds import read_record, record_text
 from tablut.running.machine import MOST_THREADS
 from tablut.status import check_playable, position_status, reasons
 from tablut.store import files
@@ -101,10 +103,34 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
+    """Return the game of a record, whose rules ``--variant`` gives where it names none."""
+    try:
+        record = read_record(text, variant, origin=origin)
+        if record.variant is None:
+            raise NoRulesError(f"record {excerpt(origin)}: names no rule set")
+    except NoRulesError as error:
+        raise InputError(f"{error}; give the rules with -v, such as -v ashton") from error
+    return record
+
+
+def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
+    """Write a record to a file, in the format of its suffix, and warn of what the file does not keep."""
+    text, lost = record_text(record, target, None if source == "-" else source)
+    files.write_text(target, text)
+    if lost:
+        warn(f"{target}: does not keep: {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
+
+
 def position_text(source: str) -> str:
     """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``."""
-    if source != "-" and reading.looks_like_position(source) and not _exists(source):
-        return source
+    if source != "-" and not _exists(source):
+        if reading.looks_like_position(source):
+            return source
+        raise InputError(
+            f"position {excerpt(source)}: is neither a position nor a file; a position has rows from the top and the "
+            "side to move, such as '2b2/2b2/bbKbb/2b2/2b2 w'; without one the start is taken"
+        )
     text = read_text(source, "position file", _POSITION_BYTES)
     if not text.strip():
         raise InputError(f"position file {excerpt(source)}: is empty")

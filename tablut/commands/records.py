@@ -16,7 +16,9 @@ from tablut.cli.options import (
     VariantOption,
     check_folder,
     read_bytes,
+    read_game_record,
     read_position,
+    save_record,
     variant_option,
     warn,
     warn_if_impossible,
@@ -27,9 +29,9 @@ from tablut.errors import InputError
 from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 from tablut.notation import square_name
 from tablut.position import MoveText
-from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import ArchivedGame, archive_text, read_archive, write_line
+from tablut.records.archive import ArchivedGame, read_archive, record_of, write_line
 from tablut.records.game import RECORD_BYTES
+from tablut.records.kinds import ARCHIVE, decoded, kind_of
 from tablut.records.opentafl import write_game, write_rules
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
@@ -143,10 +145,16 @@ class _Summary(Result):
     repeated: int
 
 
+class _Unread(Result):
+    line: int
+    why: str
+
+
 class _Archive(Result):
     variant: str
     ranks: Ranks
     games: list[_ArchivedGame]
+    unread: list[_Unread]
     summary: _Summary
 
 
@@ -161,6 +169,7 @@ class _Replayed(Result):
     result: str | None
     notes: list[str]
     comments: dict[int, str]
+    marks: dict[int, str]
     problems: list[str]
 
 
@@ -179,7 +188,8 @@ def replay_command(
         Path | None, typer.Option(metavar="DIR", help="Write a drawing of every position into a folder.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Write the record in our format, or as FILE.otg in OpenTafl's.")
+        Path | None,
+        typer.Option(help="Write the record in our format, FILE.otg in OpenTafl's, FILE.csv as a line of an archive."),
     ] = None,
     game: Annotated[int | None, typer.Option(min=1, help="Step through the game on line N of an archive.")] = None,
     repetition: Annotated[
@@ -188,7 +198,7 @@ def replay_command(
 ) -> Reply:
     """Check a game record move by move, and step through it; or check an archive of games.
 
-    Reads our own records, OpenTafl's, the game logs of the Bologna server, and archives: a
+    Reads our own records and PGN, OpenTafl's, the logs of the Bologna server, and archives: a
     game a line, its moves, the captures by attackers and by defenders, the result. Exit code
     1 means that a record is wrong: a move is not legal, or a capture, a position or a
     result is not what the rules give.
@@ -197,26 +207,29 @@ def replay_command(
         check_folder(svg, "--svg")
     if save is not None:
         check_output(save)
-    content = read_bytes(file, "record", RECORD_BYTES)
-    if (text := archive_text(content)) is not None:
+    text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
+    if kind_of(text) is ARCHIVE:
         if variant is None:
             raise InputError(f"archive {excerpt(file)}: names no rule set; give one with --variant")
-        games, rules = list(read_archive(text, file)), load_variant(variant)
+        (games, unread), rules = read_archive(text), load_variant(variant)
         stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
         if game is None:
             for option in (name for name, given in stepping.items() if given):
                 raise InputError(f"{option}: is for one game of an archive; say which with --game N")
-            return _replay_archive(rules, games, ignore_repetition=repetition == "ignore")
+            return _replay_archive(rules, games, unread, ignore_repetition=repetition == "ignore")
         if repetition != "judge":
             raise InputError("--repetition: is for all games of an archive; leave it out with --game N")
         if not same_upside_down(rules):
             with progress("replay") as observer:
                 games = [one.game for one in replay_archive(rules, games, observer)[0]]
-        record = _record_of(games, game, rules)
+        if not (found := [one for one in games if one.number == game]):
+            why = unread.get(game, "the archive has no game on this line")
+            raise InputError(f"archive {excerpt(file)}: --game {game}: {why}")
+        record = record_of(found[0], rules, len(games) + len(unread) - 1)
     elif game is not None or repetition != "judge":
         raise InputError(f"record {excerpt(file)}: is no archive; leave out --game and --repetition")
     else:
-        record = read_record(content, variant, origin=file)
+        record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:
@@ -224,10 +237,10 @@ def replay_command(
     replayed = replay(record)
     if ply is not None and ply > len(replayed.plies):
         raise InputError(f"--ply {ply}: the record has {len(replayed.plies)} legal plies")
+    if save is not None:
+        save_record(record, save, file)
     if svg is not None:
         _draw_all(replayed, svg)
-    if save is not None:
-        write_text(save, write_game(record) if save.suffix == ".otg" else write_record(record))
     result = _Replayed(
         variant=replayed.board.variant.name,
         tags=dict(record.tags),
@@ -246,6 +259,7 @@ def replay_command(
         result=record.result,
         notes=list(replayed.notes),
         comments=dict(record.comments),
+        marks=dict(record.marks),
         problems=list(replayed.problems),
     )
     drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
@@ -257,7 +271,9 @@ def replay_command(
     )
 
 
-def _replay_archive(variant: Variant, games: list[ArchivedGame], *, ignore_repetition: bool) -> Reply:
+def _replay_archive(
+    variant: Variant, games: list[ArchivedGame], unread: dict[int, str], *, ignore_repetition: bool
+) -> Reply:
     with progress("replay") as observer:
         replayed, ranks = replay_archive(variant, games, observer, ignore_repetition=ignore_repetition)
     rows = [
@@ -284,8 +300,9 @@ def _replay_archive(variant: Variant, games: list[ArchivedGame], *, ignore_repet
         contradicted=sum(row.contradicted for row in rows),
         repeated=sum(row.repeated is not None for row in rows),
     )
-    result = _Archive(variant=variant.name, ranks=ranks, games=rows, summary=summary)
-    holds = summary.legal == summary.captures_agree == summary.games and not summary.contradicted
+    missing = [_Unread(line=line, why=why) for line, why in unread.items()]
+    result = _Archive(variant=variant.name, ranks=ranks, games=rows, unread=missing, summary=summary)
+    holds = not missing and summary.legal == summary.captures_agree == summary.games and not summary.contradicted
     return Reply(
         result, lambda console: _show_archive(console, result), 0 if holds else EXIT_NO, table=(_ArchivedGame, rows)
     )
@@ -303,6 +320,8 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
     console.print(f"{found.legal:,} games are legal to their end; captures agree in {found.captures_agree:,}")
     console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
     console.print(f"a repetition that counts occurs in {found.repeated:,}")
+    for line in result.unread:
+        console.print(Text.assemble((f"line {line.line}  ", "bold red"), f"not read: {line.why}"), soft_wrap=True)
     for row in result.games:
         if row.illegal is not None:
             told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
@@ -314,15 +333,6 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         else:
             continue
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
-
-
-def _record_of(games: list[ArchivedGame], number: int, variant: Variant) -> GameRecord:
-    """Return a game of an archive as a record."""
-    found = next((game for game in games if game.number == number), None)
-    if found is None:
-        raise InputError(f"--game {number}: the archive has no game on line {number}")
-    moves = tuple(MoveText.parse(word, variant.size) for word in found.moves)
-    return GameRecord({}, variant, None, moves, found.winner)
 
 
 def _draw_all(game: Replay, folder: Path) -> None:
@@ -351,8 +361,9 @@ def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[i
         pair = "  ".join(str(step.move) for step in game.plies[first : first + 2])
         console.print(f"{first // 2 + 1:>3}. {pair}")
     console.print(ending(result.outcome) or f"{game.board.turn} to move")
-    for ply, comment in result.comments.items():
-        console.print(f"ply {ply}: {comment}", style="dim", soft_wrap=True)
+    for ply in sorted({*result.comments, *result.marks}):
+        said = " ".join(filter(None, [result.marks.get(ply), result.comments.get(ply)]))
+        console.print(f"ply {ply}: {said}", style="dim", soft_wrap=True)
     for note in result.notes:
         console.print(note, style="dim", soft_wrap=True)
     for problem in result.problems:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ import typer
 
 from tablut import svg
 from tablut.board import Board
-from tablut.cli.options import read_bytes, variant_option, warn
+from tablut.cli.options import read_bytes, read_game_record, save_record, variant_option, warn
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
@@ -24,13 +25,14 @@ from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
-from tablut.records import GameRecord, read_record, write_record
+from tablut.records import GameRecord
 from tablut.records.game import RECORD_BYTES
+from tablut.records.kinds import decoded, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
 from tablut.running.machine import check_memory
-from tablut.store.files import brief, check_output, excerpt, write_text
+from tablut.store.files import brief, check_output, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
 
@@ -453,17 +455,13 @@ def comment(ply: AnalysedPly) -> str:
     return "; ".join(parts)
 
 
-def annotated(record: GameRecord, analysis: GameAnalysis) -> str:
-    """Return the record of a game with a comment after each move."""
-    plain = write_record(record)
-    head, _, _ = plain.partition("\n1. ")
-    lines = [head]
+def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
+    """Return the record of a game with what the analysis says of each move after the comments that it has."""
+    comments = dict(record.comments)
     for ply in analysis.plies:
-        number = f"{(ply.ply + 1) // 2}." if ply.ply % 2 else f"{ply.ply // 2}…"
-        lines.append(f"{number if ply.ply % 2 else ''} {ply.move} {{{comment(ply)}}}".strip())
-    # Moves that the rules do not allow were not analysed; they stay in the record.
-    rest = [str(move) for move in record.moves[len(analysis.plies) :]]
-    return "\n".join([*lines, *rest, record.result or "*"]) + "\n"
+        own, said = comments.get(ply.ply, ""), comment(ply)
+        comments[ply.ply] = own if own.endswith(said) else f"{own}; {said}" if own else said
+    return replace(record, comments=comments)
 
 
 def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
@@ -533,10 +531,10 @@ def analyse_command(
     for written in (annotate, picture):
         if written is not None:
             check_output(Path(written))
-    game = read_record(read_bytes(record, "record", RECORD_BYTES), variant, origin=record)
-    if game.variant is None:
-        raise InputError(f"record {excerpt(record)}: names no rule set; give one with --variant")
-    rules = as_variant(game.variant)
+    game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
+    rules = as_variant(game.variant or "")
+    if annotate is not None:
+        record_text(game, Path(annotate), record)  # what cannot be written is refused before the work
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
     limits = SearchLimits(movetime, nodes, depth).checked()
@@ -561,7 +559,7 @@ def analyse_command(
     for problem in found.problems:
         warn(f"record: {problem}")
     if annotate is not None:
-        write_text(Path(annotate), annotated(game, found))
+        save_record(annotated(game, found), Path(annotate), record)
     if picture is not None:
         drawing = draw_errors(rules, found)
         if drawing is None:

@@ -30,9 +30,8 @@ from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions,
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
-from tablut.records import write_record
 from tablut.results import Result
-from tablut.store.files import check_output, write_text
+from tablut.store.files import check_output
 from tablut.variants import Variant, load_variant, variant_names
 
 
@@ -241,7 +240,7 @@ def _on_server(
     own, other = ("White", "Black") if settings.role == "w" else ("Black", "White")
     if save is not None:
         record = game.board.record({own: settings.name, other: "the opponent"}, game.result)
-        write_text(save, write_record(record))
+        save_record(record, save)
     outcome = None
     with suppress(InputError):  # a server may leave a captured king out of its last state
         outcome = game.board.outcome()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tablut.cli.options import save_record
 from tablut.cli.people import Live, draw_board
 from tablut.cli.runtime import interruptible
 from tablut.cli.streams import read_line
@@ -16,8 +17,7 @@ from tablut.indexing.values import unforced
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
 from tablut.position import MoveText, SideName
-from tablut.records import write_record
-from tablut.store.files import excerpt, write_text
+from tablut.store.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +186,7 @@ class TerminalGame:
         OutputError
             If it cannot be written.
         """
-        write_text(file, write_record(self.board.record(self.tags(), self.ending.result)))
+        save_record(self.board.record(self.tags(), self.ending.result), file)
 
     def run(self) -> GameEnd:
         """Play until the game is over and left.

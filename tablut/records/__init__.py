@@ -1,7 +1,8 @@
 """Records of games, in our own format and in those of OpenTafl and of Bologna's server; `read_record` reads all."""
 
 from tablut.records.game import GameRecord
-from tablut.records.native import read_record, write_record
+from tablut.records.kinds import read_record
+from tablut.records.native import write_record
 from tablut.records.opentafl import read_rules
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]

@@ -2,6 +2,7 @@
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
+A file may have a line of headings, quotes, blanks, capitals, and semicolons or tabs between the fields.
 The captures are those by the attackers, then those by the defenders; ``White`` is the
 defenders, and a result may be unfinished or a clock's. Some archives count the ranks
 from the top of the page: `turned` gives the same game with its ranks counted the other
@@ -12,13 +13,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from tablut.errors import InputError
 from tablut.notation import FILES
+from tablut.position import MoveText
 from tablut.records.game import GameRecord
 from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
@@ -28,10 +29,13 @@ _FIELDS: Final = 4
 _LINE: Final = 1 << 18
 """Most characters of a line."""
 _COUNT = re.compile(r"[0-9]{1,4}", re.ASCII)
-_FIRST = re.compile(
-    rf"\s*[a-{FILES[-1]}][0-9]{{1,2}}-?[a-{FILES[-1]}][0-9]{{1,2}}\S*(?: [^,\n]*)?,[0-9]{{1,4}},", re.ASCII
-)
 _SQUARE = re.compile(rf"([a-{FILES[-1]}])([0-9]{{1,2}})", re.ASCII)
+_GAME = re.compile(
+    rf'[ \t"]{{0,9}}{_SQUARE.pattern}-?{_SQUARE.pattern}[^,;\n]*[,;\t] ?"?[0-9]{{1,4}}"? ?[,;\t]',
+    re.ASCII | re.IGNORECASE,
+)
+_HEADED = 3
+"""Lines among which the first game of an archive is looked for."""
 _RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "draw": "draw"}
 
 
@@ -50,36 +54,46 @@ class ArchivedGame:
         return _RESULTS.get(self.result.lower())
 
 
-def archive_text(content: bytes) -> str | None:
-    """Return the text of a file that is an archive, None if it is another kind of record."""
-    text = content.decode("utf-8-sig", "replace")
-    return text if looks_like_archive(text) else None
-
-
 def looks_like_archive(text: str) -> bool:
     """Return whether a text is an archive rather than another kind of record."""
-    return _FIRST.match(text) is not None
+    return any(_GAME.match(line) for line in text.lstrip().split("\n", _HEADED)[:_HEADED])
 
 
-def read_archive(text: str, origin: str) -> Iterator[ArchivedGame]:
-    """Yield the games of an archive; a line that is none is refused."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
+    """Return the games of an archive, and what is wrong with each line that could not be read, by its number."""
+    games: list[ArchivedGame] = []
+    unread: dict[int, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or (not games and _SQUARE.search(line.lower()) is None):
             continue
-        where = f"archive {excerpt(origin)}: line {number}"
         if len(line) > _LINE:
-            raise InputError(f"{where}: has {len(line):,} characters; at most {_LINE:,} are read")
+            unread[number] = f"has {len(line):,} characters; at most {_LINE:,} are read"
+        elif (fields := _fields(line)) is None:
+            way = "expected moves, captures by attackers, captures by defenders, result, with commas between"
+            unread[number] = f"{excerpt(line)}: {way}"
+        else:
+            moves, attackers, defenders, result = fields
+            games.append(ArchivedGame(number, tuple(moves.lower().split()), (int(attackers), int(defenders)), result))
+    return games, unread
+
+
+def _fields(line: str) -> list[str] | None:
+    for separator in ",;\t":
         try:
-            (fields,) = csv.reader([line], strict=True)
-        except csv.Error as error:
-            raise InputError(f"{where}: {excerpt(line)}: {error}") from error
-        if len(fields) != _FIELDS or not all(map(_COUNT.fullmatch, fields[1:3])):
-            raise InputError(
-                f"{where}: {excerpt(line)}: expected moves, captures by attackers, captures by defenders, result"
-            )
-        moves, attackers, defenders, result = fields
-        yield ArchivedGame(number, tuple(moves.split()), (int(attackers), int(defenders)), result.strip())
+            (fields,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+        except csv.Error:
+            continue
+        fields = [field.strip() for field in fields]
+        if len(fields) == _FIELDS and all(map(_COUNT.fullmatch, fields[1:3])):
+            return fields
+    return None
+
+
+def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
+    """Return a game of an archive as a record."""
+    moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
+    notes = (f"the archive holds {others} other game{'s' * (others > 1)}",) if others else ()
+    return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:

@@ -26,8 +26,7 @@ from tablut.errors import InputError
 from tablut.formats.bologna import BolognaState, Turn
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position, Side
-from tablut.records.game import GameRecord, overruled, start_under
-from tablut.store.files import excerpt
+from tablut.records.game import GameRecord, further_games, overruled, start_under
 from tablut.variants import Variant, shipped_variant
 
 # Every part has a bound or ends where the next begins, so that no text takes more than linear time.
@@ -96,8 +95,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
     first, *others = read_logs(text, variant)
     if not others:
         return first
-    note = f"the log holds {len(others)} more game{'s' * (len(others) > 1)}; only the first was read"
-    return replace(first, notes=(*first.notes, note))
+    return replace(first, notes=(*first.notes, further_games(len(others))))
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
@@ -112,7 +110,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
         game.take(found)
     games = [game for game in games if game.begun or game.moves or game.start]
     if not games:
-        raise InputError(f"game log {excerpt(text)}: holds no game; expected a line such as FINE: Inizio partita")
+        raise InputError("game log: holds no game; expected a line such as FINE: Inizio partita")
     return tuple(game.record(variant) for game in games)
 
 
@@ -228,6 +226,48 @@ class _Game:
         self.moves.append(MoveText(Move(start, target, state.size), captures))
         self.positions.append(state.position(_OTHER[side]))
         self.pending = None
+
+
+# -- the other log of the server, ``…_systemLog.txt``: the moves as they came in, without states ---
+
+
+_RECEIVED = re.compile(
+    r"(?P<player>White|Black) player name:\s{1,9}(?P<name>[^\n]{0,300})"
+    r"|Move received\.\s{1,9}Turn: \S{1,40} Pawn from (?P<start>\S{0,40}) to (?P<target>\S{0,40})"
+)
+_SERVER = re.compile(r"\.server\.Server \w")
+
+
+def looks_like_system_log(text: str) -> bool:
+    """Return whether a text is a system log of the server."""
+    return _SERVER.search(text) is not None
+
+
+def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
+    """Return the first game of a system log, which says neither where a game began nor which moves were refused."""
+    servers = shipped_variant("bologna")
+    rules = variant or servers
+    tags: dict[str, str] = {}
+    moves: list[MoveText] = []
+    more = 0
+    for found in _RECEIVED.finditer(text):
+        if found["player"] is not None:
+            more += bool(moves) and found["player"] == "White"
+            if not moves:
+                tags[found["player"]] = found["name"].strip()
+        elif not more:
+            try:
+                squares = [parse_square(found[name], rules.size) for name in ("start", "target")]
+                moves.append(MoveText(Move(squares[0], squares[1], rules.size), None))
+            except InputError as error:
+                line = text.count("\n", 0, found.start()) + 1
+                raise InputError(f"system log line {line}: {error}") from error
+    if not moves:
+        raise InputError("system log: holds no move; expected a line such as Move received. Turn: W Pawn from c5 to c4")
+    notes = (further_games(more),) if more else ()
+    return GameRecord(
+        tags, variant or servers.name, None, tuple(moves), None, notes=notes, warnings=overruled(servers, variant)
+    )
 
 
 class LogWriter:

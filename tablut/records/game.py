@@ -20,6 +20,10 @@ RECORD_BYTES: Final = 8 << 20
 """Most bytes of a record that is read."""
 
 
+class NoRulesError(InputError):
+    """A record that names no rule set, read without one."""
+
+
 @brief
 @dataclass(frozen=True, slots=True)
 class GameRecord:
@@ -46,7 +50,9 @@ class GameRecord:
     warnings : tuple of str
         Where the reader took other rules than the record's, because the caller gave them.
     comments : mapping of int to str
-        What an OpenTafl record says to a ply, by its number from 1.
+        Comments by the number of moves made before each: 0 for one before the first move.
+    marks : mapping of int to str
+        Marks of moves such as ``?!`` or ``$6``, by ply, with a space between several.
 
     Examples
     --------
@@ -65,6 +71,7 @@ class GameRecord:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     comments: Mapping[int, str] = field(default_factory=dict, hash=False)
+    marks: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
@@ -85,12 +92,12 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
     return (f"record: is under {own.name!r}; it was read under {given.name!r} as you asked",)
 
 
-# -- leaving comments out of a record's text, in time linear in its length -----------------
+def further_games(count: int) -> str:
+    """Return the note on games of a file after the first."""
+    return f"the file holds {count} more game{'s' * (count > 1)}; only the first was read"
 
 
-def without_comments(text: str, begin: str, end: str, what: str) -> str:
-    """Return a text with a space in place of every comment."""
-    return " ".join(stretch for stretch, _ in commented(text, begin, end, what))
+# -- comments of a record's text, in time linear in its length -----------------------------
 
 
 def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:

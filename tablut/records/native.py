@@ -1,92 +1,25 @@
-"""One reader for game records of every kind, and one writer."""
+"""Our own game records: tags in brackets, numbered moves with comments and marks, the result. Most PGN is read, too."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
 
 from tablut.errors import InputError
 from tablut.position import MoveText, Position
-from tablut.records.archive import looks_like_archive
-from tablut.records.bologna import looks_like_log, read_log
-from tablut.records.game import GameRecord, overruled, start_under, without_comments
-from tablut.records.opentafl import looks_like_otg, read_game, read_rules, rules_source
+from tablut.records.game import GameRecord, NoRulesError, further_games, overruled, start_under
+from tablut.records.opentafl import read_rules, rules_source
 from tablut.rules.outcome import RESULTS, GameResult
 from tablut.store.files import excerpt
-from tablut.variants import Variant, VariantLike, as_variant, shipped_variant, variant_names
-
-
-def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
-    r"""Return the game of a record of any of the three kinds.
-
-    Parameters
-    ----------
-    text : str or bytes
-        A record of our own, one of OpenTafl, or a game log of Bologna's server. Bytes are
-        read as UTF-8; a log that is not UTF-8 as Latin-1, which older servers wrote.
-    variant : Variant, str or path-like, optional
-        Rules to take instead of those that the record names; where they differ, ``warnings``
-        of the record says so. If the record has the digest of its rules, they must match it.
-    origin : str
-        What error messages call a text that is no record at all: a file's name. By default its beginning.
-
-    Returns
-    -------
-    GameRecord
-        Its moves need not be legal; see `tablut.replay`.
-
-    Raises
-    ------
-    InputError
-        If the text is none of these; or naming what is wrong with it.
-
-    Examples
-    --------
-    >>> read_record('[Variant "ashton"]\n1. e4-f4').moves[0].move.target
-    32
-    >>> read_record("once upon a time")
-    Traceback (most recent call last):
-        ...
-    tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
-    """
-    if isinstance(text, bytes):
-        text = _decoded(text, origin)
-    text = text.removeprefix("\ufeff")
-    if looks_like_archive(text):
-        way = "`tablut replay FILE -v RULES --game N --save RECORD` writes that of line N as a record"
-        raise InputError(f"record {excerpt(origin or text, 40)}: is an archive, a game a line; {way}")
-    rules = None if variant is None else as_variant(variant)
-    read = read_log if looks_like_log(text) else read_game if looks_like_otg(text) else read_native
-    if read is read_native and variant is None and not text.lstrip().startswith("["):
-        kinds = 'tags such as [Variant "ashton"], an OpenTafl record or a Bologna log'
-        shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
-        raise InputError(f"record {shown}: expected {kinds}")
-    try:
-        return read(text, rules)
-    except InputError as error:
-        if not origin:
-            raise
-        raise InputError(f"record {excerpt(origin)}: {str(error).removeprefix('record: ')}") from error
-
-
-def _decoded(content: bytes, origin: str) -> str:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = content.decode("latin-1")
-        if not looks_like_log(text.replace("\r\n", "\n")):
-            shown = f"record {excerpt(origin)}" if origin else "record"
-            raise InputError(f"{shown}: not a UTF-8 text file") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-# -- our own game records: tags in brackets, numbered moves, the result --------------------
-
+from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 
 #     [Variant "ashton"]
 #     [White "Anna"]
 #     [Start "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w2b1/4w4/4b4/3bbb3 w"]
 #
-#     1. e4-f4 a4-b4
+#     1. e4-f4 a4-b4?! {a comment}
 #     2. f4-f2 h4-e4xe3
 #     black
 #
@@ -94,48 +27,180 @@ def _decoded(content: bytes, origin: str) -> str:
 # name that ships. A record under rules of your own has their digest beside it, in a tag
 # ``Rules-SHA256``; it is read with the rules given, which are held to the digest. Instead of
 # ``Variant`` a record may spell its rules out as OpenTafl does, in a tag ``Rules``. The last
-# word is ``white``, ``black``, ``draw`` or ``*`` for none. In a tag's value ``\"``, ``\\``
-# and ``\n`` stand for quote, backslash and line break. Comments stand in braces.
+# word is ``white``, ``black``, ``draw`` or ``*`` for none. Comments stand in braces. In tags and
+# comments ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` stand for characters that cannot stand there.
+#
+# The reader also takes what PGN has: ``1-0`` and the like, where the first number is that of the side
+# that moved first, ``1...``, ``;`` before a comment, nested braces. Lines after ``%``, variations and
+# further games are left out, and named in a note.
 
 
-_TAG = re.compile(r'\s*\[([A-Z][\w-]{0,63}) "((?:[^"\\\n]|\\["\\n])*)"\]', re.ASCII)
-_NAME = re.compile(r"[A-Z][\w-]{0,63}", re.ASCII)
+_NAME = re.compile(r"[A-Z][A-Za-z0-9_-]{0,63}")
+_PART = re.compile(
+    rf'(?P<tag>\[(?P<name>{_NAME.pattern})[ \t]{{1,9}}"(?P<value>(?:[^"\\\n]|\\.)*)"[ \t]{{0,9}}\])'
+    r"|(?P<rest>;[^\n]*)|(?P<escape>^%[^\n]*)|(?P<mark>\$[0-9]{1,3}|[!?]{1,2})|[{(]"
+    r"|(?P<word>[^\s{}()$!?;]+|[$})])",
+    re.MULTILINE,
+)
+_MARKS = re.compile(r"(?:(?:^| )(?:\$[0-9]{1,3}|[!?]{1,2}))+")
+_SIGN = re.compile(r"\\.|[(){}]", re.DOTALL)
+_ESCAPE = re.compile(r'\\(?:u(?!d[89a-f])([0-9a-f]{4})|([n"\\{}]))')
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff"
+_IN_TAG = re.compile(rf'[\\"{_CONTROL}]')
+_IN_COMMENT = re.compile(rf"[\\{{}}{_CONTROL}]|\A\s|\s\Z")
 _STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
-_NUMBER = re.compile(r"([0-9]{1,9})\.")
+_NUMBER = re.compile(r"([0-9]{1,9})(\.{1,3}|…)(.*)", re.DOTALL)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
+_ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
+
+
+def looks_like_native(text: str) -> bool:
+    """Return whether a text begins as our records and PGN do: with a tag or a comment."""
+    return text.lstrip().startswith(("[", "{", "%", ";"))
+
+
+@dataclass
+class _Game:
+    """The first game of a text, in parts."""
+
+    tags: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[str, int]] = field(default_factory=list)
+    """Each with the number of its line."""
+    numbered: int = -1
+    """How many moves stand before the last number."""
+    result: str | None = None
+    comments: dict[int, str] = field(default_factory=dict)
+    marks: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def keep(self, kept: dict[int, str], text: str) -> None:
+        """Keep a comment or a mark with the last move."""
+        if text:
+            ply = len(self.moves)
+            kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
+
+    def word(self, word: str, line: int) -> None:
+        """Keep a move, which may have its number before it."""
+        if word.startswith("["):
+            shown = f"record: line {line}: {excerpt(word)}"
+            raise InputError(f'{shown}: expected tags such as [White "Anna"], all before the moves')
+        if (number := _NUMBER.fullmatch(word)) is not None:
+            count, first = len(self.moves), number[2] == "."
+            if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
+                raise InputError(
+                    f"record: line {line}: {number[1]}{number[2]} follows {count} moves; a number stands before "
+                    "every other move"
+                )
+            self.numbered, word = count, number[3]
+        if word:
+            self.moves.append((word, line))
+
+
+def _first_game(text: str) -> _Game:
+    game, games, begun, over, place, line = _Game(), 1, False, False, 0, 1
+    escapes, variations = 0, []
+    while (part := _PART.search(text, place)) is not None:
+        kind, word = part.lastgroup, part[0]
+        line += text.count("\n", place, part.start())
+        place = _end(text, part.start(), line) if word in ("{", "(") else part.end()
+        if (over and kind == "word") or (begun and kind == "tag" and (over or _begins_line(text, part.start()))):
+            games, begun, over = games + 1, False, False
+        if kind == "word":
+            begun, over = True, word in _ENDS
+        if games > 1:
+            pass
+        elif kind == "tag" and not begun:
+            if part["name"] in game.tags:
+                raise InputError(f"record: line {line}: tag {part['name']} comes twice")
+            game.tags[part["name"]] = _unescaped(part["value"])
+        elif kind == "word" and over:
+            game.result = word
+        elif kind in ("tag", "word"):
+            game.word(word, line)
+        elif kind == "mark":
+            game.keep(game.marks, word)
+        elif kind == "rest":
+            game.keep(game.comments, word[1:].strip())
+        elif word == "{":
+            game.keep(game.comments, _unescaped(text[part.end() : place - 1].strip()))
+        elif word == "(":
+            variations.append(str(len(game.moves)))
+        else:
+            escapes += 1
+        line += text.count("\n", part.start(), place)
+    if variations:
+        more = ", ..." * (len(variations) > 20)
+        game.notes.append(f"variations left out: after ply {', '.join(variations[:20])}{more}")
+    if escapes:
+        game.notes.append(f"lines after % left out: {escapes}")
+    if games > 1:
+        game.notes.append(further_games(games - 1))
+    return game
+
+
+def _begins_line(text: str, place: int) -> bool:
+    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+
+
+def _end(text: str, start: int, line: int) -> int:
+    """Return where a comment or a variation ends; both may hold others."""
+    braces = parentheses = 0
+    for sign in _SIGN.finditer(text, start):
+        if sign[0] in "{}":
+            braces = max(0, braces + (1 if sign[0] == "{" else -1))
+        elif sign[0] in "()" and not braces:
+            parentheses += 1 if sign[0] == "(" else -1
+        if not braces and not parentheses:
+            return sign.end()
+    what, end = ("comment", "}") if text[start] == "{" else ("variation", ")")
+    shown = excerpt(text[start : start + 40])
+    raise InputError(f"record: line {line}: the {what} {shown} does not end; expected {end!r}")
+
+
+def _unescaped(text: str) -> str:
+    def sign(found: re.Match[str]) -> str:
+        return chr(int(found[1], 16)) if found[1] else "\n" if found[2] == "n" else found[2]
+
+    return _ESCAPE.sub(sign, text)
+
+
+def _escaped(text: str, signs: re.Pattern[str]) -> str:
+    def escape(found: re.Match[str]) -> str:
+        sign = found[0]
+        return r"\n" if sign == "\n" else f"\\{sign}" if sign in '\\"{}' else f"\\u{ord(sign):04x}"
+
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InputError(f"record: {excerpt(text)}: has half a character, which no text file can hold")
+    return signs.sub(escape, text)
 
 
 def read_native(text: str, variant: Variant | None = None) -> GameRecord:
     r"""Return the game of a record in our own format."""
-    tags: dict[str, str] = {}
-    end = 0
-    while (found := _TAG.match(text, end)) is not None:
-        if found[1] in tags:
-            raise InputError(f"record: tag {found[1]} comes twice")
-        tags[found[1]] = re.sub(r"\\(.)", lambda escape: "\n" if escape[1] == "n" else escape[1], found[2])
-        end = found.end()
+    game = _first_game(text)
+    tags = game.tags
     name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
     own = _own_rules(name, tags.get("Rules"), given=variant is not None)
     chosen = variant or own
     if chosen is None:
-        raise InputError(f'record {excerpt(text.strip(), 40)}: expected a tag such as [Variant "ashton"]')
+        raise NoRulesError('record: names no rule set; expected a tag such as [Variant "ashton"]')
     _hold_to_digest(digest, chosen, given=variant is not None)
     written = tags.pop("Start", None)
     if written is not None:
         start: Position | None = Position.parse(written, chosen.size)
     else:
         start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
-    claimed = tags.pop("Result", None)
-    words = without_comments(text[end:], "{", "}", "record").split()
-    result = _result(words, claimed)
+    first = chosen.start_position[-1] if start is None else start.side
     return GameRecord(
+        result=_result(game.result, tags.pop("Result", None), first),
         tags=tags,
         variant=chosen if variant is not None or name is None else chosen.name,
         start=start,
-        moves=tuple(_moves(words, chosen.size)),
-        result=result,
+        moves=tuple(_moves(game.moves, chosen.size)),
+        notes=tuple(game.notes),
         warnings=() if variant is None or digest is not None else _overruled(name, own, variant),
+        comments=game.comments,
+        marks=game.marks,
     )
 
 
@@ -179,34 +244,25 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
     return (f"record: names rules {excerpt(name)} without their digest{shown}",)
 
 
-def _result(words: list[str], claimed: str | None) -> GameResult | None:
-    """Remove the result from the end of the words and return it; a tag may give it, too."""
+def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
+    """Return the result that stands at the end of a record or in its tag."""
+    sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
+    known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
     if claimed is not None and claimed not in known:
         raise InputError(f"record: tag Result {excerpt(claimed)}: expected one of {' '.join(known)}")
-    last = words.pop() if words and words[-1] in known else None
-    if last is not None and claimed is not None and last != claimed:
-        raise InputError(f"record: ends with {last!r}, and its tag Result says {excerpt(claimed)}")
-    return known[last or claimed or _NO_RESULT]
+    found = {known[word] for word in (last, claimed) if word is not None} - {None}
+    if len(found) > 1:
+        raise InputError(f"record: ends with {last!r}, and its tag Result says {excerpt(claimed or '')}")
+    return next(iter(found), None)
 
 
-def _moves(words: list[str], size: int) -> list[MoveText]:
-    moves: list[MoveText] = []
-    numbered = -1  # how many moves stand before the last number
-    for word in words:
-        number = _NUMBER.fullmatch(word)
-        if number is None:
-            if word.startswith("["):
-                raise InputError(f'record: {excerpt(word)}: expected tags such as [White "Anna"], all before the moves')
-            try:
-                moves.append(MoveText.parse(word, size))
-            except InputError as error:
-                raise InputError(f"record: ply {len(moves) + 1}: {error}") from error
-        elif number[1] == str(len(moves) // 2 + 1) and len(moves) % 2 == 0 and numbered != len(moves):
-            numbered = len(moves)
-        else:
-            raise InputError(f"record: {word} follows {len(moves)} moves; a number stands before every other move")
-    return moves
+def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
+    for ply, (word, line) in enumerate(words, 1):
+        try:
+            yield MoveText.parse(word, size)
+        except InputError as error:
+            raise InputError(f"record: line {line}: ply {ply}: {error}") from error
 
 
 def write_record(record: GameRecord) -> str:
@@ -243,16 +299,25 @@ def write_record(record: GameRecord) -> str:
         tags[tag] = value
     if record.start is not None:
         tags["Start"] = str(record.start)
-    lines = [f'[{tag} "{_quoted(value)}"]' for tag, value in tags.items()]
+    for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
+        raise InputError(f"record: has a comment or a mark on ply {ply}, and {len(record.moves)} moves")
+    lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
+    if before := _told(record, 0).strip():
+        lines.append(before)
     for first in range(0, len(record.moves), 2):
-        pair = " ".join(str(move) for move in record.moves[first : first + 2])
-        lines.append(f"{first // 2 + 1}. {pair}")
+        pair = [f"{move}{_told(record, ply)}" for ply, move in enumerate(record.moves[first : first + 2], first + 1)]
+        lines.append(f"{first // 2 + 1}. {' '.join(pair)}")
     return "\n".join([*lines, record.result or _NO_RESULT]) + "\n"
 
 
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\r\n", "\n").replace("\n", "\\n")
+def _told(record: GameRecord, ply: int) -> str:
+    """Return what follows a move: its marks and its comment."""
+    marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
+    if marks and _MARKS.fullmatch(marks) is None:
+        raise InputError(f"record: mark {excerpt(marks)}: expected such as ?! or $6")
+    text = marks if not marks or marks[0] in "!?" else f" {marks}"
+    return f"{text} {{{_escaped(comment, _IN_COMMENT)}}}" if comment else text
 
 
 def _rules_tags(record: GameRecord) -> dict[str, str]:

@@ -17,7 +17,7 @@ from tablut.errors import InputError
 from tablut.formats.opentafl import read_move, read_position, write_move, write_position
 from tablut.notation import parse_square, square_name
 from tablut.position import MoveText, Position
-from tablut.records.game import GameRecord, commented, overruled, start_under
+from tablut.records.game import GameRecord, commented, further_games, overruled, start_under
 from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
 from tablut.variants import Variant
@@ -26,6 +26,7 @@ from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
 
 _TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
+_TAG_LINE = re.compile(r"^\[([A-Za-z][\w-]{0,63}):", re.ASCII | re.MULTILINE)
 _LABEL = re.compile(r"([0-9]{1,9})\.|([0-9][\w.]{0,63})\.", re.ASCII)
 _RESULTS: dict[str, GameResult | None] = {"1": "black", "0": "draw", "-1": "white", "?": None}
 _NAMES = {"attackers": "Black", "defenders": "White", "variant": "Variant-name"}
@@ -41,7 +42,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     r"""Return the game of an OpenTafl record."""
     tags, end = _tags(text)
     if "rules" not in tags:
-        raise InputError(f"OpenTafl record {excerpt(text, 40)}: has no tag [rules:dim:… start:…]")
+        raise InputError("OpenTafl record: has no tag [rules:dim:… start:…]")
     rules = tags["rules"]
     outcome = tags.pop("result", "?").strip()
     if outcome not in _RESULTS:
@@ -53,7 +54,12 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     start = start_under(own_start, chosen, "OpenTafl record")
     if (placement := tags.pop("position", None)) is not None:
         start = start_under(read_position(placement, own_start.side, chosen.size), chosen, "OpenTafl record")
-    moves, comments, notes = _moves(text, end, chosen.size)
+    following = _next_game(text, end)
+    moves, comments, notes = _moves(text[:following], end, chosen.size)
+    if following is not None:
+        notes.append(further_games(text.lower().count("\n[rules:", following - 1)))
+    if said := tags.pop("start-comment", "").strip():
+        comments[0] = said
     return GameRecord(
         tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
         variant=chosen,
@@ -64,6 +70,18 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
         comments=comments,
         warnings=warnings,
     )
+
+
+def _next_game(text: str, end: int) -> int | None:
+    """Return where the tags of a second game begin, of which one says its rules; None without one."""
+    begins = last = end
+    while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
+        if begins == end or text[last : found.start()].strip():
+            begins = found.start()
+        if found[1].lower() == "rules":
+            return begins
+        last = close + 1
+    return None
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
@@ -492,7 +510,13 @@ def write_game(record: GameRecord) -> str:
     variant = as_variant(record.variant)
     tags = {"result": next(word for word, result in _RESULTS.items() if result == record.result)}
     names = {ours: theirs for theirs, ours in _NAMES.items()}
-    tags |= {names.get(name, name.lower()): value for name, value in record.tags.items() if name != "Rules"}
+    if said := record.comments.get(0):
+        tags["start-comment"] = said
+    for name, value in record.tags.items():
+        theirs = names.get(name, name.lower())
+        if theirs in tags or (theirs in ("position", "rules") and name != "Rules"):
+            raise InputError(f"tag {excerpt(name)}: OpenTafl's records have a tag of this name already")
+        tags |= {} if name == "Rules" else {theirs: value}
     if record.start is not None:
         if record.start.side != variant.start_position[-1]:
             raise InputError("record: OpenTafl's games begin with the side that the rules let begin")
@@ -507,8 +531,11 @@ def write_game(record: GameRecord) -> str:
     turns = []
     for place in range(0, len(moves), 2):
         said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
-        if "]" in "".join(said) or "|" in said[0]:
-            raise InputError(f"comment on turn {1 + place // 2}: OpenTafl's comments hold no ] and divide moves by |")
+        if "]" in "".join(said) or "|" in said[0] or not "".join(said).replace("\n", "").isprintable():
+            raise InputError(
+                f"comment on turn {1 + place // 2}: OpenTafl's comments hold no ] and no control character, "
+                "and divide moves by |"
+            )
         turns.append(f"{1 + place // 2}. {' '.join(moves[place : place + 2])}")
         turns += [f"[{'|'.join(said)}]"] if any(said) else []
     return "\n".join([*(f"[{name}:{value}]" for name, value in tags.items()), "", *turns]) + "\n"

@@ -1,0 +1,182 @@
+"""Which kind of record a text is, and in which kind a file is written: one reader and one writer for all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn
+
+from tablut.errors import InputError
+from tablut.records.archive import looks_like_archive, read_archive, record_of, write_line
+from tablut.records.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
+from tablut.records.game import GameRecord
+from tablut.records.native import looks_like_native, read_native, write_record
+from tablut.records.opentafl import looks_like_otg, read_game, write_game
+from tablut.store.files import excerpt
+from tablut.variants import Variant, VariantLike, as_variant
+
+_JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
+_SITES: Final = {
+    '"fromX"': "PlayTaflOnline",
+    '"blackPlayerName"': "the import of ftzm's tafl server",
+    '"time_control"': "hnefatafl.org",
+    '"header"': "AbstractPlay",
+    '"turn"': "a state of Bologna's server",
+}
+_WAY: Final = 'not supported; write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
+_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |\s(?=line [0-9]))")
+
+
+def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
+    name = next((name for key, name in _SITES.items() if key in text), "a kind that is not known")
+    raise InputError(f"record: JSON of {name}, {_WAY}")
+
+
+def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
+    raise InputError(f"record: a trial of Ludii, {_WAY}")
+
+
+def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
+    raise InputError(
+        "record: is an archive, a game a line; `tablut replay FILE -v RULES --game N --save RECORD` writes that of "
+        "line N as a record"
+    )
+
+
+class Kind(NamedTuple):
+    """A kind of record: its name, how a text of it is known, and its reader."""
+
+    name: str
+    fits: Callable[[str], bool]
+    read: Callable[[str, Variant | None], GameRecord]
+
+
+ARCHIVE: Final = Kind("archive", looks_like_archive, _refuse_archive)
+NATIVE: Final = Kind("tablut record", looks_like_native, read_native)
+KINDS: Final = (
+    Kind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
+    Kind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    Kind("Bologna game log", looks_like_log, read_log),
+    Kind("Bologna system log", looks_like_system_log, read_system_log),
+    Kind("OpenTafl record", looks_like_otg, read_game),
+    ARCHIVE,
+    NATIVE,
+)
+
+
+def kind_of(text: str, *, ruled: bool = False) -> Kind | None:
+    """Return the kind of a text; moves alone are a record of ours if it is known under which rules."""
+    return next((kind for kind in KINDS if kind.fits(text)), NATIVE if ruled else None)
+
+
+def decoded(content: bytes, origin: str = "") -> str:
+    """Return the text of a file: UTF-8, UTF-16 with its mark, or a Bologna log in Latin-1."""
+    shown = f"record {excerpt(origin)}" if origin else "record"
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content.decode("latin-1").replace("\r\n", "\n")
+        if not looks_like_log(text) and not looks_like_system_log(text):
+            raise InputError(f"{shown}: not a UTF-8 text file; save it as UTF-8") from error
+    if "\0" in text:
+        raise InputError(f"{shown}: not a UTF-8 text file, but one with NUL, as UTF-16 has; save it as UTF-8")
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Return a text with line feeds alone, without a byte order mark and without the Ctrl-Z of old systems."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip().removesuffix("\x1a")
+
+
+def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
+    r"""Return the game of a record of any kind, the first if there are several.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A record of our own or a PGN, one of OpenTafl, a game log or a system log of Bologna's server. Bytes are
+        read as UTF-8, or UTF-16 if they begin with its mark; a log that is neither as Latin-1.
+    variant : Variant, str or path-like, optional
+        Rules to take instead of those that the record names; where they differ, ``warnings``
+        of the record says so. If the record has the digest of its rules, they must match it.
+    origin : str
+        What error messages call the text: a file's name.
+
+    Returns
+    -------
+    GameRecord
+        Its moves need not be legal; see `tablut.replay`.
+
+    Raises
+    ------
+    InputError
+        If the text is none of these; or naming what is wrong with it.
+
+    Examples
+    --------
+    >>> read_record('[Variant "ashton"]\n1. e4-f4').moves[0].move.target
+    32
+    >>> read_record("once upon a time")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
+    """
+    text = decoded(text, origin) if isinstance(text, bytes) else _plain(text)
+    rules = None if variant is None else as_variant(variant)
+    kind = kind_of(text, ruled=rules is not None)
+    if kind is None:
+        kinds = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
+        shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
+        raise InputError(f"record {shown}: expected {kinds}")
+    try:
+        return kind.read(text, rules)
+    except InputError as error:
+        if origin:
+            error.args = (f"{kind.name} {excerpt(origin)}: {_PREFIX.sub('', str(error), count=1)}",)
+        raise
+
+
+# -- writing: the suffix of a file decides -------------------------------------------------
+
+
+def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a record for a file, and what the text does not keep.
+
+    ``.otg`` is OpenTafl's format, ``.csv`` a line of an archive; any other suffix, or none, is ours.
+
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+    target : Path
+        The file that is to be written.
+    source : str or Path, optional
+        The file from which the record was read.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold the record, or if the target is the source and something would be lost.
+    """
+    suffix = target.suffix.lower()
+    if suffix == ".csv":
+        if record.variant is None:
+            raise InputError("record: names no rule set; give it one, such as ashton, before it is written")
+        variant = as_variant(record.variant)
+        text = write_line(record, variant) + "\n"
+        again = record_of(read_archive(text)[0][0], variant)
+    else:
+        text = write_game(record) if suffix == ".otg" else write_record(record)
+        again = read_record(text, record.variant)
+    lost = (*_lost(record, again), *record.notes)
+    if lost and source is not None and target.exists() and target.samefile(source):
+        raise InputError(f"output file {str(target)!r}: is the record itself, and would lose {lost[0]}; name another")
+    return text, lost
+
+
+def _lost(record: GameRecord, again: GameRecord) -> list[str]:
+    lost = [f"tag {name}" for name, value in record.tags.items() if again.tags.get(name) != value]
+    for what, ours, theirs in (("comment", record.comments, again.comments), ("mark", record.marks, again.marks)):
+        lost += [f"the {what} on ply {ply}" for ply, said in ours.items() if theirs.get(ply) != said]
+    return lost + ["the positions after its moves"] * (record.positions is not None)
