@@ -78,6 +78,10 @@ _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
 _Text = Annotated[str, Field(max_length=300)]
 
 
+class NotWonError(TablutError):
+    """A position that a search was told is won, and is not."""
+
+
 class _Kind(BaseModel):
     """What the first line of every version says."""
 
@@ -311,7 +315,10 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
     kept, engine = search.answers(fresh.words, fresh.plies), fresh.engine
     for at in np.flatnonzero(kept[:, 1] < 0):
         one = engine.boards(fresh.words[at : at + 1])[0]
-        if not search.wins(one, plies=int(fresh.plies[at])):
+        plies = int(fresh.plies[at])
+        if not (won := search.wins(one, plies=plies)):
+            if won is False:
+                raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
             raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
