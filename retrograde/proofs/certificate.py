@@ -34,7 +34,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import keys_of
+from retrograde.proofs.solution import NotWonError, keys_of
 from retrograde.proofs.table import LONGEST
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of, input_failure
@@ -76,10 +76,6 @@ _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
 _Text = Annotated[str, Field(max_length=300)]
-
-
-class NotWonError(TablutError):
-    """A position that a search was told is won, and is not."""
 
 
 class _Kind(BaseModel):

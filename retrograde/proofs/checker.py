@@ -65,8 +65,8 @@ _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for val
 class CheckedProof(Result):
     """What the checker found.
 
-    ``within`` is the length of the longest play by the strategy. It is the claim of the header where the plies cannot be
-    counted: if the strategy ends in tables, is very long, or does not list the fewest plies first.
+    ``within`` is the length of the longest play by the strategy. It is what the header claims if the plies cannot be
+    counted: where the strategy ends in tables, is very long, or does not list the fewest plies first.
     """
 
     proved: bool
@@ -246,10 +246,11 @@ class _Block:
                 needs[key] = least
         return self._after[own]
 
-    def answer(self, shares: int) -> dict[str, Any]:
+    def answer(self, shares: int, number: int = 0) -> dict[str, Any]:
         """Return what was found, what it has and needs as records by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
-        return {"failures": self.failures, "positions": self.positions, "ways": self.ways, **parts}
+        made = {"number": number, "ways": self.ways, "positions": self.positions}
+        return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
@@ -258,7 +259,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
             block.winners_turn(*entry)
-        return {"number": task.number, "lines": len(task.lines), **block.answer(task.shares)}
+        return block.answer(task.shares, task.number)
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
     missing = []
     for key, left in needs.items():
@@ -287,32 +288,6 @@ def _least(content: bytes, width: int) -> dict[bytes, int]:
         if plies < found.get(key, plies + 1):
             found[key] = plies
     return found
-
-
-class _LongestPlay:
-    """Counts the longest play by a strategy, from the lines that have the fewest plies on."""
-
-    def __init__(self) -> None:
-        self.plies = dict[bytes, int]()
-        self.counts = True
-        self._waiting = dict[int, dict[str, Any]]()
-        self._next, self._last = 2, 0
-
-    def take(self, answer: dict[str, Any]) -> None:
-        """Take what a block of lines leads to; the blocks may come in any order."""
-        self._waiting[answer["number"]] = answer
-        while self.counts and (block := self._waiting.pop(self._next, None)) is not None:
-            self._next += block["lines"]
-            for key, plies, takes, after in block["ways"]:
-                # Fewer plies than the line before: what this one leads to may be counted too late.
-                self.counts &= plies >= self._last
-                self._last = plies
-                own = 1 + self.after(takes, after)
-                self.plies[key] = min(own, self.plies.get(key, own))
-
-    def after(self, takes: int, keys: list[bytes]) -> int:
-        """Return the plies that are left when the loser is to move; where there is no line, a move wins at once."""
-        return takes if takes < 2 else 1 + max((self.plies.get(key, 1) for key in keys), default=1)
 
 
 class StrategyCheck:
@@ -348,8 +323,10 @@ class StrategyCheck:
         self.excluded = -1
         self.shorter: int | None = None
         self.within = proof.plies
-        self._longest = _LongestPlay()
-        self._longest.counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
+        # By the key of a position of the strategy: the length of the longest play from there.
+        self._longest = dict[bytes, int]()
+        self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
+        self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
         # By the key of a position that a table knows: its plies.
@@ -434,9 +411,9 @@ class StrategyCheck:
             self._take(root.answer(count))
             about = self.variant, self.winner, self.falls
             lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
-            self.scheduler.feed(check, lambda: self._next(lines), self._take_lines)
-            if self._longest.counts:
-                self.within = self._longest.after(*begins) - mine
+            self.scheduler.feed(check, lambda: self._next(lines), self._take)
+            if self._counts:
+                self.within = self._left(*begins) - mine
             shares = (CheckTask(*about, has=_content(one), needs=_content(two)) for one, two in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
 
@@ -450,11 +427,19 @@ class StrategyCheck:
         for which, name in enumerate(("has", "needs")):
             for part, share in zip(answer[name], self._shares, strict=True):
                 share[which].write(part)
+        if self._counts and not self.failures:
+            self._ways[answer["number"]] = answer["ways"]
+        # The fewest plies come first, so what a line leads to has been counted; if not, the header's number stands.
+        while self._counts and (ways := self._ways.pop(self._line, None)):
+            self._line += len(ways)
+            for key, plies, takes, after in ways:
+                self._counts &= plies >= self._fewest
+                own = 1 + self._left(takes, after)
+                self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
 
-    def _take_lines(self, answer: dict[str, Any]) -> None:
-        self._take(answer)
-        if self._longest.counts:
-            self._longest.take(answer)
+    def _left(self, takes: int, keys: list[bytes]) -> int:
+        """Return the length of the longest play with the loser to move; a position without a line is won in one ply."""
+        return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, answer: dict[str, Any]) -> None:
         """Take what was needed and not there: a table may have it, and if the check is deep, its moves are played."""

@@ -23,41 +23,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from retrograde.proofs.certificate import (
-    NotWonError,
-    PackedStrategy,
-    ProofCertificate,
-    certificate_of,
-    joined,
-    needed,
-    strategy_of,
-    text_of,
-)
+from retrograde.proofs.certificate import PackedStrategy, certificate_of, joined, needed, strategy_of, text_of
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.holding import HoldingSearch
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.solution import NotWonError, ProofLimits, keys_of
 from retrograde.proofs.solver import is_lost_at_once
-from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import (
-    CHILD,
-    ENTRY,
-    KIND,
-    LEAF,
-    TASK,
-    Node,
-    ProofTree,
-    SearchRecord,
-    TreeStore,
-    answers_in,
-    fault_in,
-    row_type,
-)
+from retrograde.proofs.table import INFINITE, LONGEST
+from retrograde.proofs.tree import CHILD, ENTRY, KIND, LEAF, TASK, Node, ProofTree, SearchRecord, TreeStore, row_type
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.tablebase.probing import prober_for
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.position import Move, Position, SideName
+from tablut.position import Move, Position, SideName, cells_of_code
 from tablut.results import Result
 from tablut.rules.outcome import OUTCOMES
 from tablut.running.clocks import wall_clock
@@ -71,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from retrograde.proofs.certificate import ProofCertificate
     from tablut.engine import Engine
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
@@ -111,8 +90,8 @@ class FirstMove(Result):
 class Proving(Result):
     """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null.
 
-    The status is ``checked`` if the plain rules have confirmed it (`retrograde.proofs.checker`). Otherwise it rests on the
-    search, and on what the store has kept of it.
+    The status is ``checked`` if the plain rules have confirmed it (`retrograde.proofs.checker`). Otherwise it rests on
+    the search and on what the store has kept, and so does the status of each first move.
 
     A draw has two ``halves``, that white does not win and that black does not, each with a certificate.
     """
@@ -138,6 +117,11 @@ class Proving(Result):
 
 
 # -- tasks -----------------------------------------------------------------------------------
+
+
+def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return rows answer by answer."""
+    return np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
 
 
 class Task(NamedTuple):
@@ -270,6 +254,7 @@ class ProofRun:
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
         self.checked = False
+        self._most = min(MOST_PLIES, variant.rules.move_limit or MOST_PLIES)
         self.engine, self.prover = engine_for(variant), int(loser == "black")
         self.prober = None if tablebase is None else prober_for(variant, tablebase)
         store = None if self.prober is None else self.prober.store
@@ -357,27 +342,33 @@ class ProofRun:
     def _read(self, files: TreeStore) -> None:
         """Take what a store has; it may have been damaged, or edited and sealed again."""
         for rows in files.answers():
-            for answer in answers_in(rows):
-                if (fault := self._fault(answer)) is not None:
-                    raise files.damaged(fault)
+            for answer in _answers_in(rows):
+                if not self._may_be(answer):
+                    raise files.wrong("an answer in one of its parts is not one that a task gives")
                 self._apply(answer)
 
-    def _fault(self, answer: NDArray[Any]) -> str | None:
-        """Return why no task has given an answer, or None."""
-        if (fault := fault_in(answer, self.variant.size, holds=self.holds)) is not None:
-            return fault
-        if answer["kind"][0] == LEAF and not self.holds:
-            return None
-        own, below = answer["words"][:1], answer["words"][1:]
-        if own.tobytes() not in self.tree.nodes:
-            return "a position is not one that the search has reached"
-        if answer["kind"][0] == TASK and len(below) and not np.array_equal(below, below_of(self.engine, own)):
-            return "the positions below one are not those that its moves lead to"
-        return None
+    def _may_be(self, answer: NDArray[Any]) -> bool:
+        """Return whether a task can give an answer; whether it is true is another question."""
+        kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
+        numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
+        numbers = numbers[: len(answer) if kind == TASK else 1]
+        least = np.where(numbers[:, :1] == 0, (0, 1, 0, 0), (1, 0, -1, 0))
+        if (numbers < least).any() or (numbers > (INFINITE, INFINITE, LONGEST, 1 << 60)).any():
+            return False
+        settled, codes = 0 in numbers[0, :2], below["nodes"]
+        if kind == LEAF:
+            fits = settled and (codes >> 14 == 0).all() and np.max(cells_of_code(codes, size), initial=0) < size**2
+        else:
+            fits = kind == TASK and settled != bool(len(below))
+        if fits and (kind == TASK or self.holds):
+            fits = own.tobytes() in self.tree.nodes
+        if fits and not settled:
+            fits = np.array_equal(below["words"], below_of(self.engine, own))
+        return bool(fits and (below["kind"] == kind + 1).all())
 
     def _apply(self, rows: NDArray[Any]) -> None:
         """Make of answers what the tree makes of them."""
-        for answer in answers_in(rows):
+        for answer in _answers_in(rows):
             if answer["kind"][0] == TASK:
                 self.tree.take(answer)
                 continue
@@ -406,9 +397,11 @@ class ProofRun:
 
     def _prove(self, scheduler: Scheduler, store: Path | None, work: Work) -> None:
         """Join the tree's moves and the strategies of its leaves to the certificate."""
-        root, most = self.tree.root, self._most_plies
-        if root.plies > most:
-            raise InputError(f"the win that was found takes {root.plies} plies, and {most} are the most of a game or a proof")
+        root = self.tree.root
+        if root.plies > self._most:
+            raise InputError(
+                f"the win that was found takes {root.plies} plies; a game or a proof has {self._most} at most"
+            )
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
@@ -437,13 +430,8 @@ class ProofRun:
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
 
-    @property
-    def _most_plies(self) -> int:
-        """The most plies of a win that a certificate can show."""
-        return min(MOST_PLIES, self.variant.rules.move_limit or MOST_PLIES)
-
     def _wrong(self, fault: str) -> Exception:
-        """Return the error for answers that contradict the rules: those of the store, or else a defect of this program."""
+        """Return the error for answers that contradict the rules: without a store, that is a defect of this program."""
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
     def _check(self, proof: ProofCertificate) -> None:
@@ -458,22 +446,19 @@ class ProofRun:
 
     def _check_refuted(self) -> None:
         """Look for a proof of the opposite that is found soon, and that the plain rules confirm."""
-        loser: SideName = "black" if self.prover else "white"
-        other: SideName = "white" if self.prover else "black"
-        claims: list[Claim] = [loser] if self.holds else [other]
-        if not self.holds and self.variant.rules.repetition.spares(other):
-            claims.append("not-black" if self.prover else "not-white")
-        self.checked = any(map(self._attempt, claims))
+        side, other = ("black", "white") if self.prover else ("white", "black")
+        claims = [side] if self.holds else [other, f"not-{side}"]
+        self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
         if not self.checked and self._attempt(self.claim):
             raise self._wrong(f"they refute {self.claim}, which is proved")
 
-    def _attempt(self, claim: Claim) -> bool:
-        """Return whether a short search that takes nothing from the store proves a claim, and the plain rules confirm it."""
+    def _attempt(self, claim: Any) -> bool:
+        """Return whether a short search without the store proves a claim, and the plain rules confirm it."""
         memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
         about = self.variant, self.position, claim
         run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)
         run._take(run_task(run.task._replace(words=run.tree.root.words)))
-        if run._numbers(run.tree.root)[0] == 0 and run.tree.root.plies <= run._most_plies:
+        if run._numbers(run.tree.root)[0] == 0 and run.tree.root.plies <= run._most:
             run._prove(LocalScheduler(1), None, run_task)
         return run.checked
 
@@ -593,8 +578,7 @@ def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
     proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
     states = {one.status for one in ones}
     status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"
-    settle = [one.checked for one in ones if one.status == status != "open"]
-    checked = any(settle) if status == "refuted" else len(settle) == len(ones) and all(settle)
+    checked = (any if status == "refuted" else all)(one.checked for one in ones if one.status == status)
     proof = None if None in proofs else sum(filter(None, proofs))
     return {"proof": proof, "disproof": min(disproofs, default=None), "status": status, "checked": checked}
 

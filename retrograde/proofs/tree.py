@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from retrograde.proofs.table import INFINITE, LONGEST
-from tablut.position import cells_of_code
+from retrograde.proofs.table import INFINITE
 from tablut.store.files import child, write_bytes
 from tablut.store.folders import Kind, commit
 from tablut.store.records import DamagedError, DataFile, Digest, Record, check_data, data_file, digest_of, read_record
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 KIND: Final = Kind("proof search", "proof.json")
 PARTS: Final = "parts.json"
-_MOST_NODES: Final = 1 << 60
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
@@ -58,43 +56,6 @@ def row_type(width: int) -> np.dtype[Any]:
     return np.dtype(
         [("words", "<u8", (width,)), *((name, "<i8") for name in ("kind", "proof", "disproof", "plies", "nodes"))]
     )
-
-
-def answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return rows answer by answer."""
-    return np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
-
-
-def fault_in(answer: NDArray[Any], size: int, *, holds: bool) -> str | None:
-    """Return why rows cannot be an answer, or None; whether the answer is true is another question.
-
-    Parameters
-    ----------
-    answer : ndarray
-        Some rows, as `answers_in` gives them.
-    size : int
-        Side of the board in cells.
-    holds : bool
-        Whether strategies are of a side that never loses.
-    """
-    kind, lines = answer["kind"][0], answer[1:]
-    if kind not in (TASK, LEAF) or (lines["kind"] != kind + 1).any():
-        return "rows of different kinds are mixed"
-    numbers = answer if kind == TASK else answer[:1]
-    proof, disproof, plies, nodes = (numbers[name] for name in ("proof", "disproof", "plies", "nodes"))
-    sound = (np.minimum(proof, disproof) >= 0) & (np.maximum(proof, disproof) <= INFINITE) & (proof + disproof > 0)
-    sound &= (plies >= np.where(proof == 0, 0, -1)) & (plies < LONGEST) & (nodes >= 0) & (nodes < _MOST_NODES)
-    if not sound.all():
-        return "a number is out of range"
-    if (0 in (proof[0], disproof[0])) != (kind == LEAF or not len(lines)):
-        return "the positions below an open one are missing, or those below a settled one are not"
-    if kind == TASK:
-        return None
-    codes, plies = lines["nodes"], lines["plies"]
-    if (proof[0] == 0) == holds or (holds and plies.any()) or not (holds or ((plies > 0) & (plies < LONGEST)).all()):
-        return "a strategy is of another claim"
-    beyond = (codes >> 14).any() or (np.maximum(*cells_of_code(codes, size)) >= size**2).any()
-    return "a move leaves the board" if beyond else None
 
 
 @dataclass(slots=True, eq=False)
@@ -284,14 +245,9 @@ class TreeStore:
     def _next(self) -> Path:
         return child(self._root, f"part-{len(self._parts) + 1:06d}.rows", "proof search file")
 
-    def damaged(self, fault: str) -> DamagedError:
-        """Return the error for the part that was read last, whose answers are not those of a search."""
-        part = child(self._root, f"part-{len(self._parts):06d}.rows", "proof search file")
-        return DamagedError(f"proof search file {str(part)!r}: is damaged: {fault}; {_MEND}")
-
     def wrong(self, fault: str) -> DamagedError:
-        """Return the error for a folder whose answers contradict the rules."""
-        return DamagedError(f"proof search folder {str(self._root)!r}: its answers are wrong: {fault}; {_MEND}")
+        """Return the error for what was read so far, where it cannot come from a search or contradicts the rules."""
+        return DamagedError(f"proof search folder {str(self._root)!r}: is damaged: {fault}; {_MEND}")
 
     def answers(self) -> Iterator[NDArray[Any]]:
         """Yield the answers in order, those of a part together; what is damaged is named."""
@@ -304,7 +260,7 @@ class TreeStore:
             rows = np.fromfile(self._next(), dtype=self._kind)
             self._parts.append(part)
             if not rows.nbytes == part.bytes > 0:
-                raise self.damaged("it has no whole number of rows")
+                raise self.wrong(f"part {len(self._parts)} has {part.bytes:,} bytes, and no whole number of rows")
             yield rows
 
     def write(self, answers: list[NDArray[Any]]) -> None:
