@@ -81,17 +81,29 @@ def _reply(found: Proving) -> Reply:
 def _show(console: PeopleConsole, found: Proving) -> None:
     console.print(f"{found.variant}  {found.position}", markup=False, soft_wrap=True)
     within = "" if found.within is None else f" within {found.within} plies"
-    console.print(f"{found.claim}: {found.status}{within}", style="bold")
+    unchecked = "" if found.checked or found.status == "open" else ", not checked by the plain rules"
+    console.print(f"{found.claim}: {found.status}{within}{unchecked}", style="bold")
     if found.status == "proved":
         console.print(found.repetition)
     else:
         table = Table(label("first move"), number("proof"), number("disproof"), label("status"))
         for one in sorted(found.first_moves, key=lambda one: (one.proof is None, one.proof)):
-            table.add(one.move, *("∞" if n is None else f"{n:,}" for n in (one.proof, one.disproof)), one.status)
+            status = one.status if one.checked or one.status == "open" else f"{one.status}, not checked"
+            table.add(one.move, *("∞" if n is None else f"{n:,}" for n in (one.proof, one.disproof)), status)
         console.print(table)
     for part in (found, *found.halves):
         if part.certificate:
             what = f"the strategy for {part.claim}, {part.strategy:,} positions: {part.certificate}"
             console.print(what, markup=False, soft_wrap=True)
+        if part.status != "open" and not part.checked and not part.halves:
+            console.print(f"to check it: {_way_to_check(part)}", markup=False, soft_wrap=True)
     done = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
     console.print(", ".join(counted_text(count, noun) for count, noun in done), style="dim")
+
+
+def _way_to_check(found: Proving) -> str:
+    """Return what has the plain rules check a claim that is settled."""
+    if found.status == "proved":
+        return f"tablut puzzle check {found.certificate or '(the certificate that --store DIR keeps)'}"
+    opposite = found.claim.removeprefix("not-") if found.claim.startswith("not-") else f"not-{found.claim}"
+    return f"tablut prove --claim {opposite}, and tablut puzzle check with its certificate"

@@ -139,7 +139,9 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         say(f"interrupted: {result.positions:,} positions checked, no fault found")
         return
     replies = f"all replies to it in {result.positions - result.strategy:,}"
-    does = "never loses" if result.plies is None else f"wins within {result.plies} plies"
+    does = "never loses" if result.within is None else f"wins within {result.within} plies"
+    if result.within != result.plies:
+        does += f", {result.plies} by its header"
     say(f": {result.winner} {does}; its answer in {result.strategy:,} positions, {replies}", "proved", "green")
     if result.unused:
         say(f"not needed: {result.unused:,} positions of the file")

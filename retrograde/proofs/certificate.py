@@ -34,7 +34,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import keys_of
+from retrograde.proofs.solution import NotWonError, keys_of
 from retrograde.proofs.table import LONGEST
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of, input_failure
@@ -311,7 +311,10 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
     kept, engine = search.answers(fresh.words, fresh.plies), fresh.engine
     for at in np.flatnonzero(kept[:, 1] < 0):
         one = engine.boards(fresh.words[at : at + 1])[0]
-        if not search.wins(one, plies=int(fresh.plies[at])):
+        plies = int(fresh.plies[at])
+        if not (won := search.wins(one, plies=plies)):
+            if won is False:
+                raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
             raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))

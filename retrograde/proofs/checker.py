@@ -18,9 +18,13 @@ by its own moves and checked like the lines.
 That a side never loses is checked in the same way, but that no number falls: play by the
 strategy may last for ever. So there the rules on repetition have a say, and must not cost that side the game.
 
-That shows *within* how many plies the side wins. That it takes no less is another
-claim, which a strategy cannot show; it is tried by exhaustive search, in plain
-Python too, as far as a number of plies made allows.
+That shows *within* how many plies the side wins. The header and the lines give upper bounds, which
+may be far too large: a search notes what it knows when it finds a move. The longest play by the strategy
+is counted while the lines are read, because they come with the fewest plies first: every position to which
+the loser can reply has been counted before.
+
+That a win takes no less is another claim, which a strategy cannot show; it is tried by exhaustive search, in
+plain Python too, as far as a number of plies made allows.
 """
 
 from __future__ import annotations
@@ -51,15 +55,22 @@ _SHARE = 250_000
 """Positions of the strategy that are compared at a time, about."""
 _SPOOL = 16 << 20
 """Bytes of a share that are kept in memory."""
+_COUNTED = 2_000_000
+"""Most positions of a strategy whose longest play is counted; each takes about 150 bytes of memory."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
 """The four cells of a byte."""
 
 
 class CheckedProof(Result):
-    """What the checker found."""
+    """What the checker found.
+
+    ``within`` is the length of the longest play by the strategy. It is what the header claims if the plies cannot be
+    counted: where the strategy ends in tables, is very long, or does not list the fewest plies first.
+    """
 
     proved: bool
+    within: int | None
     failures: list[str]
     positions: int
     distance: Literal["exact", "at most"] | None
@@ -178,6 +189,8 @@ class _Block:
         # By the key of a position with the loser to move: the plies that are made at least, and the keys of what needs
         # a line or a look.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
+        self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
+        """By line: its key and plies, then what its move leads to, like the values of `_after`."""
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
         """Check a position of the strategy and all answers to its move."""
@@ -198,13 +211,15 @@ class _Block:
         key = self.game.key(position)
         self.has[key] = min(plies, self.has.get(key, plies))
         result = self.game.apply(position, move)
+        after: tuple[int, list[bytes]] = 0, []
         if result.outcome is None:
-            self.losers_turn(result.position, plies - self._ply)
+            after = self.losers_turn(result.position, plies - self._ply)
         elif result.outcome.winner != self.winner:
             self.failures.append(f"'{name}': after {text} {result.outcome.winner} has won")
+        self.ways.append((key, plies, *after))
 
-    def losers_turn(self, position: NaivePosition, left: int) -> None:
-        """Note what every move of the loser needs; without a move the loser has lost, and that takes no ply."""
+    def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
+        """Note what every move of the loser needs, and return it; without a move the loser has lost, in no ply."""
         own = self.game.key(position)
         if own not in self._after:
             moves, keys = list(self.game.moves(position)), []
@@ -229,11 +244,13 @@ class _Block:
         for key in after:
             if least < needs.get(key, left + 1):
                 needs[key] = least
+        return self._after[own]
 
-    def answer(self, shares: int) -> dict[str, Any]:
+    def answer(self, shares: int, number: int = 0) -> dict[str, Any]:
         """Return what was found, what it has and needs as records by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
-        return {"failures": self.failures, "positions": self.positions, **parts}
+        made = {"number": number, "ways": self.ways, "positions": self.positions}
+        return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
@@ -242,7 +259,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
             block.winners_turn(*entry)
-        return block.answer(task.shares)
+        return block.answer(task.shares, task.number)
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
     missing = []
     for key, left in needs.items():
@@ -305,6 +322,11 @@ class StrategyCheck:
         self.plies_made = self.positions = self.unused = 0
         self.excluded = -1
         self.shorter: int | None = None
+        self.within = proof.plies
+        # By the key of a position of the strategy: the length of the longest play from there.
+        self._longest = dict[bytes, int]()
+        self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
+        self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
         # By the key of a position that a table knows: its plies.
@@ -357,6 +379,7 @@ class StrategyCheck:
         seconds = self._seconds or wall_clock() - self._began
         return CheckedProof(
             proved=self.proved,
+            within=self.within if self.proved else None,
             failures=self.failures[: self.most_failures],
             positions=self.positions,
             distance=None if not self.falls else "exact" if exact else "at most",
@@ -375,10 +398,10 @@ class StrategyCheck:
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win within {self.plies} plies, when the game is drawn after {self.plies_left}")
         root = _Block(self.variant, self.winner, self.falls)
-        if self.root.side == self.winner[0]:
-            root.needs[self.game.key(self.root)] = self.plies
-        else:
-            root.losers_turn(self.root, self.plies)
+        mine, own = self.root.side == self.winner[0], self.game.key(self.root)
+        if mine:
+            root.needs[own] = self.plies
+        begins = (2, [own]) if mine else root.losers_turn(self.root, self.plies)
         with ExitStack() as stack:
             self._shares = [
                 [stack.enter_context(tempfile.SpooledTemporaryFile(_SPOOL)) for _ in range(2)]
@@ -389,6 +412,8 @@ class StrategyCheck:
             about = self.variant, self.winner, self.falls
             lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
             self.scheduler.feed(check, lambda: self._next(lines), self._take)
+            if self._counts:
+                self.within = self._left(*begins) - mine
             shares = (CheckTask(*about, has=_content(one), needs=_content(two)) for one, two in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
 
@@ -402,6 +427,19 @@ class StrategyCheck:
         for which, name in enumerate(("has", "needs")):
             for part, share in zip(answer[name], self._shares, strict=True):
                 share[which].write(part)
+        if self._counts and not self.failures:
+            self._ways[answer["number"]] = answer["ways"]
+        # The fewest plies come first, so what a line leads to has been counted; if not, the header's number stands.
+        while self._counts and (ways := self._ways.pop(self._line, None)):
+            self._line += len(ways)
+            for key, plies, takes, after in ways:
+                self._counts &= plies >= self._fewest
+                own = 1 + self._left(takes, after)
+                self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
+
+    def _left(self, takes: int, keys: list[bytes]) -> int:
+        """Return the length of the longest play with the loser to move; a position without a line is won in one ply."""
+        return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, answer: dict[str, Any]) -> None:
         """Take what was needed and not there: a table may have it, and if the check is deep, its moves are played."""

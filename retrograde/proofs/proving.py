@@ -24,19 +24,23 @@ import numpy as np
 from pydantic import Field
 
 from retrograde.proofs.certificate import PackedStrategy, certificate_of, joined, needed, strategy_of, text_of
+from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.holding import HoldingSearch
-from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.proof_numbers import MOST_PLIES
+from retrograde.proofs.solution import NotWonError, ProofLimits, keys_of
 from retrograde.proofs.solver import is_lost_at_once
-from retrograde.proofs.table import INFINITE
+from retrograde.proofs.table import INFINITE, LONGEST
 from retrograde.proofs.tree import CHILD, ENTRY, KIND, LEAF, TASK, Node, ProofTree, SearchRecord, TreeStore, row_type
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.tablebase.probing import prober_for
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.position import Move, Position, SideName
+from tablut.position import Move, Position, SideName, cells_of_code
 from tablut.results import Result
 from tablut.rules.outcome import OUTCOMES
 from tablut.running.clocks import wall_clock
+from tablut.running.progress import Observer
+from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import child
 from tablut.store.folders import claim as claimed
 
@@ -45,7 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tablut.running.progress import Observer
+    from retrograde.proofs.certificate import ProofCertificate
+    from tablut.engine import Engine
     from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
 
@@ -59,6 +64,10 @@ _LOOK: Final = 1_000_000
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Moves in which a shorter win is looked for, and bytes of the table for it."""
+_CHECKED: Final = 10_000
+"""Most positions of a strategy that is always checked by the plain rules, which takes seconds."""
+_REFUTING: Final = 1_000_000
+"""Moves in which what refutes a claim is searched once more, to be checked by the plain rules."""
 _MOST: Final = 40_000_000
 """Most positions of the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
@@ -66,16 +75,23 @@ _MOST_HELD: Final = 4_000_000
 
 
 class FirstMove(Result):
-    """A first move: the numbers of the position after it, and what that means for the claim."""
+    """A first move: the numbers of the position after it, and what that means for the claim.
+
+    The status is ``checked`` if it follows from the rules, or from a claim that is.
+    """
 
     move: str
     proof: int | None
     disproof: int | None
     status: Status
+    checked: bool
 
 
 class Proving(Result):
     """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null.
+
+    The status is ``checked`` if the plain rules have confirmed it (`retrograde.proofs.checker`). Otherwise it rests on
+    the search and on what the store has kept, and so does the status of each first move.
 
     A draw has two ``halves``, that white does not win and that black does not, each with a certificate.
     """
@@ -84,6 +100,7 @@ class Proving(Result):
     position: str
     claim: str
     status: Status
+    checked: bool
     proof: int | None
     disproof: int | None
     within: int | None
@@ -100,6 +117,11 @@ class Proving(Result):
 
 
 # -- tasks -----------------------------------------------------------------------------------
+
+
+def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return rows answer by answer."""
+    return np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
 
 
 class Task(NamedTuple):
@@ -153,12 +175,17 @@ def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]
     proof, disproof, plies, made = settled(search, board, task.nodes)
     numbers = [(proof, disproof, plies, made + holding.made)]
     if 0 not in numbers[0][:2]:
-        children = engine.expand(own)
-        images, _ = engine.canonical(children.words[children.outcomes == 0], task.variant.symmetries)
-        below = np.unique(images, axis=0)
+        below = below_of(engine, own)
         own = np.concatenate([own, below])
         numbers += [settled(search, one, max(1, min(task.nodes // _SHARE, _LOOK))) for one in engine.boards(below)]
     return _answer(TASK, CHILD, own, numbers)
+
+
+def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the undecided positions, up to symmetry, that the moves from a position lead to."""
+    children = engine.expand(own)
+    images, _ = engine.canonical(children.words[children.outcomes == 0], engine.variant.symmetries)
+    return np.unique(images, axis=0)
 
 
 def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
@@ -226,6 +253,8 @@ class ProofRun:
             raise InputError(f"--claim: a repetition can decide {loses} a game of {variant.name}; claim a win")
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
+        self.checked = False
+        self._most = min(MOST_PLIES, variant.rules.move_limit or MOST_PLIES)
         self.engine, self.prover = engine_for(variant), int(loser == "black")
         self.prober = None if tablebase is None else prober_for(variant, tablebase)
         store = None if self.prober is None else self.prober.store
@@ -260,8 +289,7 @@ class ProofRun:
             if store is not None:
                 stack.enter_context(claimed(store, KIND, self.about, other=self.about.other))
                 self._files = TreeStore(store, self.about, self._type)
-                for rows in self._files.answers():
-                    self._apply(rows)
+                self._read(self._files)
                 self._keep()
                 self.tree.rise(self.tree.nodes.values())
             stack.callback(self._keep)
@@ -274,8 +302,12 @@ class ProofRun:
             scheduler.feed(work, draw, self._take)
             if self.variant.rules.repetition.spares("black" if self.prover == 0 else "white"):
                 self.tree.close()
-            if self._numbers(self.tree.root)[0] == 0:
+            proof, disproof = self._numbers(self.tree.root)
+            if proof == 0:
                 self._prove(scheduler, store, work)
+                self.dtm = None if self.holds else self._exact(self.tree.root.plies)
+            elif self._status(proof, disproof) == "refuted":
+                self._check_refuted()
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
         """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
@@ -284,8 +316,7 @@ class ProofRun:
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
         if self.tree.root.mine == self.holds and any(one and one.winner != self.winner for one in ends):
             return  # an answer that ends the game otherwise has no proof, and needs none of the others
-        images, _ = self.engine.canonical(children.words[children.outcomes == 0], self.variant.symmetries)
-        below = np.unique(images, axis=0)
+        below = below_of(self.engine, own)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
         for at, words in enumerate(map(bytes, below), 1):
             if (other := proved.get(words)) is not None:
@@ -304,14 +335,40 @@ class ProofRun:
 
     def load(self, store: Path) -> None:
         """Take what a store of this run has, and the strategy of what it proves if it has all of that."""
-        for rows in TreeStore(store, self.about, self._type).answers():
-            self._apply(rows)
+        self._read(TreeStore(store, self.about, self._type))
         if self._numbers(self.tree.root)[0] == 0 and not self._unread():
             self.whole = self._joint()
 
+    def _read(self, files: TreeStore) -> None:
+        """Take what a store has; it may have been damaged, or edited and sealed again."""
+        for rows in files.answers():
+            for answer in _answers_in(rows):
+                if not self._may_be(answer):
+                    raise files.wrong("an answer in one of its parts is not one that a task gives")
+                self._apply(answer)
+
+    def _may_be(self, answer: NDArray[Any]) -> bool:
+        """Return whether a task can give an answer; whether it is true is another question."""
+        kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
+        numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
+        numbers = numbers[: len(answer) if kind == TASK else 1]
+        least = np.where(numbers[:, :1] == 0, (0, 1, 0, 0), (1, 0, -1, 0))
+        if (numbers < least).any() or (numbers > (INFINITE, INFINITE, LONGEST, 1 << 60)).any():
+            return False
+        settled, codes = 0 in numbers[0, :2], below["nodes"]
+        if kind == LEAF:
+            fits = settled and (codes >> 14 == 0).all() and np.max(cells_of_code(codes, size), initial=0) < size**2
+        else:
+            fits = kind == TASK and settled != bool(len(below))
+        if fits and (kind == TASK or self.holds):
+            fits = own.tobytes() in self.tree.nodes
+        if fits and not settled:
+            fits = np.array_equal(below["words"], below_of(self.engine, own))
+        return bool(fits and (below["kind"] == kind + 1).all())
+
     def _apply(self, rows: NDArray[Any]) -> None:
         """Make of answers what the tree makes of them."""
-        for answer in np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:]):
+        for answer in _answers_in(rows):
             if answer["kind"][0] == TASK:
                 self.tree.take(answer)
                 continue
@@ -340,28 +397,70 @@ class ProofRun:
 
     def _prove(self, scheduler: Scheduler, store: Path | None, work: Work) -> None:
         """Join the tree's moves and the strategies of its leaves to the certificate."""
-        root, limit = self.tree.root, self.variant.rules.move_limit
-        if limit is not None and root.plies > limit:
-            raise InputError(f"a win within {root.plies} plies is proved; a game has {limit}, so it settles nothing")
+        root = self.tree.root
+        if root.plies > self._most:
+            raise InputError(
+                f"the win that was found takes {root.plies} plies; a game or a proof has {self._most} at most"
+            )
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
         self.observer.begin("strategies of leaves", len(left))
-        scheduler.feed(work, lambda: next(waiting, None), self._take)
+        try:
+            scheduler.feed(work, lambda: next(waiting, None), self._take)
+        except NotWonError as error:
+            raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
         # With the tables that captures lead to.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
-        if not self.holds:
-            budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
-            search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
-            self.dtm = root.plies if search.within(self.board, root.plies - 1) is False else None
+        plies = None if self.holds else root.plies
+        proof = certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables)
+        if len(self.whole) <= _CHECKED:
+            self._check(proof)
         if store is not None:
-            plies = None if self.holds else root.plies
             self.certificate = store / "certificate.jsonl.gz"
-            certificate_of(self.engine, side, self.board, plies, self.whole, tables=self.tables).write(self.certificate)
+            proof.write(self.certificate)
+
+    def _exact(self, plies: int) -> int | None:
+        """Return the plies of a win if a search excludes a shorter one."""
+        budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
+        search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
+        return plies if search.within(self.board, plies - 1) is False else None
+
+    def _wrong(self, fault: str) -> Exception:
+        """Return the error for answers that contradict the rules: without a store, that is a defect of this program."""
+        return AssertionError(fault) if self._files is None else self._files.wrong(fault)
+
+    def _check(self, proof: ProofCertificate) -> None:
+        """Check a certificate by the plain rules."""
+        try:
+            found = StrategyCheck(self.variant, proof, most_plies=0, tablebase=self.prober).run()
+        except InputError as error:
+            raise self._wrong(str(error)) from error
+        if found.failures:
+            raise self._wrong(found.failures[0])
+        self.checked = True
+
+    def _check_refuted(self) -> None:
+        """Look for a proof of the opposite that is found soon, and that the plain rules confirm."""
+        side, other = ("black", "white") if self.prover else ("white", "black")
+        claims = [side] if self.holds else [other, f"not-{side}"]
+        self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
+        if not self.checked and self._attempt(self.claim):
+            raise self._wrong(f"they refute {self.claim}, which is proved")
+
+    def _attempt(self, claim: Any) -> bool:
+        """Return whether a short search without the store proves a claim, and the plain rules confirm it."""
+        memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
+        about = self.variant, self.position, claim
+        run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)
+        run._take(run_task(run.task._replace(words=run.tree.root.words)))
+        if run._numbers(run.tree.root)[0] == 0 and run.tree.root.plies <= run._most:
+            run._prove(LocalScheduler(1), None, run_task)
+        return run.checked
 
     def _unread(self) -> list[Node]:
         """Return the leaves of the proof whose strategies are still to be read out."""
@@ -399,6 +498,7 @@ class ProofRun:
             position=str(self.position),
             claim=self.claim,
             status=self._status(proof, disproof),
+            checked=self.checked,
             proof=_finite(proof),
             disproof=_finite(disproof),
             within=within,
@@ -424,16 +524,21 @@ class ProofRun:
 
     def _first_moves(self) -> Iterator[FirstMove]:
         root = self.tree.root
+        follows = root.mine == self.holds
+        # What is proved holds after every move of the other side, and what is refuted fails after every own one.
+        same = "proved" if follows else "refuted"
+        sure = self.checked and self._status(*self._numbers(root)) == same
         children = self.engine.expand(self.engine.words(self.board))
         images, _ = self.engine.canonical(children.words, self.variant.symmetries)
         for words, code, outcome in zip(images, children.moves.tolist(), children.outcomes.tolist(), strict=True):
             node, ended = self.tree.nodes.get(words.tobytes(), Node(b"", mine=False)), OUTCOMES[outcome]
             proof, disproof = self._numbers(node)
-            if ended is not None or (self._numbers(root)[0] == 0 and root.mine == self.holds):
+            if ended is not None or (self._numbers(root)[0] == 0 and follows):
                 won = ended is None or ended.winner == self.winner
                 proof, disproof = (0, INFINITE) if won else (INFINITE, 0)
             move, status = str(Move.from_code(code, self.variant.size)), self._status(proof, disproof)
-            yield FirstMove(move=move, proof=_finite(proof), disproof=_finite(disproof), status=status)
+            checked = status != "open" and (ended is not None or (sure and status == same))
+            yield FirstMove(move=move, proof=_finite(proof), disproof=_finite(disproof), status=status, checked=checked)
 
 
 class DrawRun:
@@ -475,8 +580,9 @@ def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
     proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
     states = {one.status for one in ones}
     status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"
+    checked = (any if status == "refuted" else all)(one.checked for one in ones if one.status == status)
     proof = None if None in proofs else sum(filter(None, proofs))
-    return {"proof": proof, "disproof": min(disproofs, default=None), "status": status}
+    return {"proof": proof, "disproof": min(disproofs, default=None), "status": status, "checked": checked}
 
 
 def _finite(number: int) -> int | None:

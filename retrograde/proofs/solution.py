@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tablut.engine import engine_for
+from tablut.errors import TablutError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, Wdl, unforced, verdict_of
 from tablut.prober import MissingTableError
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
     from tablut.position import Move, Position, SideName
     from tablut.variants import Variant
+
+
+class NotWonError(TablutError):
+    """A position that a proof takes for won, and that is not."""
+
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 

@@ -245,6 +245,10 @@ class TreeStore:
     def _next(self) -> Path:
         return child(self._root, f"part-{len(self._parts) + 1:06d}.rows", "proof search file")
 
+    def wrong(self, fault: str) -> DamagedError:
+        """Return the error for what was read so far, where it cannot come from a search or contradicts the rules."""
+        return DamagedError(f"proof search folder {str(self._root)!r}: is damaged: {fault}; {_MEND}")
+
     def answers(self) -> Iterator[NDArray[Any]]:
         """Yield the answers in order, those of a part together; what is damaged is named."""
         path = self._root / PARTS
@@ -255,11 +259,17 @@ class TreeStore:
             check_data(self._next(), part, "proof search file", _MEND)
             rows = np.fromfile(self._next(), dtype=self._kind)
             self._parts.append(part)
+            if not rows.nbytes == part.bytes > 0:
+                raise self.wrong(f"part {len(self._parts)} has {part.bytes:,} bytes, and no whole number of rows")
             yield rows
 
     def write(self, answers: list[NDArray[Any]]) -> None:
-        """Write a part: its rows first, then the record that makes it one."""
+        """Write a part: its rows first, then the record that makes it one.
+
+        If that is interrupted, the next call writes the same part again.
+        """
         data = self._next()
         write_bytes(data, (rows.tobytes() for rows in answers), lasting=True)
-        self._parts.append(data_file(data))
-        commit(self._root / PARTS, PartsRecord(search=self._search, parts=tuple(self._parts)))
+        part = data_file(data)
+        commit(self._root / PARTS, PartsRecord(search=self._search, parts=(*self._parts, part)))
+        self._parts.append(part)

@@ -321,7 +321,9 @@ def _not_within(board: Board, nodes: int) -> int:
 
 def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
     """Return what was found, with play by the certificate, which is kept with the study if it is small."""
-    kept = {name: value for name, value in found.model_dump().items() if name in Decided.model_fields}
+    kept = {
+        name: value for name, value in found.model_dump().items() if name in Decided.model_fields and name != "checked"
+    }
     kept |= {"seconds": seconds, "certificate": None, "not_within": least}
     if run.whole is not None:
         proof = certificate_of(run.engine, run.prover, run.board, found.within, run.whole)
