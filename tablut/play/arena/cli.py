@@ -275,9 +275,14 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     )
     low, high = summary.score_interval
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
-    console.print(f"Elo          {_elo_text(summary)}, of 95 %")
+    lost = [f"{name} {games:,}" for name, games in zip((summary.a, summary.b), summary.lost_by_fault, strict=True)]
+    faulty = f"; games lost by a fault, not by play: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
+    console.print(f"Elo          {_elo_text(summary)}, of 95 %{faulty}", soft_wrap=True)
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
-    console.print(f"superiority  {sure} likely that {summary.a} is the better one")
+    better = f"{sure} likely that {summary.a} is the better one"
+    console.print(
+        f"superiority  {better if summary.a != summary.b else 'none: a player against itself, so all is chance'}"
+    )
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
         found = summary.by_colour[name]
