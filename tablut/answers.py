@@ -104,7 +104,6 @@ class DescribedVariant(Result):
     fields: dict[str, Any]
     meanings: dict[str, str]
     claims: list[dict[str, Any]]
-    digest: str
     regions: dict[str, list[str]]
     symmetries: list[str]
 
@@ -126,7 +125,6 @@ def described_variant(variant: Variant) -> DescribedVariant:
         fields={field.name: field.value for field in fields},
         meanings={field.name: field.meaning for field in fields},
         claims=[claim._asdict() for claim in claims(variant)],
-        digest=variant.digest,
         regions=variant.regions.named(),
         symmetries=[symmetry.name for symmetry in variant.symmetries],
         **listed_variant(variant).model_dump(exclude={"name"}),

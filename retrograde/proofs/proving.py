@@ -550,7 +550,7 @@ class DrawRun:
         self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search for one half, then for the other, which has the hours that are left; each has a folder in the store."""
+        """Search for one half, then for the other in the hours that are left; each has a folder in the store."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:

@@ -456,6 +456,8 @@ def _limits(words: list[str]) -> SearchLimits:
         value = next(rest, None)
         if value is None:
             raise InputError(f"go: {word} needs a number")
+        if word in found:
+            raise InputError(f"go: {word} is given twice; leave one out")
         found[word] = _number(word, value)
     if not found:
         return SearchLimits()

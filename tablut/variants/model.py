@@ -250,7 +250,7 @@ class KingRules(_Fields):
     )
     beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
         default="as_on_castle",
-        description="beside the castle: captured from as many sides as on it, the castle being hostile, or as elsewhere",
+        description="beside the castle: captured from as many sides as on it, the castle hostile; or as elsewhere",
     )
     elsewhere: Literal["two", "four"] = Field(
         description="away from the castle: two hostile sides in line, or black soldiers on all four"

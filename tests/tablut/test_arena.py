@@ -17,10 +17,12 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binomtest, fisher_exact
 
 from tablut import Board
+from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match
 from tablut.play.arena import plan as contestants_module
+from tablut.play.arena.cli import show_match
 from tablut.play.arena.statistics import Tally, elo_of, same_chances, score_of, superiority, wilson
 from tablut.play.arena.tournament import ratings
 from tablut.play.players import Choice
@@ -99,7 +101,12 @@ class Dreaming:
     ],
 )
 def test_a_player_at_fault_loses_its_game_and_not_the_match(
-    player: Any, termination: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    player: Any,
+    termination: str,
+    fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     real = contestants_module.make_player
     monkeypatch.setattr(
@@ -113,6 +120,10 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     assert report.summary.termination == {termination: 2}
     assert all(fault in line and "\n" not in line for line in report.summary.faults)
     assert len(report.summary.faults) == 2
+    assert report.summary.lost_by_fault == (0, 2)
+    show_match(PeopleConsole(), report.summary)
+    elo = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Elo"))
+    assert re.search(r"bad\S* 2$", elo)
     # A fault is read back as one.
     assert play_match(whole, folder=tmp_path).played == report.played
 
@@ -230,6 +241,13 @@ def test_match_answers_as_the_interface_says(tmp_path: Path, capsys: pytest.Capt
     rows = parquet.read_table(table).to_pylist()
     assert sum(row["a_points"] for row in rows) == said["games"] * said["score"]
     assert all(len(row["moves"].split()) == row["plies"] for row in rows)
+
+
+def test_no_player_is_said_to_be_better_than_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for first, second in ((RANDOM, RANDOM), (RANDOM, contestant("random@nodes=2", ONE))):
+        show_match(PeopleConsole(), play_match(MatchPlan(RULES, first, second, 2)).summary)
+        line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("superiority"))
+        assert ("%" in line) == (first.text != second.text)
 
 
 def test_tournament_rates_every_player(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

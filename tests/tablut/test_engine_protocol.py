@@ -127,6 +127,7 @@ def test_what_makes_no_sense_is_one_line_and_changes_no_option(line: str) -> Non
 
 GONE = {
     "go depth": "depth needs a number",
+    "go nodes 5 depth 1 nodes 6": "nodes is given twice",
     "go depth 0": "depth 0: expected 1 to 127",
     "go movetime 0": "movetime 0",
     "go nodes 1e9": "expected a whole number",

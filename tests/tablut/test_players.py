@@ -17,8 +17,8 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
 from tablut.errors import InputError
-from tablut.play.arena.plan import contestant
-from tablut.play.players import PLAYERS, PlayerOptions, make_player, player_names
+from tablut.play.arena.plan import check_contestants, contestant
+from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_settings, player_names
 from tablut.play.players import minimax as at
 from tablut.play.players.minimax import MinimaxPlayer, PayoffPlayer
 from tablut.play.players.montecarlo import SETTINGS as MONTE_CARLO_SETTINGS
@@ -296,6 +296,42 @@ def test_a_match_names_their_budgets_and_options() -> None:
 
 
 # -- the page -------------------------------------------------------------------------------
+
+
+TWICE = (
+    "alphabeta@nodes=50,nodes=60",
+    "alphabeta@nodes=5,hash=2,hash=3",
+    "alphabeta@nodes=5,tablebase=a,tablebase=b",
+    "mcts@playouts=20,option.depth=12,option.depth=13",
+    "program:true@option.own=1,option.own=1",
+)
+
+
+@pytest.mark.parametrize("text", TWICE)
+def test_a_setting_given_twice_is_refused_by_name(text: str) -> None:
+    name = text.split(",")[-1].partition("=")[0]
+    with pytest.raises(InputError, match=re.escape(repr(name))):
+        contestant(text, ONE)
+
+
+@pytest.mark.parametrize("setting", ["table-memory=-5", "hash=0", "hash=-1", "hash=1_0", "table-memory=\u0663"])
+@pytest.mark.parametrize("player", ["alphabeta", "random", "mcts", "program:true"])
+def test_an_amount_of_memory_that_makes_no_sense_is_refused_for_every_player(player: str, setting: str) -> None:
+    with pytest.raises(InputError):
+        check_contestants([contestant(f"{player}@movetime=1,{setting}", ONE)], load_variant("brandubh"))
+
+
+def test_a_setting_given_twice_is_refused_whoever_gives_it() -> None:
+    """The settings of one player go before those that all players of a match have, and those before a default."""
+    both = PlayerOptions(settings=(("depth", "5"),))
+    options = contestant("mcts@option.depth=12,option.c=1", SearchLimits(playouts=1), both).options
+    assert options.settings == (("depth", "12"), ("c", "1"))
+    assert make_player("mcts-expanded", load_variant("brandubh"), PlayerOptions(settings=(("turn", "blind"),)))
+    for name in ("mcts", "payoff"):
+        with pytest.raises(InputError, match="'depth'"):
+            make_player(name, load_variant("brandubh"), PlayerOptions(settings=(("depth", "5"), ("depth", "5"))))
+    with pytest.raises(InputError, match="'depth'"):
+        parse_settings(["depth=5", " depth =6"])
 
 
 def test_the_players_page_names_every_player_with_its_options() -> None:

@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import Random
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -316,7 +317,7 @@ class OtepTracker(Tracker):
 
     side: str | None = "b"
     rules = True
-    sides = {"attackers": "b", "defenders": "w"}
+    sides: ClassVar[dict[str, str]] = {"attackers": "b", "defenders": "w"}
 
     def record(self, position: NaivePosition) -> str:
         return write_position(self.read(position))

@@ -22,7 +22,7 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
 from tablut.errors import InputError
-from tablut.play.arena.match import FAULTS, MatchReport, MatchSummary, play_match
+from tablut.play.arena.match import MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import (
@@ -275,12 +275,14 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     )
     low, high = summary.score_interval
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
-    console.print(f"Elo          {_elo_text(summary)}, of 95 %")
+    lost = [f"{name} {games:,}" for name, games in zip((summary.a, summary.b), summary.lost_by_fault, strict=True)]
+    faulty = f"; games lost by a fault, not by play: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
+    console.print(f"Elo          {_elo_text(summary)}, of 95 %{faulty}", soft_wrap=True)
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
-    if summary.a != summary.b:  # a player is not better than itself
-        console.print(f"superiority  {sure} likely that {summary.a} is the better one")
-    if lost := sum(count for name, count in summary.termination.items() if name in FAULTS):
-        console.print(f"faults       {lost:,} of these games ended by a crash, an illegal move or an overrun clock")
+    better = f"{sure} likely that {summary.a} is the better one"
+    console.print(
+        f"superiority  {better if summary.a != summary.b else 'none: a player against itself, so all is chance'}"
+    )
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
         found = summary.by_colour[name]

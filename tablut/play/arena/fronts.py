@@ -45,7 +45,7 @@ class Front(LineReader):
         self._board = self._session.board
         self._greet()
 
-    def _greet(self) -> None:  # noqa: B027 (only some have one)
+    def _greet(self) -> None:
         """Say the first word, if the protocol gives it to the engine."""
 
     def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (some protocols say it by command)

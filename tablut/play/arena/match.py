@@ -95,6 +95,8 @@ class MatchSummary(Result):
         Mean length of a game.
     faults : list of str
         Crashes, illegal moves and overrun clocks, the first ones in full.
+    lost_by_fault : tuple of int
+        Games that each player lost by a fault. They count in the score and in Elo like the others.
     slowest : list of float
         Seconds of the slowest move of each player.
     nodes_a_second : list of float or None
@@ -122,6 +124,7 @@ class MatchSummary(Result):
     termination: dict[str, int]
     plies: float
     faults: list[str]
+    lost_by_fault: tuple[int, int] = (0, 0)
     slowest: list[float]
     nodes_a_second: list[float | None]
     sprt: SprtSummary | None
@@ -315,6 +318,8 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
+    # By the points that the first player made: it lost these games, or its opponent did.
+    faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
         variant=plan.variant.name,
@@ -336,6 +341,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         termination=dict(Counter(one.game.termination for one in games).most_common()),
         plies=round(sum(len(one.game.moves) for one in games) / len(games), 2),
         faults=[one.game.fault for one in games if one.game.fault is not None][:20],
+        lost_by_fault=(faulty[0], faulty[1]),
         slowest=[round(max(one.game.longest[_colour(one, place)] for one in games), 3) for place in (0, 1)],
         nodes_a_second=[_speed(games, place) for place in (0, 1)],
         sprt=None if sprt is None else _sprt_summary(sprt, tally),
@@ -448,7 +454,7 @@ def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
 
 
 FAULTS: Final = ("crash", "illegal", "time")
-"""Terminations that are a fault of the loser."""
+"""Terminations by a fault of the loser."""
 ENDS: Final = (*FAULTS, "ply_cap")
 """Terminations that are not by the rules."""
 

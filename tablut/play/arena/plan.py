@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
-from tablut.play.players.registry import check_limits, ready_player
+from tablut.play.players.registry import check_limits, number, once, ready_player
 from tablut.play.search.limits import SearchLimits
 from tablut.store.files import brief, excerpt
 
@@ -85,6 +85,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
     for one in contestants:
         try:
             check_limits(one.player, one.limits)
+            one.options.checked()
             if (found := program_of(one.player)) is not None:
                 found[0].check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
         except InputError as error:
@@ -131,7 +132,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     Raises
     ------
     InputError
-        If a key is unknown or its value is no number.
+        If a key is unknown or given twice, or its value is no number.
 
     Examples
     --------
@@ -146,7 +147,9 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
     own_settings: list[tuple[str, str]] = []
-    for setting in filter(None, settings.split(",")):
+    texts = list(filter(None, settings.split(",")))
+    once(f"player {excerpt(text)}: setting", (setting.partition("=")[0] for setting in texts))
+    for setting in texts:
         key, equals, value = setting.partition("=")
         if equals and key.startswith(_SETTING):
             own_settings.append((key.removeprefix(_SETTING), value))
@@ -158,14 +161,15 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
             )
         try:
             if key in _LIMITS:
-                own[key] = _LIMITS[key](value)
+                own[key] = number(_LIMITS[key], value)
             else:
-                other[_OPTIONS[key]] = value if key == "tablebase" else int(value)
+                other[_OPTIONS[key]] = value if key == "tablebase" else number(int, value)
         except ValueError as error:
             raise InputError(f"player {excerpt(text)}: {key}={excerpt(value)}: expected a number") from error
     chosen = SearchLimits(**own) if own else limits
     settled = (options or PlayerOptions())._replace(**other)
-    settled = settled._replace(settings=(*settled.settings, *own_settings))
+    # The player's own settings replace those of the match.
+    settled = settled._replace(settings=tuple((dict(settled.settings) | dict(own_settings)).items()))
     return Contestant(text, name, chosen.checked(), settled)
 
 

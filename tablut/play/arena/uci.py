@@ -11,6 +11,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import read_move
 from tablut.play.arena.programs import Answer, Process, Words, opening_of
 from tablut.play.players import Choice
+from tablut.play.players.registry import once
 from tablut.play.search.limits import MATE, SearchLimits
 from tablut.position import Move, Position
 from tablut.store.files import excerpt
@@ -73,6 +74,7 @@ class UciWords(Words):
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
             raise InputError(f"has no option {excerpt(unknown[0])}")
+        once("option", map(str.lower, own))
         if options.threads != 1 and "threads" not in self.options:
             raise InputError("has no option threads")
         shared: dict[str, object] = {

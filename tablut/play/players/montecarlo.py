@@ -359,7 +359,7 @@ class MonteCarloPlayer:
     defaults: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        said = options._replace(settings=(*self.defaults.items(), *options.settings))
+        said = options._replace(settings=tuple({**self.defaults, **dict(options.checked().settings)}.items()))
         self.settings = read_settings(self.name, said, SETTINGS)
         self.variant = variant
         self._engine = engine_for(variant)

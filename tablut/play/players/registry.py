@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
@@ -99,6 +99,48 @@ class PlayerOptions(NamedTuple):
     settings: tuple[tuple[str, str], ...] = ()
     threads: int = 1
 
+    def checked(self) -> PlayerOptions:
+        """Return the options, having checked those that mean the same to every player.
+
+        Returns
+        -------
+        PlayerOptions
+            These.
+
+        Raises
+        ------
+        InputError
+            If an amount of memory makes no sense, or a setting is given twice.
+
+        Examples
+        --------
+        >>> PlayerOptions(table_mib=-5).checked()
+        Traceback (most recent call last):
+            ...
+        tablut.errors.InputError: memory for tables: expected 0 MiB or more, not -5
+        """
+        for what, least, mib in (("transpositions", 1, self.hash_mib), ("tables", 0, self.table_mib)):
+            if mib < least:
+                raise InputError(f"memory for {what}: expected {least} MiB or more, not {mib}")
+        once("option", (name for name, _ in self.settings))
+        return self
+
+
+def once(what: str, names: Iterable[str]) -> None:
+    """Refuse a name that is given twice."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{what} {excerpt(name)}: is given twice; leave one out")
+        seen.add(name)
+
+
+def number(kind: Callable[[str], int | float], text: str) -> int | float:
+    """Return the number that a text gives in plain digits; Python itself would also take ``1_000`` and other digits."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return kind(text)
+
 
 class Setting(NamedTuple):
     """A setting that a player declares.
@@ -152,7 +194,7 @@ class Setting(NamedTuple):
                 raise InputError(f"option {name}={excerpt(text)}: expected {' or '.join(self.choices)}")
             return text
         try:
-            value = type(self.default)(text)
+            value = number(type(self.default), text)  # type: ignore[arg-type]
         except (ValueError, OverflowError):
             value = None
         # A NaN is in no range.
@@ -163,7 +205,7 @@ class Setting(NamedTuple):
 
 
 def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Setting]) -> dict[str, str | int | float]:
-    """Return the value of each setting that a player declares; the last one given counts.
+    """Return the value of each setting that a player declares.
 
     Parameters
     ----------
@@ -182,7 +224,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     Raises
     ------
     InputError
-        If a name is unknown, or a value is none of its setting.
+        If a name is unknown or given twice, or a value is none of its setting.
 
     Examples
     --------
@@ -190,6 +232,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     {'own': 50, 'other': 30}
     """
     values = {name: setting.default for name, setting in declared.items()}
+    options.checked()
     for name, text in options.settings:
         if name not in declared:
             known = did_you_mean(name, declared, f"its options are {', '.join(declared) or 'none'}")
@@ -214,7 +257,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     Raises
     ------
     InputError
-        If one has no ``=``, or no name before it.
+        If one has no ``=``, or no name before it, or a name is given twice.
 
     Examples
     --------
@@ -227,6 +270,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if not equals or not name.strip():
             raise InputError(f"option {excerpt(text)}: expected NAME=VALUE")
         found.append((name.strip(), value.strip()))
+    once("option", (name for name, _ in found))
     return tuple(found)
 
 
@@ -330,7 +374,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     >>> str(make_player("random", board.variant, PlayerOptions(seed=1)).choose(board, SearchLimits(nodes=1)).move)
     'd2-f2'
     """
-    variant, options, spec = as_variant(variant), options or PlayerOptions(), spec_of(name)
+    variant, options, spec = as_variant(variant), (options or PlayerOptions()).checked(), spec_of(name)
     if options.threads != 1 and not spec.threaded:
         raise InputError(f"threads {options.threads}: player {name} thinks in one; leave it out")
     module, _, attribute = spec.target.partition(":")

@@ -15,7 +15,7 @@ from clusters import cluster
 
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.proving import ProofRun
+from retrograde.proofs.proving import DrawRun, ProofRun
 from retrograde.proofs.tree import ProofTree, row_type
 from retrograde.tablebase.probing import open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
@@ -193,6 +193,23 @@ def test_proofs_of_all_other_answers_are_none_where_one_ends_the_game(tmp_path: 
     whole.adopt(after)
     whole.run(LocalScheduler(1), tmp_path, hours=0)
     assert whole.result().status == "open"
+
+
+def test_both_halves_of_a_draw_share_the_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, given = [0.0], []
+
+    def search(run: ProofRun, scheduler: object, store: object, hours: float | None) -> None:
+        given.append(hours)
+        now[0] += 2 * 3600
+
+    monkeypatch.setattr("retrograde.proofs.proving.wall_clock", lambda: now[0])
+    monkeypatch.setattr(ProofRun, "run", search)
+    limits: dict[str, Any] = {"nodes": 1, "memory": 1 << 20, "tablebase": None}
+    for hours, expected in ((3.0, [3.0, 1.0]), (1.0, [1.0, 0.0]), (None, [None, None])):
+        given.clear()
+        whole = DrawRun(load_variant(BOARD), Board(BOARD).position, "draw", observer=Observer(), **limits)
+        whole.run(LocalScheduler(1), hours=hours)
+        assert given == expected
 
 
 @pytest.fixture(scope="module")
