@@ -6,6 +6,7 @@ gives the exit code.
 
 from __future__ import annotations
 
+import copyreg
 import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,13 +43,7 @@ class TablutError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
-        return _restored, (type(self), self.args), self.__dict__
-
-
-def _restored(kind: type[TablutError], args: tuple[object, ...]) -> TablutError:
-    error = kind.__new__(kind)
-    error.args = args
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InputError(TablutError, ValueError):

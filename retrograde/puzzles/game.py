@@ -133,8 +133,8 @@ class PuzzleGame:
 def _made(board: Board, move: Move) -> Iterator[str | None]:
     """Make a move for a while; the context is who has won by it, ``draw``, or None if the game goes on."""
     board.push(move)
-    outcome = board.outcome()
     try:
+        outcome = board.outcome()
         yield None if outcome is None else outcome.winner or "draw"
     finally:
         board.pop()

@@ -90,7 +90,9 @@ class RatedMove(NamedTuple):
 
 
 class Tablebase:
-    """A tablebase to be probed; see `open_tablebase`.
+    """A tablebase to be probed, also from several threads; see `open_tablebase`.
+
+    A copy, or what was pickled, opens the same folder again.
 
     Parameters
     ----------
@@ -114,6 +116,10 @@ class Tablebase:
         # By material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
         self._lock, self._batch_lock = Lock(), Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle a tablebase by its folder, which is opened again."""
+        return open_tablebase, (self.store.root.resolve(), self._chunks.maxsize)
 
     # -- what is there -----------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -437,6 +437,10 @@ class Engine(BoardEngine):
             # Of one element alone, the least image is the image under it.
             kept += (self.canonical(words, (symmetry,))[0] == words).all(axis=1)
         return len(elements) // kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle an engine as the shared one of its variant."""
+        return engine_for, (self.variant,)
 
     @property
     def group(self) -> tuple[Symmetry, ...]:

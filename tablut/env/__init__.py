@@ -7,7 +7,7 @@ from typing import Any
 from tablut.env.batch import Batch
 from tablut.env.encoding import PLANES, PLIES
 from tablut.errors import InputError
-from tablut.variants import VariantLike, load_variant
+from tablut.variants import VariantLike
 
 __all__ = ["PLANES", "Batch", "env", "spiel"]
 
@@ -32,6 +32,7 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
         Its agents are ``white`` and ``black``; the rules say who begins. An observation holds ``observation``, the
         planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both as `Batch` has them. At the end the
         rewards are 1 and -1, or 0 for a draw; an action that is not legal ends the game with -1 for its agent.
+        A copy, or what was pickled, goes on with the game from where it stands, independently.
 
     Raises
     ------
@@ -52,11 +53,11 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     try:
         from pettingzoo.utils import wrappers
 
-        from tablut.env.aec import TaflEnv
+        from tablut.env.aec import Game, TaflEnv
     except ModuleNotFoundError as error:
         raise _lacks(error) from None
     game = wrappers.TerminateIllegalWrapper(TaflEnv(variant, render_mode), illegal_reward=-1)
-    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
+    return Game(wrappers.AssertOutOfBoundsWrapper(game))
 
 
 def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
@@ -96,8 +97,4 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
         from tablut.env import openspiel
     except ModuleNotFoundError as error:
         raise _lacks(error) from None
-    if plies < 1:
-        raise InputError(f"plies {plies}: expected at least 1")
-    # What is no rule set is refused in our words, before OpenSpiel's.
-    load_variant(variant)
     return pyspiel.load_game(openspiel.NAME, {"variant": str(variant), "plies": plies})

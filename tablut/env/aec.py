@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from tablut import svg
 from tablut.board import Board
@@ -22,13 +23,12 @@ from tablut.variants import VariantLike
 MODES = "human", "ansi", "svg", "rgb_array"
 
 
-class TaflEnv(AECEnv, EzPickle):  # type: ignore[misc]
+class TaflEnv(AECEnv):  # type: ignore[misc]
     """A game of one rule set, without the wrappers that refuse what is not allowed; see `tablut.env.env`."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
     def __init__(self, variant: VariantLike, render_mode: str | None) -> None:
-        EzPickle.__init__(self, variant, render_mode)
         super().__init__()
         if render_mode not in (None, *MODES):
             raise InputError(f"render mode {render_mode!r}: expected one of {', '.join(MODES)}")
@@ -44,6 +44,8 @@ class TaflEnv(AECEnv, EzPickle):  # type: ignore[misc]
             )
             for agent in SIDES
         }
+
+    __copy__ = deepcopy
 
     def observation_space(self, agent: SideName) -> spaces.Space[Any]:
         """Return the space of an agent's observations."""
@@ -92,6 +94,12 @@ class TaflEnv(AECEnv, EzPickle):  # type: ignore[misc]
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")
         return drawn and drawn(self.board)
+
+
+class Game(OrderEnforcingWrapper):  # type: ignore[misc]
+    """The outermost wrapper; a copy of it plays a game of its own."""
+
+    __copy__ = deepcopy
 
 
 def pixels(board: Board, cell: int = 40) -> NDArray[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -14,6 +15,7 @@ from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark
 from tablut.errors import InputError
 from tablut.formats.reading import PositionLike
 from tablut.position import Move, Position
+from tablut.store.files import excerpt
 from tablut.variants import VariantLike, as_variant
 
 _ROOM = 128
@@ -21,6 +23,8 @@ _ROOM = 128
 
 class Batch:
     """Many games of one rule set, each as `tablut.Board` would play it.
+
+    A copy, or what was pickled, has games and generators of its own. Threads need a batch each.
 
     Parameters
     ----------
@@ -74,7 +78,6 @@ class Batch:
         self._engine = engine_for(self.variant)
         self._encoding = encoding_for(self.variant)
         self.actions = len(self._encoding.codes)
-        self.action_images = self._encoding.action_images
         rules = self.variant.rules
         start = self._engine.board(board.position.cells, board.position.side)
         self._start = start, self._engine.key(start)
@@ -103,18 +106,46 @@ class Batch:
     def __len__(self) -> int:
         return len(self._games.keys)
 
-    def reset(self, which: NDArray[np.bool_] | None = None) -> None:
+    __copy__ = deepcopy
+
+    @property
+    def action_images(self) -> NDArray[np.int64]:
+        """By symmetry of the start, the image of each action; not to be changed."""
+        return self._encoding.action_images
+
+    def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
         """Begin games anew; the generators of `sample` go on.
 
         Parameters
         ----------
         which : ndarray of bool, shape (games,), optional
-            Those games; all by default.
+            A mask of the games; all by default.
+        games : int or ndarray of int, optional
+            Their numbers instead of a mask.
+
+        Raises
+        ------
+        InputError
+            If the mask is not of booleans, one for each game, if there is no such game, or if both are given.
         """
-        g, these = self._games, slice(None) if which is None else which
+        g, these = self._games, self._chosen(which, games)
         g.boards[these], g.keys[these] = self._start
         g.marks[these] = g.lengths[these] = g.plies[these] = g.values[these] = 0
         g.going[these] = 1
+
+    def _chosen(self, which: ArrayLike | None, games: ArrayLike | None) -> Any:
+        """Return the index of the games that a mask or numbers name."""
+        if which is None and games is not None:
+            numbers = np.atleast_1d(np.asarray(games))
+            whole = numbers.dtype.kind in "iu" or not numbers.size
+            if numbers.ndim == 1 and whole and ((numbers >= 0) & (numbers < len(self))).all():
+                return numbers.astype(np.int64)
+        elif games is None:
+            mask = slice(None) if which is None else np.asarray(which)
+            if isinstance(mask, slice) or (mask.dtype == np.bool_ and mask.shape == (len(self),)):
+                return mask
+        said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
+        raise InputError(f"{said}: expected a mask of {len(self)} booleans, or games by numbers below {len(self)}")
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are legal.
@@ -280,6 +311,13 @@ class Batch:
         -------
         Position
             As `tablut.Board` takes it.
+
+        Raises
+        ------
+        InputError
+            If there is no such game.
         """
+        if not 0 <= game < len(self):
+            raise InputError(f"game {game}: expected 0 to {len(self) - 1}")
         cells, side = self._engine.cells(self._games.boards[game])
         return Position(cells, "w" if side == "w" else "b")

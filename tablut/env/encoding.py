@@ -8,7 +8,7 @@ names them.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Encoding:
         for plane, cells in zip((-3, -2, -1), (regions.castles, camps, regions.escapes), strict=True):
             self.terrain[sorted(cells), plane] = 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle an encoding as the shared one of its variant."""
+        return encoding_for, (self.variant,)
+
     def action(self, move: Move | str) -> int:
         """Return the number of a move, legal or not."""
         said = as_move(move, self.variant.size).said.move
@@ -93,7 +97,9 @@ class Encoding:
         """By symmetry of the start, the number of each action's image."""
         moves = [self.move(action) for action in range(len(self.codes))]
         group = self.variant.start_symmetries
-        return np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])
+        images = np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])
+        images.flags.writeable = False  # all batches of a variant have these
+        return images
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from tablut.board import Board
 from tablut.env.encoding import PLANES, PLIES, encoding_for
+from tablut.errors import InputError
 from tablut.position import SIDES
 from tablut.variants import load_variant
 
@@ -44,6 +45,8 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         given = params or {}
         self.variant = load_variant(given.get("variant", "ashton"))
         self.encoding, self.plies = encoding_for(self.variant), int(given.get("plies", PLIES))
+        if self.plies < 1:
+            raise InputError(f"plies {self.plies}: expected at least 1")
         longest = min(self.plies, self.variant.rules.move_limit or self.plies)
         information = pyspiel.GameInfo(
             num_distinct_actions=len(self.encoding.codes),
@@ -55,6 +58,10 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
             max_game_length=longest,
         )
         super().__init__(_TYPE, information, given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle a game by its parameters."""
+        return type(self), (self.get_parameters(),)
 
     def new_initial_state(self) -> TaflState:
         """Return the start."""

@@ -468,14 +468,13 @@ def _limits(words: list[str]) -> SearchLimits:
 # -- one search at a time, in a thread of its own, that can be told to stop ----------------
 
 
-# A player that can be stopped has a method ``stop``; one that tells what it finds while it searches has a method
-# ``observe`` (see `tablut.play.players.simple`). Others are given a time instead of no limit, and tell what they found
-# at the end.
+# A player that can be stopped has a method ``stop``, which also ends a search that is about to begin; one that tells
+# what it finds while it searches has a method ``observe`` (see `tablut.play.players.simple`). Others are given a time
+# instead of no limit, and tell what they found at the end.
 
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
 """What a player gets for an endless search that it cannot be stopped in."""
-_AGAIN: Final = 0.005
 _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 
 
@@ -492,7 +491,7 @@ class RunningSearch:
     ) -> None:
         self._player, self._tell, self._answer = player, tell, answer
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
-        self._stopped, self._done = threading.Event(), threading.Event()
+        self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
         """Whether the answer is still to come; whoever gives it says so just before, since the next may follow."""
         self.endless = limits == SearchLimits()
@@ -513,10 +512,9 @@ class RunningSearch:
     def stop(self) -> None:
         """Have the search end at once; the answer comes from its own thread."""
         self._stopped.set()
-        # A search that is about to begin would forget a word that comes too early.
-        while self._stop is not None and not self._done.is_set():
-            self._stop()
-            self._done.wait(_AGAIN)
+        with self._ending:
+            if self._stop is not None and not self._done:
+                self._stop()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for the answer."""
@@ -538,7 +536,10 @@ class RunningSearch:
             # A player that fails ends its search, not the program that speaks for it.
             trouble = str(error) or type(error).__name__
         finally:
-            self._done.set()
+            with self._ending:
+                self._done = True
+                # A stop that came after the player had chosen is not for the player's next search.
+                getattr(self._player, "clear_stop", lambda: None)()
         if choice is not None and not self._told:
             observe(choice)
         if self.endless and choice is not None:

@@ -27,6 +27,7 @@ from tablut.play.players.registry import Setting, read_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, Position
 from tablut.running.clocks import alarm
+from tablut.running.one_caller import OneCaller, alone
 from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
@@ -400,7 +401,7 @@ def _naming(command: str) -> Iterator[None]:
         raise InputError(f"program {excerpt(command)}: {error}") from error
 
 
-class ProgramPlayer:
+class ProgramPlayer(OneCaller):
     """A program at the board, for one game."""
 
     def __init__(
@@ -441,6 +442,7 @@ class ProgramPlayer:
         """What the program says that it is called."""
         return self._process.words.name[:_LONGEST_NAME]
 
+    @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the program's move."""
         words = self._process.words

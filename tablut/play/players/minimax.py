@@ -33,6 +33,7 @@ from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_a
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
+from tablut.running.one_caller import OneCaller
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
@@ -253,7 +254,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
 _INFINITY: Final = 1 << 40
 
 
-class _AlphaBeta:
+class _AlphaBeta(OneCaller):
     """What both have in common: minimax with alpha-beta, moves in the engine's order, the first of equal ones kept."""
 
     name: ClassVar[str]

@@ -27,6 +27,7 @@ from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_t
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
+from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 # ------------------------------------------------------------------------------------------
@@ -344,7 +345,7 @@ class MoveStatistics(NamedTuple):
     losses: int
 
 
-class MonteCarloPlayer:
+class MonteCarloPlayer(OneCaller):
     """``mcts``: traditional Monte Carlo of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
     UCT with c = √2, an objective of wins/total, and 8 explored steps a simulation.
@@ -389,6 +390,7 @@ class MonteCarloPlayer:
         tree.keys[tree.taken[: tree.counters[FILLED]]] = 0
         tree.counters[FILLED] = 0
 
+    @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the move of the highest objective after as many playouts as the limits allow."""
         began = time.perf_counter()

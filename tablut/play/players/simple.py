@@ -62,6 +62,7 @@ from tablut.play.search.searcher import Searcher
 from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
+from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 FIRST: Final = 10_000
@@ -299,7 +300,7 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
 # -- the player that plays any legal move: an opponent that everyone should beat ---------
 
 
-class RandomPlayer:
+class RandomPlayer(OneCaller):
     """Uniformly random moves, the same ones for the same seed."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -318,7 +319,7 @@ class RandomPlayer:
 # The baseline of the McGill player paper, section II: capture, else run to the corner, else anything
 
 
-class GreedyPlayer:
+class GreedyPlayer(OneCaller):
     """The greedy player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
 
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
@@ -401,7 +402,7 @@ class MoveScores:
         return [move for move, score in zip(moves, scores, strict=True) if score >= least]
 
 
-class HeuristicPlayer:
+class HeuristicPlayer(OneCaller):
     """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
     says how it is read), and one of the best is drawn at random (section VI-A).
@@ -416,6 +417,7 @@ class HeuristicPlayer:
         self._scores = MoveScores(variant, win_first=settings["win"] == "first")
         self._random = Random(options.seed)
 
+    @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return one of the moves of the best score; the limits are kept by looking two plies ahead."""
         limits.checked()
@@ -426,7 +428,7 @@ class HeuristicPlayer:
 # -- the player that searches: `tablut.play.search` behind the protocol of players ---------
 
 
-class AlphaBetaPlayer:
+class AlphaBetaPlayer(OneCaller):
     """Alpha-beta with a transposition table that lasts from move to move."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -439,8 +441,12 @@ class AlphaBetaPlayer:
         )
 
     def stop(self) -> None:
-        """End a search that runs in another thread; it answers with what it has."""
+        """End the search that runs in another thread, or the next one if none runs; see `Searcher.stop`."""
         self._searcher.stop()
+
+    def clear_stop(self) -> None:
+        """Cancel a stop that came after the search for which it was meant."""
+        self._searcher.clear_stop()
 
     def observe(self, observer: Callable[[Choice], None] | None) -> None:
         """Have somebody told what is known after each iteration."""
