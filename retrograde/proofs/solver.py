@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from tablut.running.one_caller import OneCaller, alone
-
 from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.solution import Bounds, ProofLimits, ProofSource, Solution, may_be_listed, reachable_values
 from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
@@ -39,6 +37,7 @@ from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
+from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
