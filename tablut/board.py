@@ -485,12 +485,11 @@ class Board:
 
     def captured(self) -> tuple[int, ...]:
         """Return the squares of the soldiers that the last move captured, in ascending order."""
-        last = self._plies[-1] if self._plies else None
+        return self._captured_by(self._plies[-1]) if self._plies else ()
+
+    def _captured_by(self, ply: _Ply) -> tuple[int, ...]:
         # What captures nothing is its own undo record.
-        if last is None or last.undo == last.move.code:
-            return ()
-        squares: tuple[int, ...] = self._engine.captured(last.undo)
-        return squares
+        return () if ply.undo == ply.move.code else tuple(self._engine.captured(ply.undo))
 
     # -- the end -----------------------------------------------------------------------
 
@@ -605,16 +604,12 @@ class Board:
         """
         from tablut.records import GameRecord
 
-        walk, moves = self.copy(), []
-        while walk.ply:
-            captures = frozenset(walk.captured())
-            moves.append(MoveText(walk.pop(), captures or None))
-        outcome = self.outcome()
+        start, outcome = self._plies[0].position if self._plies else self._position, self.outcome()
         return GameRecord(
             tags=dict(tags or {}),
             variant=shipped_name(self.variant) or self.variant,
-            start=None if walk.position == Board(self.variant).position else walk.position,
-            moves=tuple(moves[::-1]),
+            start=None if start == Board(self.variant).position else start,
+            moves=tuple(MoveText(ply.move, frozenset(self._captured_by(ply)) or None) for ply in self._plies),
             result=result if result is not None or outcome is None else outcome.winner or "draw",
         )
 

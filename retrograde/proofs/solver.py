@@ -37,7 +37,7 @@ from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.one_caller import OneCaller, alone
+from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Side:
         return self.win_within is not None and self.no_win_within == self.win_within - 1
 
 
-class Solver(OneCaller):
+class Solver(Stoppable):
     """Solves positions of one variant, one after the other.
 
     It serves one caller at a time. While it solves, a second call raises `UseError`; only `stop` and `so_far` may be
@@ -110,8 +110,6 @@ class Solver(OneCaller):
         self._engine: Engine = engine_for(variant)
         self._question: _Question | None = None
 
-    _stop_asked = False
-
     def stop(self) -> None:
         """End what another thread is solving, or what is solved next if nothing is; it answers with what is proved.
 
@@ -121,10 +119,6 @@ class Solver(OneCaller):
         self._stop_asked = True
         if (question := self._question) is not None:
             question.budget.stop()
-
-    def clear_stop(self) -> None:
-        """Cancel a stop that came after the call for which it was meant."""
-        self._stop_asked = False
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
         """Return what is proved of the position that another thread is solving; None if it has not begun.

@@ -128,24 +128,17 @@ class Batch:
         InputError
             If the mask is not of booleans, one for each game, if there is no such game, or if both are given.
         """
-        g, these = self._games, self._chosen(which, games)
+        numbers, every = np.asarray([] if games is None else games).ravel(), np.arange(len(self))
+        mask = np.asarray(np.full(len(self), games is None) if which is None else which)
+        masked = mask.dtype == np.bool_ and mask.shape == every.shape and (which is None or games is None)
+        numbered = (numbers.dtype.kind in "iu" or not numbers.size) and np.isin(numbers, every).all()
+        if not (masked and numbered):
+            said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
+            raise InputError(f"{said}: expected a mask of {len(self)} booleans, or games by numbers below {len(self)}")
+        g, these = self._games, mask | np.isin(every, numbers)
         g.boards[these], g.keys[these] = self._start
         g.marks[these] = g.lengths[these] = g.plies[these] = g.values[these] = 0
         g.going[these] = 1
-
-    def _chosen(self, which: ArrayLike | None, games: ArrayLike | None) -> Any:
-        """Return the index of the games that a mask or numbers name."""
-        if which is None and games is not None:
-            numbers = np.atleast_1d(np.asarray(games))
-            whole = numbers.dtype.kind in "iu" or not numbers.size
-            if numbers.ndim == 1 and whole and ((numbers >= 0) & (numbers < len(self))).all():
-                return numbers.astype(np.int64)
-        elif games is None:
-            mask = slice(None) if which is None else np.asarray(which)
-            if isinstance(mask, slice) or (mask.dtype == np.bool_ and mask.shape == (len(self),)):
-                return mask
-        said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
-        raise InputError(f"{said}: expected a mask of {len(self)} booleans, or games by numbers below {len(self)}")
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are legal.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import Any, NoReturn, Self, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from tablut.errors import UseError
 
@@ -19,16 +19,18 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class OneCaller:
     """Base of objects that serve one caller at a time; they can neither be copied nor pickled."""
 
-    _serving: Lock
-
-    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
-        """Make an object that is free; a subclass need not call an initialiser for it."""
-        made = super().__new__(cls)
-        made._serving = Lock()
-        return made
-
     def __reduce__(self) -> NoReturn:
         raise UseError(f"{type(self).__name__}: cannot be copied or pickled; make a new one instead")
+
+
+class Stoppable(OneCaller):
+    """Base of those whose call can be stopped by another thread, also just before it begins."""
+
+    _stop_asked = False
+
+    def clear_stop(self) -> None:
+        """Cancel a stop that came after the call for which it was meant."""
+        self._stop_asked = False
 
 
 def alone(method: Method) -> Method:
@@ -39,11 +41,12 @@ def alone(method: Method) -> Method:
 
     @wraps(method)
     def guarded(self: OneCaller, *arguments: Any, **options: Any) -> Any:
-        if not self._serving.acquire(blocking=False):
+        serving = vars(self).setdefault("_serving", Lock())
+        if not serving.acquire(blocking=False):
             raise UseError(f"{type(self).__name__}: is serving another call; wait for its end, or make one a thread")
         try:
             return method(self, *arguments, **options)
         finally:
-            self._serving.release()
+            serving.release()
 
     return cast("Method", guarded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 import numpy as np
@@ -46,16 +46,15 @@ def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> I
     budget[:] = new_budget()
     if limits.nodes is not None:
         budget[_NODE_LIMIT] = limits.nodes
-    if limits.movetime is None:
-        yield
-        return
-    left = max(began + limits.movetime - time_margin(limits.movetime) - time.perf_counter(), 0.0)
-    if clock_address():
-        budget[[_NEXT_LOOK, _CLOCK_ADDRESS, _CLOCK_NUMBER]] = 0, clock_address(), CLOCK
-        budget[_DEADLINE] = monotonic_ns() + int(left * 1e9)
-        yield
-        return
-    with alarm(left, lambda: budget.__setitem__(STOPPED, 1)):
+    watch: AbstractContextManager[None] = nullcontext()
+    if limits.movetime is not None:
+        left = max(began + limits.movetime - time_margin(limits.movetime) - time.perf_counter(), 0.0)
+        if clock_address():
+            budget[[_NEXT_LOOK, _CLOCK_ADDRESS, _CLOCK_NUMBER]] = 0, clock_address(), CLOCK
+            budget[_DEADLINE] = monotonic_ns() + int(left * 1e9)
+        else:
+            watch = alarm(left, lambda: budget.__setitem__(STOPPED, 1))
+    with watch:
         yield
 
 

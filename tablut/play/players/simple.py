@@ -428,7 +428,7 @@ class HeuristicPlayer(OneCaller):
 # -- the player that searches: `tablut.play.search` behind the protocol of players ---------
 
 
-class AlphaBetaPlayer(OneCaller):
+class AlphaBetaPlayer(Searcher):
     """Alpha-beta with a transposition table that lasts from move to move."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -436,22 +436,10 @@ class AlphaBetaPlayer(OneCaller):
         prober = find_prober(variant, options.tablebase)
         # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
-        self._searcher = Searcher(
-            variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads
-        )
-
-    def stop(self) -> None:
-        """End the search that runs in another thread, or the next one if none runs; see `Searcher.stop`."""
-        self._searcher.stop()
-
-    def clear_stop(self) -> None:
-        """Cancel a stop that came after the search for which it was meant."""
-        self._searcher.clear_stop()
+        super().__init__(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads)
 
     def observe(self, observer: Callable[[Choice], None] | None) -> None:
         """Have somebody told what is known after each iteration."""
-        self._searcher.observer = observer
+        self.observer = observer
 
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits."""
-        return self._searcher.search(board, limits)
+    choose = Searcher.search

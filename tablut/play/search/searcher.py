@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -41,7 +41,7 @@ from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
 from tablut.running.clocks import alarm, wall_clock
 from tablut.running.machine import check_threads
-from tablut.running.one_caller import OneCaller, alone
+from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
     return min(margin, movetime / 2)
 
 
-class Searcher(OneCaller):
+class Searcher(Stoppable):
     """Search of one variant, with a memory that lasts from move to move.
 
     It serves one caller at a time. While it searches, a second call, from another thread or from the observer, raises
@@ -185,8 +185,6 @@ class Searcher(OneCaller):
     observer: Callable[[Choice], None] | None = None
     """Told what is known after each iteration of a search, by the thread that searches."""
 
-    _stop_asked = False
-
     def stop(self) -> None:
         """End the search that runs in another thread, or the next one if none runs; it answers with what it has.
 
@@ -195,10 +193,6 @@ class Searcher(OneCaller):
         """
         self._stop_asked = True
         self._state.stop[0] = 1
-
-    def clear_stop(self) -> None:
-        """Cancel a stop that came after the search for which it was meant."""
-        self._stop_asked = False
 
     # -- one search --------------------------------------------------------------------
 
@@ -311,18 +305,17 @@ class Searcher(OneCaller):
         """Have the search end when the time, less a margin, is up; however it ends, the next one has its own."""
         # The kernel's flag alone is lowered: `_deepen` looks at a stop that came before.
         self._state.stop[0] = 0
-        try:
-            if movetime is None:
-                yield
-                return
+        watch: AbstractContextManager[None] = nullcontext()
+        if movetime is not None:
             known = bool(clock_address())
             margin = time_margin(movetime, measured=self._wait / 1e9 if known else None)
             left = max(started + movetime - margin - time.perf_counter(), 0.0)
             if known:
                 self._ends = monotonic_ns() + int(left * 1e9)
-                yield
-                return
-            with alarm(left, self.stop):
+            else:
+                watch = alarm(left, self.stop)
+        try:
+            with watch:
                 yield
         finally:
             self._ends, self._stop_asked = None, False
