@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position, variant_option
+from tablut.cli.options import PositionOption, VariantOption, read_position, save_record, variant_option
 from tablut.cli.people import Live, PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
