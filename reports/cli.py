@@ -14,6 +14,8 @@ from tablut.cli.options import check_folder
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
 from tablut.errors import InputError
 from tablut.results import Result
+from tablut.store.files import store_path
+from tablut.store.folders import Kind, refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +48,11 @@ class _Site(Result):
 @command
 def report_command(
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DIR", help="Folder to write to. [default: reports/rendered, or ./tablut-report]"),
     ] = None,
     site: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DIR", help="Build the site instead: HTML that needs no server. Needs the extra `docs`."),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if anything is stale.")] = False,
@@ -59,9 +61,10 @@ def report_command(
     if site is not None:
         if out is not None:
             raise InputError("--out and --site: choose one of them")
-        return _site_reply(site, check=check)
-    folder = out if out is not None else default_folder()
+        return _site_reply(store_path(site), check=check)
+    folder = store_path(out) if out is not None else default_folder()
     check_folder(folder, "--out")
+    refuse_foreign(folder, Kind("report", "bounds.md", "--out"))
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
     files = []

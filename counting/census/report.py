@@ -21,7 +21,7 @@ from typing import Final
 from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
 from counting.census.search import CensusLimits, CensusSearch, TooLargeError
-from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
+from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
@@ -30,6 +30,7 @@ from tablut.results import ExactInt, Result, size_text
 from tablut.running.progress import Observer
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
+from tablut.store.folders import refuse_foreign
 from tablut.variants import Variant, VariantLike, as_variant
 
 _DEFAULT_MEMORY: Final = 4 << 30
@@ -115,6 +116,7 @@ def census(
         _temporary_folder() if store is None else nullcontext(store_path(store)) as folder,
         open_scheduler(threads, scheduler) as workers,
     ):
+        refuse_foreign(folder, WHOLE)
         words = toolbox(variant, False).tables.words
         most = memory if store is None and disk is None else disk
         limits = CensusLimits.from_memory(memory, workers.sharing, words, most)

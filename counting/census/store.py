@@ -52,6 +52,8 @@ from tablut.store.records import Count, Digest, Record, digest_of, fields_of, re
 from tablut.variants import Variant
 
 KIND: Final = Kind("census", "census.json")
+WHOLE: Final = Kind("census", "*/census.json")
+"""The folder that ``--store`` names: censuses in folders of their own."""
 HUNDREDTHS: Final = 100
 _MEND: Final = "delete it, and run the command again"
 

@@ -189,7 +189,7 @@ def replay_command(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the record in our format, FILE.otg in OpenTafl's, FILE.csv as a line of an archive."),
+        typer.Option(help="Write the record in our format; FILE.otg in OpenTafl's, FILE.csv as an archive's line."),
     ] = None,
     game: Annotated[int | None, typer.Option(min=1, help="Step through the game on line N of an archive.")] = None,
     repetition: Annotated[

@@ -58,8 +58,8 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     moves, comments, notes = _moves(text[:following], end, chosen.size)
     if following is not None:
         notes.append(further_games(text.lower().count("\n[rules:", following - 1)))
-    if said := tags.pop("start-comment", "").strip():
-        comments[0] = said
+    if before := tags.pop("start-comment", "").strip():
+        comments[0] = before
     return GameRecord(
         tags={_NAMES.get(name, name.capitalize()): value.strip() for name, value in tags.items()},
         variant=chosen,
@@ -78,7 +78,7 @@ def _next_game(text: str, end: int) -> int | None:
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
             begins = found.start()
-        if found[1].lower() == "rules":
+        if found[1].lower() == "rules" and text[found.end() : close].lstrip().startswith("dim:"):
             return begins
         last = close + 1
     return None
@@ -510,8 +510,8 @@ def write_game(record: GameRecord) -> str:
     variant = as_variant(record.variant)
     tags = {"result": next(word for word, result in _RESULTS.items() if result == record.result)}
     names = {ours: theirs for theirs, ours in _NAMES.items()}
-    if said := record.comments.get(0):
-        tags["start-comment"] = said
+    if 0 in record.comments:
+        tags["start-comment"] = record.comments[0]
     for name, value in record.tags.items():
         theirs = names.get(name, name.lower())
         if theirs in tags or (theirs in ("position", "rules") and name != "Rules"):

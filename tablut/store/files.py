@@ -96,7 +96,9 @@ def brief(kind: type[Kind]) -> type[Kind]:
 
 
 def store_path(named: Path | str) -> Path:
-    """Return the folder that a store is named by; refuse a URL, under which nothing is read or written."""
+    """Return the folder that a store is named by; refuse a URL, under which nothing is read or written, and ''."""
+    if not str(named).strip():
+        raise InputError("store '': names no folder; name one, or . for the current folder")
     if "://" in str(named):
         raise InputError(
             f"store {excerpt(str(named))}: is a URL; a store is a folder: fetch it, with rsync, rclone or "

@@ -6,6 +6,7 @@ files, is refused before anything is written there.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -21,7 +22,10 @@ Head = TypeVar("Head", bound=Record)
 
 
 class Kind(NamedTuple):
-    """A kind of store: how people call it, the file of its head, and the option that names its folder."""
+    """A kind of store: how people call it, the file of its head, and the option that names its folder.
+
+    The head may be a pattern of files, such as ``*/census.json``, for a store whose folder has no head of its own.
+    """
 
     name: str
     head: str
@@ -37,11 +41,11 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
     shown = f"{kind.option} {str(root)!r}"
     with writing(shown, "; choose another folder"):
         root.mkdir(parents=True, exist_ok=True)
-        _refuse_foreign(root, kind, shown)
+        refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
     with lock_folder(root, kind.name):
         # Once more, now that nobody else writes.
-        _refuse_foreign(root, kind, shown)
+        refuse_foreign(root, kind)
         sweep(root, kind.name)
         found = head_of(root, kind, type(head))
         if found is None:
@@ -60,12 +64,19 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
     return read_record(root / kind.head, model, f"{kind.name} file", "choose another folder")
 
 
-def _refuse_foreign(root: Path, kind: Kind, shown: str) -> None:
-    """Refuse a folder that holds something else; what a run leaves that was killed at once does not count."""
-    left = re.compile(rf"lock|\.{re.escape(kind.head)}\..+\.tmp")
-    names = {entry.name for entry in root.iterdir()}
-    if kind.head not in names and any(left.fullmatch(name) is None for name in names):
-        raise StoreError(f"{shown}: is not empty and holds no {kind.name}; choose another folder")
+def refuse_foreign(root: Path, kind: Kind) -> None:
+    """Refuse a folder that holds something else than a kind of store, before anything is written there.
+
+    A folder without files is as good as an empty one, and so is what a run leaves that was killed at once.
+    """
+    shown = f"{kind.option} {str(root)!r}"
+    if root.exists() and not root.is_dir():
+        raise StoreError(f"{shown}: is no folder; choose another")
+    left = re.compile(rf"lock|{fnmatch.translate(f'.{Path(kind.head).name}.*.tmp')}")
+    files = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
+    with writing(shown, "; choose another folder"):
+        if not any(root.glob(kind.head)) and any(left.fullmatch(path.name) is None for path in files):
+            raise StoreError(f"{shown}: is not empty and holds no {kind.name}; choose another folder")
 
 
 def commit(path: Path, record: Record) -> None:

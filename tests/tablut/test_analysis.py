@@ -14,7 +14,7 @@ from tablut.errors import InputError
 from tablut.play.analysis import Analyst, GameAnalysis, analyse, annotated
 from tablut.play.search.limits import SearchLimits, chance_of, said_score
 from tablut.position import MoveText
-from tablut.records import GameRecord, read_record
+from tablut.records import GameRecord, read_record, write_record
 from tablut.variants import load_variant
 
 RULES = load_variant("ashton-5-4v0")
@@ -115,7 +115,7 @@ def test_who_resigns_a_game_that_stands_made_no_losing_move(analyst: Analyst) ->
 
 def test_an_annotated_record_is_the_same_game(analysed) -> None:
     for record, found in analysed:
-        text = annotated(record, found)
+        text = write_record(annotated(record, found))
         again = read_record(text)
         assert [said.move for said in again.moves] == [said.move for said in record.moves]
         assert again.result == record.result

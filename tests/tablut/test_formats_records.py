@@ -117,7 +117,7 @@ def test_an_opentafl_record() -> None:
     )
     assert record.notes == ("variations left out: 2a, 2b",)
     assert (record.tags["White"], record.tags["Black"], record.tags["Rules"]) == ("Arno", "Berta", RULES)
-    assert record.tags["Start-comment"].startswith("A game made up for the tests.\n\nIt has captures")
+    assert record.comments[0].startswith("A game made up for the tests.\n\nIt has captures")
 
 
 @pytest.mark.parametrize("name", ["brandubh", "brandubh-5-4v4"])
@@ -159,7 +159,8 @@ def test_a_rules_string_becomes_a_rule_file(capsys: pytest.CaptureFixture[str], 
 
 def test_comments_of_an_opentafl_record() -> None:
     record = read_record(OTG)
-    assert record.comments == {1: "To make room.", 2: "And to look at a5: 9. is no turn here."}
+    assert list(record.comments.values())[:2] == ["To make room.", "And to look at a5: 9. is no turn here."]
+    assert record.comments.keys() == {0, 1, 2}
     again = read_record(write_game(record))
     assert again == replace(record, notes=())
     assert again.comments == record.comments
@@ -176,7 +177,7 @@ def test_a_line_of_an_archive() -> None:
         board.push(move)
     line = write_line(board.record(), board.variant)
     assert line == "d2-e2 c4-c5 f4-f5 c5-a5 d6-a6xa5,1,0,Ongoing"
-    assert next(iter(read_archive(line, "x"))).moves[-1] == "d6-a6xa5"
+    assert read_archive(line)[0][0].moves[-1] == "d6-a6xa5"
     with pytest.raises(InputError, match="from the start of its rules"):
         write_line(Board("brandubh").record(), load_variant("brandubh"))
 
@@ -199,7 +200,7 @@ def test_an_opentafl_record_becomes_one_of_ours() -> None:
     record = read_record(OTG)
     text = write_record(record)
     assert "[Variant" not in text
-    assert read_record(text) == replace(record, notes=(), comments={})
+    assert read_record(text) == replace(record, notes=())
 
 
 def otg(body: str, tags: str = "", rules: str = RULES) -> str:

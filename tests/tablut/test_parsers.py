@@ -19,8 +19,9 @@ from tablut.formats.reading import looks_like_position, read_move, read_position
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
 from tablut.records import read_record, read_rules
-from tablut.records.bologna import looks_like_log, read_logs
-from tablut.records.game import without_comments
+from tablut.records.archive import read_archive
+from tablut.records.bologna import looks_like_log, read_logs, read_system_log
+from tablut.records.kinds import kind_of
 from tablut.records.native import read_native
 from tablut.records.opentafl import looks_like_otg, read_game
 from tablut.rules import NaiveGame
@@ -40,6 +41,7 @@ START = load_variant("ashton").start_position
 RULES = "dim:7 surf:n ks:c start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
 SOURCE = "feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut checkMove\n"
 TURN = f"{SOURCE}FINE: Turn: W Pawn from e4 to f4\n"
+SYSTEM = "FINE: White player name:\tanna\nFINE: Move received.\tTurn: W Pawn from e4 to f4\n"
 STATE = bologna.write_state(Position.parse(START, 9))
 NAIVE = NaiveGame(load_variant("ashton"))
 
@@ -61,13 +63,31 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "opentafl.read_move": (lambda text: opentafl.read_move(text, 9), ["", "Ke4-e7", "Ke4-e7xd1", "e4-e7xd1/Td2"]),
     "read_rules": (read_rules, ["", "dim:7 ", RULES + " ", RULES, f"{RULES} cor:", f"{RULES} afor:"]),
     "read_record": (read_record, ["", '[Variant "ashton"]\n', TURN, f"[rules:{RULES}]\n"]),
-    "read_native": (read_native, ['[Variant "ashton"]\n', '[Variant "ashton"]\n1. e4-f4 ', '[Variant "', '[A "']),
-    "read_game": (read_game, [f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"]),
+    "read_native": (
+        read_native,
+        [
+            *(
+                '[Variant "ashton"]\n',
+                '[Variant "ashton"]\n1. e4-f4 ',
+                '[Variant "',
+                '[A "',
+                "1. e4-f4 {",
+                "1. e4-f4 (",
+            ),
+            *('[Variant "ashton"]\n1. e4-f4 *\n', "%", "1. e4-f4 ;", "1. e4-f4 {x", "$"),
+        ],
+    ),
+    "read_game": (
+        read_game,
+        [f"[rules:{RULES}]\n1. d1-e1\n", f"[rules:{RULES}]\n", f"[rules:{RULES}]\n1. ", "[rules:", "[a:"],
+    ),
     "read_logs": (read_logs, [TURN, f"{TURN}{SOURCE}FINE: Stato:\n", f"{SOURCE}FINE: Players: ", "", TURN[:-3]]),
     "looks_like_log": (looks_like_log, ["", TURN, SOURCE[:-1]]),
     "store_path": (store_path, ["", "s3://", "file:///", "https://h/"]),
     "looks_like_otg": (looks_like_otg, ["", "[a:"]),
-    "without_comments": (lambda text: without_comments(text, "{", "}", "record"), ["", "{}"]),
+    "read_archive": (read_archive, ["", "d2-e2,0,0,", 'd2-e2,0,0,"', "d2-e2;0;0;Draw\n"]),
+    "kind_of": (kind_of, ["", "d2-e2", "[", "{", '{"a":', "[[", "game=/", " .server.Server r"]),
+    "read_system_log": (read_system_log, ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
     "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),
     "load_variant": (load_variant, ["", "ashton", "./"]),
     "shipped_variant": (shipped_variant, ["", "ashton"]),
@@ -77,7 +97,26 @@ UNITS = [
     *("[", "]", "{", "}", "{}", "[]", "[[a]]\n", '"', "\\", '\\"', "'", "a:b ", "a1,", "1. ", "1a.", "a.", "a", "+"),
     *("Stato:", "Stato:\n-\nW\n", "O", "OT\n", "Players: ", "White: ", "Turn: x Pawn from ", "Turn: ", "GameA "),
     *(".Game", "Giocatore ", "Mossa sul", "Inizio partita", SOURCE, TURN, '[A "b"]\n', "[a:b]\n", '{"a":'),
-    *("e4-f4 ", "--- ", "tT/", "#", "\0"),
+    *(
+        "e4-f4 ",
+        "--- ",
+        "tT/",
+        "#",
+        "\0",
+        "(",
+        ")",
+        "()",
+        "{\\}",
+        ";",
+        "?",
+        "!?",
+        "$6 ",
+        "1...",
+        "1-0\n",
+        "% x\n",
+        "[a:\n",
+    ),
+    *(",0,", ";", "Move received. ", "d2-e2,0,0,Draw\n"),
 ]
 LENGTH = 30_000
 SECONDS = 0.4

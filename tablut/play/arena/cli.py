@@ -87,7 +87,7 @@ class GameOptions(Budget):
         for line in check_contestants(everyone, rules, start):
             warn(line)
         if self.store is not None:
-            check_folder(Path(self.store), "--store")
+            check_folder(store_path(self.store), "--store")
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:

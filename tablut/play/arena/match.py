@@ -21,6 +21,7 @@ from tablut.replay import replay
 from tablut.results import Result
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
+from tablut.store.folders import Kind, refuse_foreign
 from tablut.store.records import digest_of
 from tablut.variants import Variant
 
@@ -207,6 +208,8 @@ def play_match(
         return _report(plan, played, sprt)
 
     with ExitStack() as stack:
+        if folder is not None:
+            refuse_foreign(folder, _KIND)
         idle = stack.enter_context(IdlePrograms())
         _warm_up(plan, idle)
         if folder is not None:
@@ -382,6 +385,7 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 # of such a game, and every claim must hold by the rules: a record of another match, or an edited one, is not counted.
 
 
+_KIND: Final = Kind("match", "game-*.txt")
 _BYTES: Final = 1 << 20
 """Most bytes of a record of one game."""
 

@@ -21,6 +21,7 @@ from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
 from tablut.store.files import brief, child, write_bytes
+from tablut.store.folders import Kind, refuse_foreign
 from tablut.variants import Variant
 
 
@@ -119,6 +120,8 @@ def play_tournament(
         reports[pair] = match
         return KeyboardInterrupt() if on_interrupt is None else on_interrupt(_so_far())
 
+    if folder is not None:
+        refuse_foreign(folder, Kind("tournament", "match-*/game-*.txt"))
     for pair in combinations(range(len(contestants)), 2):
         first, second = (contestants[place] for place in pair)
         own = None if folder is None else child(folder, f"match-{pair[0]:03d}-{pair[1]:03d}", "tournament")
