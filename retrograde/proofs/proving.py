@@ -399,9 +399,8 @@ class ProofRun:
         """Join the tree's moves and the strategies of its leaves to the certificate."""
         root = self.tree.root
         if root.plies > self._most:
-            raise InputError(
-                f"the win that was found takes {root.plies} plies; a game or a proof has {self._most} at most"
-            )
+            takes = f"the win that was found takes {root.plies} plies, and {self._most} are allowed"
+            raise InputError(f"position '{self.position}': {takes}")
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
