@@ -66,7 +66,7 @@ _EXACT_MEMORY: Final = 64 << 20
 """Moves in which a shorter win is looked for, and bytes of the table for it."""
 _CHECKED: Final = 10_000
 """Most positions of a strategy that is always checked by the plain rules, which takes seconds."""
-_REFUTING: Final = 1_000_000
+_REFUTING: Final = 3_000_000
 """Moves in which what refutes a claim is searched once more, to be checked by the plain rules."""
 _MOST: Final = 40_000_000
 """Most positions of the strategy of one leaf."""
@@ -399,9 +399,8 @@ class ProofRun:
         """Join the tree's moves and the strategies of its leaves to the certificate."""
         root = self.tree.root
         if root.plies > self._most:
-            raise InputError(
-                f"the win that was found takes {root.plies} plies; a game or a proof has {self._most} at most"
-            )
+            takes = f"the win that was found takes {root.plies} plies, and {self._most} are allowed"
+            raise InputError(f"position '{self.position}': {takes}")
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)
@@ -446,7 +445,8 @@ class ProofRun:
 
     def _check_refuted(self) -> None:
         """Look for a proof of the opposite that is found soon, and that the plain rules confirm."""
-        side, other = ("black", "white") if self.prover else ("white", "black")
+        side: SideName = "black" if self.prover else "white"
+        other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
         self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
         if not self.checked and self._attempt(self.claim):

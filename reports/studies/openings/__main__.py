@@ -259,7 +259,23 @@ def check_command(
         if not checked.proved:
             raise InputError(f"{str(path)!r}: {checked.failures[0]}")
         each = {"checked": checked.positions, "checked_per_second": checked.positions_per_second}
+        each["counted"] = checked.within
         data = _write({opening.name: found.model_copy(update=each)})
+    return _reply(chosen, data)
+
+
+@app.command("count")
+@command
+def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option("Processes.")] = 1) -> Reply:
+    """Count the longest play by the certificates that are kept with the study, by the plain rules."""
+    chosen, data = _chosen(only), read_findings()
+    for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
+        path = DATA / opening.file
+        workers = LocalScheduler(threads, processes=True)
+        checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
+        if not checked.proved:
+            raise InputError(f"{str(path)!r}: {checked.failures[0]}")
+        data = _write({opening.name: data[opening.name].model_copy(update={"counted": checked.within})})
     return _reply(chosen, data)
 
 

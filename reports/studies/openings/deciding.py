@@ -71,6 +71,7 @@ class Opening(Result):
 class Decided(Result):
     """What search and checker found; positions are counted up to symmetry, seconds are of the last run.
 
+    ``within`` is an upper bound that the search noted, and ``counted`` the longest play by the certificate.
     What is part of the proof of another opening has no certificate of its own.
     """
 
@@ -90,6 +91,7 @@ class Decided(Result):
     strategy: int | None = None
     checked: int | None = None
     checked_per_second: int | None = None
+    counted: int | None = None
 
 
 class Findings(Result):
