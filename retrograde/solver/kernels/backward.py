@@ -234,11 +234,11 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
     w.seen[0] = 0
     for man in range(men):
         target, _ = piece_of(t, w, p.side, man, men)
-        starts = arrivals(t, r, w.here.board, p.side, target, king)
+        centre, starts = coordinates(t, target), arrivals(t, r, w.here.board, p.side, target, king)
         if p.side == 1 and starts != 0:
             prepare_attacker(x, w, man, men)
         while starts:
-            start = cell_on_cross(t, coordinates(t, target), trailing_zeros(starts))
+            start = cell_on_cross(t, centre, trailing_zeros(starts))
             starts &= starts - 1
             parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
             if parent < 0:

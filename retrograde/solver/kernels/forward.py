@@ -220,11 +220,11 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
         royal = man == men - 1
         start, slides = piece_of(t, w, 0, man, men)
         along_rank, along_file = slides_from(t, board, slides, start)
-        targets = cross_of(along_rank, along_file)
+        centre, targets = coordinates(t, start), cross_of(along_rank, along_file)
         if not afar:
             targets &= _sharp_places(t, board, I64(0), start, royal)
         while targets:
-            target = cell_on_cross(t, coordinates(t, start), trailing_zeros(targets))
+            target = cell_on_cross(t, centre, trailing_zeros(targets))
             targets &= targets - 1
             looked_at = afar or _may_end_or_capture(t, board, I64(0), target, king, royal)
             if looked_at and _item_after(t, x, w, p, move_of(t, start, target)) == lost_in(0):
@@ -370,11 +370,11 @@ def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
     """Return a tally with a man's moves that capture or end the game; what is quiet is left for later."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
-    targets, quiet = w.sharp[man], w.quiet[man]
+    centre, targets, quiet = coordinates(t, start), w.sharp[man], w.quiet[man]
     while targets and not settled:
         place = trailing_zeros(targets)
         targets &= targets - 1
-        item = _sharp_item(t, x, w, p, man, men, cell_on_cross(t, coordinates(t, start), place))
+        item = _sharp_item(t, x, w, p, man, men, cell_on_cross(t, centre, place))
         if item == _QUIET:
             quiet |= I64(1) << place
         elif item == _ENDED_LOST:
@@ -400,12 +400,12 @@ def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
     """Return a tally with a man's quiet moves, whose successors are in the tier; none is left for later."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
-    targets = w.quiet[man]
+    centre, targets = coordinates(t, start), w.quiet[man]
     w.quiet[man] = 0
     if p.side == 1 and targets != 0:
         prepare_attacker(x, w, man, men)
     while targets and not settled:
-        target = cell_on_cross(t, coordinates(t, start), trailing_zeros(targets))
+        target = cell_on_cross(t, centre, trailing_zeros(targets))
         targets &= targets - 1
         entry = attacker_entry(x, w, p.tier, man, target) if p.side == 1 else white_entry(x, w, p.tier, man, target)
         if entry < 0:
