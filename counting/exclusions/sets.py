@@ -8,10 +8,10 @@ the first piece that nothing satisfies yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Final
 
 from symmetry import Symmetry
@@ -214,51 +214,77 @@ class _Search:
             self.grow(grown | more)
 
     def _additions(self, pieces: _Pieces, cell: Cell, room: int) -> set[frozenset[tuple[Cell, str]]]:
-        """Return everything that could make a piece shut in or active, and more: none is too much."""
-        found: set[frozenset[tuple[Cell, str]]] = set()
-        piece = pieces[cell]
-        contents = "bw" if "K" in pieces.values() else "bwK"
+        """Return everything that could shut a piece in, or make it capture on arrival; too much does no harm.
 
-        def offer(cells: tuple[Cell, ...], letters: str) -> None:
-            missing = tuple(near for near in cells if near not in pieces)
-            if not 0 < len(missing) <= room:
-                return
-            for chosen in product(letters, repeat=len(missing)):
-                if chosen.count("K") < 2 and all(
-                    near in self.reach.cells[letter] for near, letter in zip(missing, chosen, strict=True)
-                ):
-                    found.add(frozenset(zip(missing, chosen, strict=True)))
-
-        lines = [(_add(cell, step), _add(cell, step, 2)) for step in _STEPS]
-        for near, far in lines:  # a victim and an anvil
-            offer((near,), contents)
-            offer((far,), contents)
-            offer((near, far), contents)
-        for blockers in product(*[(None, near, far) for near, far in lines]):  # shut in
-            offer(tuple(blocker for blocker in blockers if blocker is not None), contents)
-
-        def offer_whole(wanted: _Pieces) -> None:
-            missing = frozenset(pair for pair in wanted.items() if pair[0] not in pieces)
-            if 0 < len(missing) <= room and all(
+        Each addition is what is missing of a small group of pieces near the given one, at most ``room`` pieces.
+        """
+        groups = chain(
+            self._captures_of(pieces, cell, room),
+            self._ways_shut(pieces, cell, room),
+            self._kings_surrounded(pieces, cell),
+            self._castles_besieged(pieces, cell),
+        )
+        return {
+            missing
+            for group in groups
+            if 0 < len(missing := frozenset(pair for pair in group.items() if pair[0] not in pieces)) <= room
+            and all(
                 other in self.reach.cells[letter] and pieces.get(other, letter) == letter
-                for other, letter in wanted.items()
-            ):
-                found.add(missing)
+                for other, letter in group.items()
+            )
+        }
 
-        if piece == "b":  # a king that is surrounded
-            for king in (near for near, _ in lines if near in pieces or "K" in contents):
-                others = [_add(king, step) for step in _STEPS if _add(king, step) != cell]
-                for count in range(4):
-                    for held in combinations(others, count):
-                        offer_whole({king: "K", **dict.fromkeys(held, "b")})
-        # What the castle is depends on the king, and on who besieges it.
-        for near in (near for near, far in lines if self.castle in (near, far)):
-            around = [_add(self.castle, step) for step in _STEPS]
-            kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in contents)]
-            for count in range(4):
-                for besiegers, king_there, victim in product(combinations(around, count), kings, (None, "b", "w")):
-                    offer_whole(dict.fromkeys(besiegers, "b") | king_there | ({} if victim is None else {near: victim}))
-        return found
+    def _captures_of(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
+        """Yield what the piece on a cell could capture: in one direction, a victim, an anvil behind it, or both."""
+        for near, far in _lines(cell):
+            for cells in ((near,), (far,), (near, far)):
+                yield from _fillings(pieces, cells, room)
+
+    def _ways_shut(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
+        """Yield what could shut a piece in: in each direction nothing, a piece beside it, or one a cell further."""
+        for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
+            yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], room)
+
+    def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
+        """Yield kings beside the attacker on a cell, each with up to three other attackers around it."""
+        if pieces[cell] != "b":
+            return
+        for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):
+            others = [near for near, _ in _lines(king) if near != cell]
+            for held in chain.from_iterable(combinations(others, count) for count in range(4)):
+                yield {king: "K", **dict.fromkeys(held, "b")}
+
+    def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
+        """Yield what decides whether a castle near a cell helps a capture.
+
+        That is where the king stands, and up to three attackers around the castle; with a victim beside the cell.
+        """
+        around = [near for near, _ in _lines(self.castle)]
+        kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in _letters(pieces))]
+        for victim in (near for near, far in _lines(cell) if self.castle in (near, far)):
+            victims: list[_Pieces] = [{}, {victim: "b"}, {victim: "w"}]
+            for besiegers in chain.from_iterable(combinations(around, count) for count in range(4)):
+                for king, taken in product(kings, victims):
+                    yield dict.fromkeys(besiegers, "b") | king | taken
+
+
+def _letters(pieces: _Pieces) -> str:
+    """Return the pieces that may be added to others: one king at most."""
+    return "bw" if "K" in pieces.values() else "bwK"
+
+
+def _fillings(pieces: _Pieces, cells: Sequence[Cell], room: int) -> Iterator[_Pieces]:
+    """Yield every way to fill the empty ones of some cells, if they are at most ``room``."""
+    missing = [cell for cell in cells if cell not in pieces]
+    if len(missing) <= room:
+        for chosen in product(_letters(pieces), repeat=len(missing)):
+            if chosen.count("K") < 2:
+                yield dict(zip(missing, chosen, strict=True))
+
+
+def _lines(cell: Cell) -> list[tuple[Cell, Cell]]:
+    """Return for each direction the next cell and the one after it, on the board or beyond."""
+    return [(_add(cell, step), _add(cell, step, 2)) for step in _STEPS]
 
 
 def _add(cell: Cell, step: tuple[int, int], times: int = 1) -> Cell:

@@ -19,23 +19,23 @@ from counting.reachable.drawing import draw_number
 from counting.reachable.games import EFFORTS, ProofGame, Settled, backward_tree, finder_for, pocket
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import (
     board_items,
+    cell_on_cross,
     coordinates,
     count_of,
+    direction_on_cross,
     king_of,
     line_of,
     move_of,
-    occupied,
     own_pieces,
     side_of,
-    undo_of,
 )
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, line_origins
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, add_unmoves, line_origins, open_sides
 from tablut.indexing import ENDINGS, Ending, EndingIndex
 from tablut.position import Move
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
@@ -77,17 +77,6 @@ def ending_index(variant: Variant) -> EndingIndex:
 
 
 @inlined
-def _open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
-    """Return the directions from a cell where a soldier of the other side than ``side`` may have stood."""
-    size = t.size
-    cells = r.defender_cells if side == 1 else r.attacker_cells
-    rank, file = coordinates(t, cell)
-    row = I64(cells[rank]) & ~occupied(line_of(board, rank))
-    column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
-    return (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
-
-
-@inlined
 def _beside(t: Tables, cell: int, other: int) -> bool:
     """Return whether two cells share an edge."""
     return bool(t.facing[cell * t.cells + other] != 0)
@@ -115,41 +104,20 @@ def _leads(
 
 
 @inlined
-def _way_of(t: Tables, start: int, cell: int) -> int:
-    """Return the direction from a cell to where a slide came from, as a bit."""
-    if start // t.size == cell // t.size:
-        return 1 if start < cell else 4
-    return 2 if start < cell else 8
-
-
-@inlined
 def _un_moves_to(
     t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
 ) -> int:
     """Write every way in which a piece can have come to its cell, whatever it took there; return how many."""
-    size, side = t.size, I64(kind == 0)
-    rank, file = coordinates(t, cell)
+    side, centre = I64(kind == 0), coordinates(t, cell)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
-    sides = _open_sides(t, r, board, side, cell)
-    row, column = line_origins(t, r, board, cell, kind)
+    sides = open_sides(t, r, board, side, cell)
+    origins = line_origins(t, r, board, cell, kind)
     count = I64(0)
-    while (row | column) != 0:
-        if row != 0:
-            start = rank * size + trailing_zeros(row)
-            row &= row - 1
-        else:
-            start = trailing_zeros(column) * size + file
-            column &= column - 1
-        # What was taken did not stand on the way.
-        open_sides = sides & ~_way_of(t, start, cell)
-        choice = open_sides
-        while True:
-            if popcount(choice) <= missing:
-                records[count] = np.int32(undo_of(move_of(t, start, cell), choice))
-                count += 1
-            if choice == 0:
-                break
-            choice = (choice - 1) & open_sides
+    while origins:
+        place = trailing_zeros(origins)
+        origins &= origins - 1
+        move = move_of(t, cell_on_cross(t, centre, place), cell)
+        count = add_unmoves(records, count, move, sides & ~direction_on_cross(centre, place), missing)
     return count
 
 

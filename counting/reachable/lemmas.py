@@ -149,8 +149,7 @@ def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
                 kind = (white >> file) & 1
                 if cell == king:
                     kind = I64(2)
-                row, column = line_origins(t, m.origins, left, cell, kind)
-                if (row | column) == 0 or _captures_one(t, left, cell, kind, king):
+                if line_origins(t, m.origins, left, cell, kind) == 0 or _captures_one(t, left, cell, kind, king):
                     continue
                 toggle(t, left, cell, 16 if kind != 0 else 0)
                 if kind == 2:

@@ -45,6 +45,8 @@ _HEAD: Final = 4
 _ROW_AT: Final = 4
 _COLUMN_AT: Final = _ROW_AT + WIDEST
 _ENDS: Final = 2 * WIDEST
+_CROSS_COLUMN: Final = 32
+"""Bit of a cross at which the places of the column begin."""
 _intrinsic: Any = intrinsic
 
 
@@ -191,6 +193,35 @@ def own_pieces(content: int, side: int) -> int:
 def is_occupied(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
     """Return whether any piece stands on a cell."""
     return (occupied(line_of(board, I64(t.rank[cell]))) >> I64(t.file[cell])) & 1 != 0
+
+
+# -- crosses: the row and the column of a cell in one mask ------------------------------------
+
+
+# Whatever slides to or from a cell does so along these two lines, so one loop over the bits of
+# a cross goes over all of it.
+
+
+@inlined
+def cross_of(row: int, column: int) -> int:
+    """Return the cross of a mask of places on a cell's row and one of places on its column."""
+    return row | (column << _CROSS_COLUMN)
+
+
+@inlined
+def cell_on_cross(t: Tables, centre: tuple[int, int], place: int) -> int:
+    """Return the cell of a bit of a cross, given the coordinates of the cross's centre."""
+    rank, file = centre
+    return rank * t.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * t.size + file
+
+
+@inlined
+def direction_on_cross(centre: tuple[int, int], place: int) -> int:
+    """Return the direction, as a bit, from the centre of a cross to the cell of one of its bits."""
+    rank, file = centre
+    if place < _CROSS_COLUMN:
+        return 1 if place < file else 4
+    return 2 if place - _CROSS_COLUMN < rank else 8
 
 
 # -- moves and undo records ----------------------------------------------------------------

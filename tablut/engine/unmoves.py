@@ -30,8 +30,11 @@ from tablut.engine.layout import (
     KING_AT,
     SIDE_AT,
     board_items,
+    cell_on_cross,
     coordinates,
     count_of,
+    cross_of,
+    direction_on_cross,
     head,
     is_wide,
     king_of,
@@ -161,8 +164,8 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 
 @inlined
-def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> tuple[int, int]:
-    """Return the places on the row and on the column from which a piece can have slid to a cell.
+def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> int:
+    """Return the cross of the places from which a piece can have slid to a cell (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
@@ -175,10 +178,9 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
     elif kind == 2:
         at_row, at_column = I64(r.king_origins[rank]), I64(r.king_origins[size + file])
     if is_wide(t.exposed):
-        return I64(r.origins[at_row + file]) & open_way(row, file), I64(r.origins[at_column + rank]) & open_way(
-            column, rank
-        )
-    return I64(r.origins[at_row + (file << size) + row]), I64(r.origins[at_column + (rank << size) + column])
+        row, column = open_way(row, file), open_way(column, rank)
+        return cross_of(I64(r.origins[at_row + file]) & row, I64(r.origins[at_column + rank]) & column)
+    return cross_of(I64(r.origins[at_row + (file << size) + row]), I64(r.origins[at_column + (rank << size) + column]))
 
 
 @inlined
@@ -188,21 +190,37 @@ def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, ki
 
 
 @inlined
-def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
-    """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
+def arrivals(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+    """Return the cross of the places from which the last ply can have brought a piece of ``side`` to its cell.
+
+    It is empty if the piece, had it just arrived, would have captured something that still stands.
+    """
+    kind = I64(0) if side == 1 else (I64(2) if cell == king else I64(1))
+    origins = line_origins(t, r, board, cell, kind)
+    return origins if origins != 0 and not would_capture(t, board, side, cell, king) else I64(0)
+
+
+@inlined
+def open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
+    """Return the directions from a cell in which a soldier of ``side``'s opponent may have stood, on an empty cell."""
     size = t.size
-    shift = shift_of(board, side ^ 1)
     cells = r.defender_cells if side == 1 else r.attacker_cells
     rank, file = coordinates(t, cell)
     row = I64(cells[rank]) & ~occupied(line_of(board, rank))
     column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
-    open_sides = (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
-    if open_sides == 0:
+    return (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
+
+
+@inlined
+def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+    """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
+    sides, shift = open_sides(t, r, board, side, cell), shift_of(board, side ^ 1)
+    if sides == 0:
         return 0
     # Victims on all open sides at once: none of them bears on the capture of another.
-    _toggle_sides(t, board, cell, open_sides, shift)
-    found = captures_at(t, board, side, cell, king) & open_sides
-    _toggle_sides(t, board, cell, open_sides, shift)
+    _toggle_sides(t, board, cell, sides, shift)
+    found = captures_at(t, board, side, cell, king) & sides
+    _toggle_sides(t, board, cell, sides, shift)
     return found
 
 
@@ -216,8 +234,8 @@ def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: i
 
 
 @inlined
-def _add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
-    """Write the un-moves of one slide, with every choice of captures; return the new count."""
+def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
+    """Write the un-moves of one slide, with every choice of at most so many captures; return the new count."""
     choice = restored
     while True:
         if popcount(choice) <= most:
@@ -229,68 +247,56 @@ def _add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: in
 
 
 @inlined
+def _decided_by_last_ply(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+    """Return whether any last ply of ``side`` would have decided the game, so that there was none."""
+    stuck = t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1))
+    return stuck or wins_afar(t, board, side, king)
+
+
+@inlined
 def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
     """Write the un-moves of the side that moved last and return how many there are.
 
     ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
     have decided the game by leaving a side without a move.
     """
-    size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
-    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
-        return I64(0)
-    if wins_afar(t, board, side, king):
+    if _decided_by_last_ply(t, board, side, king):
         return I64(0)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     count = I64(0)
-    for rank in range(size):
+    for rank in range(t.size):
         own = own_pieces(line_of(board, rank), side)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
-            cell = rank * size + file
-            kind = 1 - side
-            if side == 0 and cell == king:
-                kind = I64(2)
-            row, column = line_origins(t, r, board, cell, kind)
-            if (row | column) == 0 or would_capture(t, board, side, cell, king):
+            cell = rank * t.size + file
+            origins = arrivals(t, r, board, side, cell, king)
+            if origins == 0:
                 continue
             restored = _restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
-            while row:
-                place = trailing_zeros(row)
-                row &= row - 1
-                way = 1 if place < file else 4
-                move = move_of(t, rank * size + place, cell)
-                count = _add_unmoves(records, count, move, restored & ~way, missing)
-            while column:
-                place = trailing_zeros(column)
-                column &= column - 1
-                way = 2 if place < rank else 8
-                move = move_of(t, place * size + file, cell)
-                count = _add_unmoves(records, count, move, restored & ~way, missing)
+            while origins:
+                place = trailing_zeros(origins)
+                origins &= origins - 1
+                move = move_of(t, cell_on_cross(t, (rank, file), place), cell)
+                # What was captured did not stand on the way.
+                sides = restored & ~direction_on_cross((rank, file), place)
+                count = add_unmoves(records, count, move, sides, missing)
     return count
 
 
 @inlined
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
     """Return whether `unmoves` would write any."""
-    size = t.size
     side, king = side_of(t, board) ^ 1, king_of(t, board)
-    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+    if _decided_by_last_ply(t, board, side, king):
         return False
-    if wins_afar(t, board, side, king):
-        return False
-    for rank in range(size):
+    for rank in range(t.size):
         own = own_pieces(line_of(board, rank), side)
         while own:
-            file = trailing_zeros(own)
+            cell = rank * t.size + trailing_zeros(own)
             own &= own - 1
-            cell = rank * size + file
-            kind = 1 - side
-            if side == 0 and cell == king:
-                kind = I64(2)
-            row, column = line_origins(t, r, board, cell, kind)
-            if (row | column) != 0 and not would_capture(t, board, side, cell, king):
+            if arrivals(t, r, board, side, cell, king) != 0:
                 return True
     return False
 

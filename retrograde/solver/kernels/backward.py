@@ -37,9 +37,9 @@ from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Wo
 from tablut.engine.attacks import wins_afar
 from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
-from tablut.engine.layout import undo_captured
+from tablut.engine.layout import cell_on_cross, coordinates, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.engine.unmoves import OriginTables, line_origins, would_capture
+from tablut.engine.unmoves import OriginTables, arrivals
 from tablut.indexing.tier_kernels import men_of, orbit_of, set_board
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
@@ -184,68 +184,74 @@ def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
 
 
 @inlined
+def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man: int, start: int) -> bool:
+    """Return whether a parent of the open position, in which a man stood on another cell, has a symmetry of its own."""
+    if x.tier.column_men[p.tier] == 0:
+        return _is_symmetric(x, p.tier, parent)
+    # A row without a residual group has none. Black moves within the open row; of white's moves, the hop says it.
+    may_have = w.cursor.head[RESIDUAL] != 1
+    if p.side == 0:
+        may_have = w.hops.base[man * x.square.cells + start] < 0
+    return may_have and _moved_has_symmetry(x, w, p.tier, p.side, man, start)
+
+
+@inlined
+def _moves_from(
+    t: Tables, x: TierTables, w: Workspace, p: Pass, successor: int, symmetric: bool, parent: int, man: int, start: int
+) -> int:
+    """Return how many moves to take from a parent of the open position, which is won; 0 if none, or not again.
+
+    One for each way back, unless the position (``symmetric``) or the parent has a symmetry of its own: the ways back
+    do not match the moves then, so the parent's moves are counted when it is met first.
+    """
+    if p.messages.room == 0 and is_decided(I64(p.mine[parent])):
+        return I64(0)
+    if not (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
+        return I64(1)
+    return I64(0) if _is_known(w, parent) else _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
+
+
+@inlined
+def _is_decided_by_last_ply(t: Tables, w: Workspace, p: Pass) -> bool:
+    """Return whether any ply that leads to the open position has ended the game: there is nothing to propagate."""
+    stuck = t.either_after_ply != 0 and not can_move(t, w.here.board, p.side)
+    return stuck or wins_afar(t, w.here.board, p.side, w.cursor.head[KING])
+
+
+@inlined
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
     """Propagate the open position's item to all its parents, in which the side of the pass is to move; or send it.
 
-    Where a slide can have begun, and what an arrival would have captured, `tablut.engine.unmoves` says.
-    The loop is not its `unmoves`, because a man's place in the list is wanted: the parent's entry follows from
-    it by one term. Speed is no reason: all backward passes are 19 of 420 ms of ashton's tiers of four men.
+    Parents are found man by man, because a parent's entry follows by one term from a man's place in the list.
     """
-    board, king, tier, side, send = w.here.board, w.cursor.head[KING], p.tier, p.side, p.messages.room > 0
-    if t.either_after_ply != 0 and not can_move(t, board, side):
-        # A ply that leads here ends the game, and loses it for its mover.
+    if _is_decided_by_last_ply(t, w, p):
         return
-    if wins_afar(t, board, side, king):
-        # A ply that leads here has won already.
-        return
-    by_rows = x.tier.column_men[tier] > 0
-    residual = w.cursor.head[RESIDUAL] != 1
-    symmetric = residual and (not by_rows or symmetry_order(x, tier, king, w.here.black, w.here.white) > 1)
-    men = x.tier.attackers[tier] if side == 1 else x.tier.defenders[tier] + 1
+    king, men = w.cursor.head[KING], x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
+    # Without column soldiers a row is one position, and its residual group that position's own.
+    symmetric = w.cursor.head[RESIDUAL] != 1 and (
+        x.tier.column_men[p.tier] == 0 or symmetry_order(x, p.tier, king, w.here.black, w.here.white) > 1
+    )
     w.seen[0] = 0
     for man in range(men):
-        target, _ = piece_of(t, w, side, man, men)
-        # Had it just arrived here, what it captures would be gone, and a decided game over.
-        if would_capture(t, board, side, target, king):
-            continue
-        kind = I64(0) if side == 1 else I64(2) if man == men - 1 else I64(1)
-        along_rank, along_file = line_origins(t, r, board, target, kind)
-        if side == 1:
+        target, _ = piece_of(t, w, p.side, man, men)
+        centre, starts = coordinates(t, target), arrivals(t, r, w.here.board, p.side, target, king)
+        if p.side == 1 and starts != 0:
             prepare_attacker(x, w, man, men)
-        rank, file = t.rank[target], t.file[target]
-        for axis in range(2):
-            starts = along_rank if axis == 0 else along_file
-            while starts:
-                place = trailing_zeros(starts)
-                starts &= starts - 1
-                start = I64(rank) * t.size + place if axis == 0 else place * t.size + I64(file)
-                parent = attacker_entry(x, w, tier, man, start) if side == 1 else white_entry(x, w, tier, man, start)
-                if parent < 0:
-                    continue
-                if is_loss(item):
-                    if send:
-                        _write(x, p, parent, I64(1))
-                    else:
-                        _propagate_loss(w, p, plies_of(item), parent)
-                    continue
-                if not send and is_decided(I64(p.mine[parent])):
-                    continue
-                # Only these come from rows with a residual group.
-                if not by_rows:
-                    counted = symmetric or _is_symmetric(x, tier, parent)
-                elif residual if side == 1 else w.hops.base[man * x.square.cells + start] < 0:
-                    counted = symmetric or _moved_has_symmetry(x, w, tier, side, man, start)
-                else:
-                    counted = symmetric
-                moves = I64(1)
-                if counted:
-                    if _is_known(w, parent):
-                        continue
-                    moves = _count_moves_to(t, x, w, tier, parent, side, successor)
-                if send:
-                    _write(x, p, parent, moves)
-                else:
-                    _take_moves(t, x, w, p, plies_of(item), parent, moves)
+        while starts:
+            start = cell_on_cross(t, centre, trailing_zeros(starts))
+            starts &= starts - 1
+            parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
+            if parent < 0:
+                continue
+            moves = I64(1) if is_loss(item) else _moves_from(t, x, w, p, successor, symmetric, parent, man, start)
+            if moves == 0:
+                continue
+            if p.messages.room > 0:
+                _write(x, p, parent, moves)
+            elif is_loss(item):
+                _propagate_loss(w, p, plies_of(item), parent)
+            else:
+                _take_moves(t, x, w, p, plies_of(item), parent, moves)
 
 
 @inlined

@@ -10,7 +10,7 @@ quiet moves stay in the tier, whose other side may be partly known.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,13 +41,12 @@ from tablut.engine.attacks import (
     escape_ways,
     may_capture,
     may_end_afar,
-    slides_along,
     slides_from,
     winner_of,
 )
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
-from tablut.engine.layout import coordinates, line_of, move_of, occupied, undo_captured
+from tablut.engine.layout import cell_on_cross, coordinates, cross_of, move_of, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
@@ -167,6 +166,43 @@ def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> b
     return p.side == 1
 
 
+_QUIET, _ENDED_LOST = -2, -3
+"""Instead of a successor's item: the move captures nothing; it ends the game, lost for its side."""
+
+
+@inlined
+def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
+    """Return the cross of the places beside an enemy around a piece of ``side``, and for the king of the escapes."""
+    rank, file = coordinates(t, cell)
+    row, column = beside(t, board, rank, side ^ 1), beside(t, board, t.size + file, side ^ 1)
+    if royal:
+        row |= I64(t.escapes_on[rank])
+        column |= I64(t.escapes_on[t.size + file])
+    return cross_of(row, column)
+
+
+@inlined
+def _may_end_or_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool) -> bool:
+    """Return whether a move to a target may escape or capture; ``royal`` if the king makes it."""
+    return (royal and t.escapes[target] != 0) or may_capture(t, board, side, target, target if royal else king)
+
+
+@inlined
+def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> int:
+    """Return the item of what a move leads to outside the tier; -1 if it is missing, or `_QUIET`, or `_ENDED_LOST`.
+
+    A move that ends the game and wins it leaves the opponent as badly off as one who has no move.
+    """
+    board, item = w.here.board, I64(_QUIET)
+    undo, outcome = make(t, board, move)
+    if outcome != UNDECIDED:
+        item = lost_in(0) if winner_of(outcome) == p.side else I64(_ENDED_LOST)
+    elif undo_captured(undo) != 0:
+        item = capture_item(t, x, w, board, p.lower)
+    unmake(t, board, undo)
+    return item
+
+
 @inlined
 def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     """Return whether an escape or a capture of white's in the open position wins within this ply.
@@ -183,30 +219,16 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     for man in range(men):
         royal = man == men - 1
         start, slides = piece_of(t, w, 0, man, men)
-        rank, file = coordinates(t, start)
-        for axis in range(2):
-            line = rank if axis == 0 else t.size + file
-            content = occupied(line_of(board, line))
-            near = I64(-1) if afar else beside(t, board, line, 1)
-            if royal:
-                near |= I64(t.escapes_on[line])
-            targets = near & slides_along(t, slides, line, file if axis == 0 else rank, content)
-            while targets:
-                place = trailing_zeros(targets)
-                targets &= targets - 1
-                target = rank * t.size + place if axis == 0 else place * t.size + file
-                if (
-                    afar
-                    or (royal and t.escapes[target] != 0)
-                    or may_capture(t, board, 0, target, target if royal else king)
-                ):
-                    undo, outcome = make(t, board, move_of(t, start, target))
-                    stuck = False
-                    if outcome == UNDECIDED and undo_captured(undo) != 0:
-                        stuck = capture_item(t, x, w, board, p.lower) == lost_in(0)
-                    unmake(t, board, undo)
-                    if stuck or (outcome != UNDECIDED and winner_of(outcome) == 0):
-                        return True
+        along_rank, along_file = slides_from(t, board, slides, start)
+        centre, targets = coordinates(t, start), cross_of(along_rank, along_file)
+        if not afar:
+            targets &= _sharp_places(t, board, I64(0), start, royal)
+        while targets:
+            target = cell_on_cross(t, centre, trailing_zeros(targets))
+            targets &= targets - 1
+            looked_at = afar or _may_end_or_capture(t, board, I64(0), target, king, royal)
+            if looked_at and _item_after(t, x, w, p, move_of(t, start, target)) == lost_in(0):
+                return True
     return False
 
 
@@ -260,147 +282,186 @@ def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -
 # -- the forward passes ----------------------------------------------------------------------
 
 
-_QUIET, _WON, _LOST = -2, -3, -4
-"""Instead of a successor's item: the move captures nothing; it ends the game, won or lost for its side."""
+_FIRST, _SHARP, _REST = range(3)
+"""Steps of a look at a position's moves: those that are quiet at sight; those that may capture or end the game, which
+leave over what turns out to be quiet; and the quiet ones that are left."""
+
+
+class _Tally(NamedTuple):
+    """What the moves of the open position come to, as far as they were looked at.
+
+    Attributes
+    ----------
+    best : int
+        Plies of the quickest win, 0 without one.
+    worst : int
+        Plies of the longest loss.
+    left : int
+        The item that says which moves do not lose, as far as is known (`tablut.indexing.values`): how many quiet ones
+        there are, whether captures were met (`CAPTURES`), and whether one of them does not lose (`SAFE`).
+    settled : bool
+        Whether the other moves no longer matter.
+    """
+
+    best: int
+    worst: int
+    left: int
+    settled: bool
 
 
 @inlined
-def _sort_targets(t: Tables, x: TierTables, w: Workspace, p: Pass) -> tuple[int, bool]:
-    """Write where each man may go, as masks of its rank and its file: beside an enemy, or quietly.
+def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
+    """Return the cross of the places around a cell that lie on the ways that `blocking_places` found for the king."""
+    (rank, file), (king_rank, king_file) = coordinates(t, cell), coordinates(t, king)
+    row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
+    return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))
+
+
+@inlined
+def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
+    """Write where each man may go, as two crosses: beside an enemy, or quietly; return whether the king may escape.
 
     While the king threatens to escape, a quiet move of black's that does not block its
     way lets it: such a successor is known without being looked up, and left out.
     """
-    board, side = w.here.board, p.side
-    king_rank, king_file = coordinates(t, w.cursor.head[KING])
-    men = x.tier.attackers[p.tier] if side == 1 else x.tier.defenders[p.tier] + 1
-    moves, lets_escape, every = I64(0), False, t.either_after_ply != 0 or may_end_afar(t, board, side)
+    board, side, king = w.here.board, p.side, w.cursor.head[KING]
+    lets_escape, all_sharp = False, t.either_after_ply != 0 or may_end_afar(t, board, side)
     threatened, rank_way, file_way = False, I64(0), I64(0)
     if side == 1 and t.either_after_ply == 0 and p.limit > 0:
-        threatened, rank_way, file_way = blocking_places(t, board, w.cursor.head[KING])
+        threatened, rank_way, file_way = blocking_places(t, board, king)
     for man in range(men):
         start, slides = piece_of(t, w, side, man, men)
-        rank, file = coordinates(t, start)
-        for axis in range(2):
-            line = rank if axis == 0 else t.size + file
-            content = occupied(line_of(board, line))
-            targets = slides_along(t, slides, line, file if axis == 0 else rank, content)
-            moves |= targets
-            near = beside(t, board, line, side ^ 1)
-            if side == 0 and man == men - 1:
-                near |= I64(t.escapes_on[line])
-            if every:
-                near = targets
-            if threatened:
-                if axis == 0:
-                    blocks = (rank_way if rank == king_rank else 0) | (((file_way >> rank) & 1) << king_file)
-                else:
-                    blocks = (file_way if file == king_file else 0) | (((rank_way >> file) & 1) << king_rank)
-                concerned = (blocks | near) & targets
-                lets_escape |= concerned != targets
-                targets = concerned
-            w.sharp[2 * man + axis] = targets & near
-            w.quiet[2 * man + axis] = targets & ~near
-    return moves, lets_escape
+        along_rank, along_file = slides_from(t, board, slides, start)
+        targets = cross_of(along_rank, along_file)
+        sharp = targets
+        if not all_sharp:
+            sharp &= _sharp_places(t, board, side, start, side == 0 and man == men - 1)
+        quiet = targets & ~sharp
+        if threatened:
+            useful = quiet & _blocking_places(t, king, start, rank_way, file_way)
+            lets_escape |= useful != quiet
+            quiet = useful
+        w.sharp[man], w.quiet[man] = sharp, quiet
+    return lets_escape
 
 
 @inlined
 def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, target: int) -> int:
-    """Return the item that a move beside an enemy, or to an escape, leads to; -1 if there is none; or `_QUIET`, ..."""
-    board, king = w.here.board, w.cursor.head[KING]
+    """Return what `_item_after` does of a move beside an enemy, or to an escape; most are quiet, and not made."""
+    board = w.here.board
     start, slides = piece_of(t, w, p.side, man, men)
-    royal = p.side == 0 and man == men - 1
-    if not (
-        (royal and t.escapes[target] != 0)
-        or may_capture(t, board, p.side, target, target if royal else king)
+    if (
+        _may_end_or_capture(t, board, p.side, target, w.cursor.head[KING], p.side == 0 and man == men - 1)
         or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
         or may_end_afar(t, board, p.side)
     ):
-        return I64(_QUIET)
-    undo, outcome = make(t, board, move_of(t, start, target))
-    item = I64(_QUIET)
-    if outcome != UNDECIDED:
-        item = I64(_WON) if winner_of(outcome) == p.side else I64(_LOST)
-    elif undo_captured(undo) != 0:
-        item = capture_item(t, x, w, board, p.lower)
-    unmake(t, board, undo)
-    return item
+        return _item_after(t, x, w, p, move_of(t, start, target))
+    return I64(_QUIET)
+
+
+@inlined
+def _enough(t: Tables, p: Pass) -> int:
+    """Return the distance of a win that makes others needless: of any not known yet, or of one that is the quickest."""
+    return p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(1)
+
+
+@inlined
+def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
+    """Return a tally with a man's moves that capture or end the game; what is quiet is left for later."""
+    best, worst, left, settled = tally.best, tally.worst, tally.left, False
+    start, _ = piece_of(t, w, p.side, man, men)
+    centre, targets, quiet = coordinates(t, start), w.sharp[man], w.quiet[man]
+    while targets and not settled:
+        place = trailing_zeros(targets)
+        targets &= targets - 1
+        item = _sharp_item(t, x, w, p, man, men, cell_on_cross(t, centre, place))
+        if item == _QUIET:
+            quiet |= I64(1) << place
+        elif item == _ENDED_LOST:
+            worst = max(worst, I64(1))
+        elif item < 0:
+            w.cursor.head[ERRORS] += 1
+        elif not is_decided(item):
+            left |= CAPTURES | SAFE
+            settled = p.mode == LOSSES
+        elif is_loss(item):
+            left |= CAPTURES
+            best = _quicker(best, plies_of(item) + 1)
+            settled = best <= _enough(t, p)
+        else:
+            left |= CAPTURES
+            worst = max(worst, plies_of(item) + 1)
+    w.quiet[man] = quiet
+    return _Tally(best, worst, left, settled)
+
+
+@inlined
+def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
+    """Return a tally with a man's quiet moves, whose successors are in the tier; none is left for later."""
+    best, worst, left, settled = tally.best, tally.worst, tally.left, False
+    start, _ = piece_of(t, w, p.side, man, men)
+    centre, targets = coordinates(t, start), w.quiet[man]
+    w.quiet[man] = 0
+    if p.side == 1 and targets != 0:
+        prepare_attacker(x, w, man, men)
+    while targets and not settled:
+        target = cell_on_cross(t, centre, trailing_zeros(targets))
+        targets &= targets - 1
+        entry = attacker_entry(x, w, p.tier, man, target) if p.side == 1 else white_entry(x, w, p.tier, man, target)
+        if entry < 0:
+            w.cursor.head[ERRORS] += 1
+            continue
+        item = I64(p.theirs[entry])
+        if not is_decided(item) or (not is_loss(item) and plies_of(item) > p.limit):
+            # Open, or a win of the opponent's that has yet to be propagated.
+            left += 1
+            settled = p.mode == LOSSES
+        elif is_loss(item):
+            best = _quicker(best, plies_of(item) + 1)
+            settled = best <= _enough(t, p)
+        else:
+            worst = max(worst, plies_of(item) + 1)
+    return _Tally(best, worst, left, settled)
+
+
+@inlined
+def _quicker(best: int, plies: int) -> int:
+    """Return the lesser of the plies of two wins, the first of which may be 0: there was none."""
+    return plies if best == 0 else min(best, plies)
+
+
+@inlined
+def _item_of(p: Pass, tally: _Tally) -> int:
+    """Return the item that a tally comes to; 0 if it is not what the pass looks for."""
+    best = tally.best
+    if best != 0:
+        wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
+        return won_in(best) if wanted else I64(0)
+    if p.mode == WINS:
+        return I64(0)
+    if tally.left & ~CAPTURES == 0:
+        return lost_in(tally.worst)
+    return tally.left if p.mode == FULL else I64(0)
 
 
 @inlined
 def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
     """Return the item of the open position, by all its moves; of `LOSSES` and `WINS` only those, and 0 otherwise."""
     men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
-    best, worst, count, flags = I64(0), I64(0), I64(0), I64(0)
-    moves, lets_escape = _sort_targets(t, x, w, p)
-    if lets_escape:
-        worst = I64(2)
-    # The least distance of a win that is not known already ends the search for one.
-    enough = p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(0)
-    # Where one move settles it, that is a quiet one more often than not; a capture ends the rest.
-    for phase in range(1 if p.mode == FULL else 0, 3):
+    lets_escape = _sort_targets(t, w, p, men)
+    tally = _Tally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
+    # Where one move settles it, that is a quiet one more often than not. All moves are looked at once otherwise.
+    for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first: most wins are its.
             man = turn if p.side == 1 else men - 1 - turn
-            start, _ = piece_of(t, w, p.side, man, men)
-            rank, file = coordinates(t, start)
-            prepared = False
-            for axis in range(2):
-                if phase == 1:
-                    targets = w.sharp[2 * man + axis]
-                else:
-                    targets = w.quiet[2 * man + axis]
-                    w.quiet[2 * man + axis] = 0
-                while targets:
-                    place = trailing_zeros(targets)
-                    targets &= targets - 1
-                    target = rank * t.size + place if axis == 0 else place * t.size + file
-                    if phase == 1:
-                        item = _sharp_item(t, x, w, p, man, men, target)
-                        if item == _QUIET:
-                            w.quiet[2 * man + axis] |= 1 << place
-                            continue
-                        if item == _WON:
-                            return won_in(1)
-                        if item == _LOST:
-                            worst = max(worst, I64(1))
-                            continue
-                        flags |= CAPTURES
-                    else:
-                        if p.side == 1 and not prepared:
-                            prepare_attacker(x, w, man, men)
-                            prepared = True
-                        if p.side == 1:
-                            entry = attacker_entry(x, w, p.tier, man, target)
-                        else:
-                            entry = white_entry(x, w, p.tier, man, target)
-                        item = I64(p.theirs[entry]) if entry >= 0 else I64(-1)
-                    if item < 0:
-                        w.cursor.head[ERRORS] += 1
-                        continue
-                    distance = plies_of(item) + 1
-                    if not is_decided(item) or (phase != 1 and not is_loss(item) and distance > p.limit + 1):
-                        if p.mode == LOSSES:
-                            return I64(0)
-                        if phase == 1:
-                            flags |= SAFE
-                        else:
-                            count += 1
-                    elif not is_loss(item):
-                        worst = max(worst, distance)
-                    else:
-                        best = distance if best == 0 else min(best, distance)
-                        if best <= enough:
-                            return won_in(best)
-    if p.mode == WINS:
-        return won_in(best) if 0 < best <= p.limit + 2 else I64(0)
-    if best != 0:
-        return won_in(best) if p.mode == FULL else I64(0)
-    if moves == 0:
-        return lost_in(I64(0))
-    if count == 0 and flags & SAFE == 0:
-        return lost_in(worst)
-    return count | flags if p.mode == FULL else I64(0)
+            if step == _SHARP:
+                tally = _try_sharp(t, x, w, p, man, men, tally)
+            else:
+                tally = _try_quiet(t, x, w, p, man, men, tally)
+            if tally.settled:
+                return _item_of(p, tally)
+    return _item_of(p, tally)
 
 
 @kernel

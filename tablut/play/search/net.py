@@ -1,9 +1,17 @@
-"""A small net beside terms and patterns: what stands where all over the board, weighed together.
+"""A small neural network that evaluates a position beside terms and patterns.
 
-Each unit adds up a weight for every man on its cell, for the king on its, and for who is to move; what
-lies below 0 counts as 0, and above `FULL` as that. Every unit looks at the board in each of its
-symmetries, and what it says counts the same in all of them, so that symmetric positions have
-equal scores. All is in integers, of 16 bits, and weights that could overflow are refused.
+It has one hidden layer of `UNITS` units, as in an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
+cell, for the king on its, and for the side to move; the sum is clipped to 0 at the least and `FULL` at the most, and
+the score is the weighted sum of the units. Every unit looks at the board in each of its eight symmetries with the same
+weights, so that symmetric positions have equal scores.
+
+All is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit numbers, to
+which a man adds one row of weights; weights by which a sum could overflow are refused. Unlike an NNUE, the sums are
+made anew for each position: a board has few men, and a row is added in one or two instructions.
+
+References
+----------
+Y. Nasu, Efficiently updatable neural-network-based evaluation functions for computer shogi, 2018.
 """
 
 from __future__ import annotations
@@ -29,60 +37,80 @@ if TYPE_CHECKING:
 LARGEST: Final = 9
 """The size of the largest board that a net is for."""
 FULL: Final = 256
-"""Where a unit says all that it can."""
+"""Output of a unit at the most."""
 OUTPUT_BITS: Final = 8
 UNITS: Final = 8
 _LANES: Final = 8 * UNITS
-"""Sums that are added up at once: each unit's in each of the square's symmetries."""
+"""Sums that are added up together: of each unit in each of the square's symmetries."""
 _MORE: Final = 3
-"""Rows after those of cells: white to move, black to move, and how much a unit says."""
+"""Rows after those of cells: white to move, black to move, and the weights of the units in the score."""
 _RANKS: Final = 3
-"""Ranks whose men are one word."""
+"""Ranks whose men make one word, of `_HALF` bits for the attackers of a rank and as many for its white men."""
 _HALF: Final = 10
 _MEN: Final = 65
-"""Rows for a word: one for each bit, and an empty one for none."""
+"""Rows of a word: one for each of its 64 bits, and a row of zeros, which an empty word adds."""
 _ROUND: Final = 4
-"""Men that are added before it is asked whether there are more."""
+"""Men that are added between two tests for more of them, some of them perhaps rows of zeros."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
 
+_SUMS: Final = ir.VectorType(ir.IntType(16), _LANES)
+_PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
+
+
 @_intrinsic  # type: ignore[untyped-decorator]
-def _said(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _say: Any) -> Any:
-    """Return what the units say of the men of three words, given with the rows of the king, the side and their say."""
+def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
+    """Return the weighted sum of the units, given the men as three words, and the rows of the king, side and weights.
+
+    This is written in LLVM's instructions, because a loop of numba over lanes is not made into vectors reliably.
+    """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        rows, lanes = args[0], ir.VectorType(ir.IntType(16), _LANES)
-        wide = ir.VectorType(ir.IntType(32), _LANES)
-
-        def row(number: Any) -> Any:
-            place = builder.gep(rows, [builder.mul(number, ir.Constant(number.type, _LANES))])
-            return builder.load(builder.bitcast(place, lanes.as_pointer()), align=2)
-
-        hidden = cgutils.alloca_once_value(builder, builder.add(row(args[4]), row(args[5])))
-        for group, word in enumerate(args[1:4]):
-            left = cgutils.alloca_once_value(builder, word)
-            body, after = (builder.append_basic_block(name) for name in ("men", "done"))
-            builder.branch(body)
-            builder.position_at_end(body)
-            for _ in range(_ROUND):
-                men = builder.load(left)
-                man = builder.add(builder.cttz(men, cgutils.false_bit), ir.Constant(men.type, group * _MEN))
-                builder.store(builder.add(builder.load(hidden), row(man)), hidden)
-                builder.store(builder.and_(men, builder.sub(men, ir.Constant(men.type, 1))), left)
-            builder.cbranch(cgutils.is_not_null(builder, builder.load(left)), body, after)
-            builder.position_at_end(after)
-        none, full = (ir.Constant(lanes, [value] * _LANES) for value in (0, FULL))
-        value = builder.load(hidden)
-        value = builder.select(builder.icmp_signed("<", value, none), none, value)
-        value = builder.select(builder.icmp_signed(">", value, full), full, value)
-        told = builder.mul(builder.sext(value, wide), builder.sext(row(args[6]), wide))
-        add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.IntType(32), [wide]), f"llvm.vector.reduce.add.v{_LANES}i32"
-        )
-        return builder.sext(builder.call(add, [told]), ir.IntType(64))
+        rows, words, (king, side, weights) = args[0], args[1:4], args[4:]
+        sums = builder.add(_row(builder, rows, king), _row(builder, rows, side))
+        at = cgutils.alloca_once_value(builder, sums)
+        for number, word in enumerate(words):
+            _add_men(builder, rows, at, word, number * _MEN)
+        return _weighted(builder, _clipped(builder, builder.load(at)), _row(builder, rows, weights))
 
     return types.int64(net, *[types.int64] * 6), codegen
+
+
+def _row(builder: Any, rows: Any, number: Any) -> Any:
+    """Load a row of a net."""
+    place = builder.gep(rows, [builder.mul(number, ir.Constant(number.type, _LANES))])
+    return builder.load(builder.bitcast(place, _SUMS.as_pointer()), align=2)
+
+
+def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
+    """Add the row of each man of a word, lowest bit first; ``cttz`` of an empty word is 64, a row of zeros."""
+    left_at = cgutils.alloca_once_value(builder, word)
+    body, after = (builder.append_basic_block(name) for name in ("men", "done"))
+    builder.branch(body)
+    builder.position_at_end(body)
+    for _ in range(_ROUND):
+        men = builder.load(left_at)
+        number = builder.add(builder.cttz(men, cgutils.false_bit), ir.Constant(men.type, first_row))
+        builder.store(builder.add(builder.load(sums_at), _row(builder, rows, number)), sums_at)
+        builder.store(builder.and_(men, builder.sub(men, ir.Constant(men.type, 1))), left_at)
+    builder.cbranch(cgutils.is_not_null(builder, builder.load(left_at)), body, after)
+    builder.position_at_end(after)
+
+
+def _clipped(builder: Any, sums: Any) -> Any:
+    """Clip each lane to 0 at the least and `FULL` at the most."""
+    least, most = (ir.Constant(_SUMS, [value] * _LANES) for value in (0, FULL))
+    sums = builder.select(builder.icmp_signed("<", sums, least), least, sums)
+    return builder.select(builder.icmp_signed(">", sums, most), most, sums)
+
+
+def _weighted(builder: Any, units: Any, weights: Any) -> Any:
+    """Multiply the lanes by their weights in 32 bits, and add them up."""
+    products = builder.mul(builder.sext(units, _PRODUCTS), builder.sext(weights, _PRODUCTS))
+    kind, name = ir.FunctionType(ir.IntType(32), [_PRODUCTS]), f"llvm.vector.reduce.add.v{_LANES}i32"
+    add = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.sext(builder.call(add, [products]), ir.IntType(64))
 
 
 @inlined
@@ -98,17 +126,14 @@ def _men(t: Tables, board: NDArray[np.uint32], rank: int) -> int:
 
 @inlined
 def net_score(t: Tables, net: NDArray[np.int16], board: NDArray[np.uint32]) -> int:
-    """Return what a net says of a board of up to nine lines, white's, scaled."""
-    king, cells = I64(_KING_AT) + king_of(t, board), I64(_KING_AT) + t.cells
-    side = cells + side_of(t, board)
-    return (
-        _said(net, _men(t, board, I64(0)), _men(t, board, I64(3)), _men(t, board, I64(6)), king, side, cells + 2)
-        >> OUTPUT_BITS
-    )
+    """Return the score of a net for white, scaled, on a board of up to nine lines."""
+    low, middle, high = _men(t, board, I64(0)), _men(t, board, I64(_RANKS)), _men(t, board, I64(2 * _RANKS))
+    king, more = I64(_KING_AT) + king_of(t, board), I64(_KING_AT) + t.cells
+    return _output(net, low, middle, high, king, more + side_of(t, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
-    """Return a net for a board as kernels see it: the weights of all lanes by man, of the king, by side, and their say.
+    """Return a net for a board as kernels see it: a row of all lanes by man, king's cell and side, then their weights.
 
     Raises InputError if it is for another board, or where a sum might not fit.
     """
@@ -118,7 +143,7 @@ def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     largest = np.abs(net.astype(np.int64))
     sums = np.maximum(largest[:cells], largest[cells : 2 * cells]).sum(axis=0)
     sums += largest[2 * cells : 3 * cells].max(axis=0) + largest[3 * cells : -1].max(axis=0)
-    # What all lanes say has at most 30 bits.
+    # The weighted sum of all lanes has at most 30 bits.
     if sums.max() > np.iinfo(np.int16).max:
         raise InputError("net: too large; a sum does not fit")
     rows = own_lines((_KING_AT + cells + _MORE) * _LANES, np.int16).reshape(-1, _LANES)

@@ -220,10 +220,8 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 
 @inlined
-def reward(s: SearchState, side: int, ply: int, move: int, depth: int, quiet: bool) -> None:
-    """Remember a move that refuted, so that it is tried early elsewhere."""
-    if not quiet:
-        return
+def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
+    """Remember a move that refuted without a capture, so that it is tried early elsewhere."""
     if I64(s.killers[2 * ply]) != move:
         s.killers[2 * ply + 1] = s.killers[2 * ply]
         s.killers[2 * ply] = np.int32(move)

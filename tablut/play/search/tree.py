@@ -207,8 +207,8 @@ def _negamax(
             continue
         move = next_move(t, s, n, stage, index, count)
         index += 1
-        king, quiet = is_kings(t, n, move), is_quiet(t, s, n, stage, move)
-        if is_hopeless(n, king, quiet, searched, best):
+        king, looks_quiet = is_kings(t, n, move), is_quiet(t, s, n, stage, move)
+        if is_hopeless(n, king, looks_quiet, searched, best):
             continue
         counters[NODES] += 1
         undo, outcome = make(t, s.board, move)
@@ -217,7 +217,7 @@ def _negamax(
             s.line_length[ply + 1] = 0
         else:
             child = arrive(t, s, ply, key, king, undo)
-            late = reduction(s, n, move, king, quiet, searched)
+            late = reduction(s, n, move, king, looks_quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
             back, most = goes_back(s, ply, child), I64(counters[RECURRENCE])
             value = most
@@ -247,10 +247,10 @@ def _negamax(
                 if ply == 0:
                     counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
                 if alpha >= beta:
-                    quiet = undo_captured(undo) == 0
-                    reward(s, n.side, ply, move, depth, quiet)
-                    if quiet and stage == DONE:
-                        blame(s, n.side, moves_at(t, s, ply), index - 1, depth)
+                    if undo_captured(undo) == 0:
+                        reward(s, n.side, ply, move, depth)
+                        if stage == DONE:
+                            blame(s, n.side, moves_at(t, s, ply), index - 1, depth)
                     break
     if legal == 0:
         return I64(ply - MATE)
