@@ -1,7 +1,7 @@
 """The page on all endings of few men: the longest wins and their best play, mutual zugzwangs.
 
-Tables of six men take minutes to build and do not ship, so the page is rendered from what
-`python -m reports.sources endings` gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in
+Tables of six men take minutes to build and do not ship, so the page is rendered from what `reports/studies/sources.py`
+gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in
 ``reports/data/verified``. Every line of play is played again before it is drawn, the numbers of positions and classes
 are counted again, and the values are compared by their digests with those that are published. Tests compare with the
 tables that ship.

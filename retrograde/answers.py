@@ -1,6 +1,6 @@
 """What commands, pages and the explorer answer about tablebases, solved positions and puzzles, as results.
 
-Each result is made by a function beside it. A `retrograde.puzzles.game.PuzzleTree` is one as well.
+Those that only pages show are made by `reports/studies/sources.py`. `retrograde.puzzles.game.PuzzleTree` is one as well.
 """
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
-from retrograde.tablebase.store import tier_name
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.indexing.values import unforced
-from tablut.notation import square_name
-from tablut.position import SIDES, Position, SideName
 from tablut.results import Result, SparseResult
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
-    from retrograde.tablebase.querying import Listed
     from retrograde.tablebase.records import TierRecord
     from tablut.variants import Variant
 
@@ -166,73 +162,6 @@ class TablebaseSummary(TablebaseInfo):
     zugzwangs: ZugzwangsResult
 
 
-def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
-    """Return what a complete tablebase holds, its longest wins, and its mutual zugzwangs, ``most`` of them listed."""
-    from retrograde.tablebase.probing import best_line
-
-    files = tablebase.store
-    files.check_complete()
-    longest = [
-        LongestResult(
-            attackers=material[0],
-            defenders=material[1],
-            winner=winner,
-            position=str(found.position),
-            dtm=found.dtm or 0,
-            line=[str(move) for move in best_line(Board(tablebase.variant, found.position), tablebase.value)],
-        )
-        for material in files.tiers()
-        for winner in SIDES
-        if (found := _longest(tablebase, material, winner)) is not None
-    ]
-    return TablebaseSummary(
-        **dict(info_of(tablebase)),
-        digests={tier_name(material): files.tier(*material).record.digest for material in files.tiers()},
-        longest=longest,
-        zugzwangs=_zugzwangs(tablebase, most),
-    )
-
-
-def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:
-    """Return a position of a material in which a side takes longest to win."""
-    from retrograde.tablebase.querying import TableQuery, list_positions
-
-    found: list[Listed] = []
-    for side in SIDES:
-        query = TableQuery("win" if side == winner else "loss", side, materials=(material,), order="longest")
-        found += list_positions(tablebase.store, query, 1).positions
-    return max(found, key=lambda one: one.dtm or 0, default=None)
-
-
-def _zugzwangs(tablebase: Tablebase, most: int) -> ZugzwangsResult:
-    from retrograde.tablebase.querying import TableQuery, list_positions
-
-    full = half = 0
-    listed: list[ZugzwangResult] = []
-    # One material after the other: the index of all at once can take gigabytes.
-    for material in tablebase.store.tiers():
-        query = TableQuery(side="white", materials=(material,), zugzwang="any", order="longest")
-        found = list_positions(tablebase.store, query, most)
-        some = [_both_sides(tablebase, one) for one in found.positions]
-        if len(some) == found.found:
-            lost = sum(one.white.wdl == one.black.wdl == "loss" for one in some)
-        else:
-            lost = list_positions(tablebase.store, query._replace(zugzwang="full"), 0).found
-        full, half = full + lost, half + found.found - lost
-        listed = sorted([*listed, *some], key=lambda one: -1 if one.white.dtm is None else one.white.dtm, reverse=True)
-        listed = listed[:most]
-    return ZugzwangsResult(full=full, half=half, listed=listed)
-
-
-def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
-    black = tablebase.probe(Position(white.position.cells, "b"))
-    return ZugzwangResult(
-        position=str(white.position),
-        white=VerdictResult(wdl=white.wdl, dtm=white.dtm),
-        black=VerdictResult(wdl=black.wdl, dtm=black.dtm),
-    )
-
-
 class WalkMove(SparseResult):
     """A move with its value for the side that makes it."""
 
@@ -259,53 +188,6 @@ class TableWalk(Result):
     store: str
     plies: int
     nodes: list[WalkNode]
-
-
-def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
-    """Return a part of a tablebase as a graph: all positions within some plies of one, and best play from each.
-
-    A program that has it shows an ending or a solved board without the tables and without the rules. Moves that lead
-    out of it have their values and no number to go to.
-    """
-    if Board(tablebase.variant, position).outcome() is not None:
-        raise InputError(f"position '{position}': the game is over, there is nothing to walk to")
-    numbers: dict[Position, int] = {position: 0}
-    waiting: list[tuple[Position, int]] = [(position, plies)]
-    nodes: list[WalkNode] = []
-    while len(nodes) < len(waiting):
-        at, left = waiting[len(nodes)]
-        nodes.append(_node(tablebase, at, left, numbers, waiting))
-        if len(waiting) > most:
-            raise InputError(f"position '{position}': more than {most:,} positions; ask for fewer plies")
-    store = tablebase.store.root.name
-    return TableWalk(variant=tablebase.variant.name, store=store, plies=plies, nodes=nodes)
-
-
-def _node(
-    tablebase: Tablebase,
-    position: Position,
-    left: int,
-    numbers: dict[Position, int],
-    waiting: list[tuple[Position, int]],
-) -> WalkNode:
-    """Return the node of a position; what it leads to is put in the queue if it belongs to the walk."""
-    board = Board(tablebase.variant, position)
-    verdict = tablebase.probe(board)
-    moves = []
-    for place, rated in enumerate(tablebase.best_moves(board)):
-        board.push(rated.move)
-        takes = tuple(square_name(square, board.size) for square in board.captured())
-        to = None
-        if board.outcome() is None:
-            # Best play is followed to its end, and where nothing is forced no further.
-            wanted = left > 0 or (place == 0 and verdict.dtm is not None)
-            to = numbers.get(board.position)
-            if to is None and wanted:
-                to = numbers[board.position] = len(numbers)
-                waiting.append((board.position, max(0, left - 1)))
-        board.pop()
-        moves.append(WalkMove(move=str(rated.move), takes=takes, wdl=rated.wdl, dtm=rated.dtm, to=to))
-    return WalkNode(position=str(position), wdl=verdict.wdl, dtm=verdict.dtm, moves=moves)
 
 
 # -- solved positions and puzzles ---------------------------------------------------------

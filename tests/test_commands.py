@@ -278,7 +278,6 @@ def interrupted(arguments: list[str]) -> tuple[int, str, str]:
         "play --side none --movetime 3600",
         "solve -v ashton-5-4v4",
         "puzzle solve collection",
-        "puzzle make",
         "census --plies 7",
         "report --out {folder}",
         "bench",

@@ -42,8 +42,6 @@ commands = [
     f"tablebase verify --threads 2 {folder}/tiers",
     "puzzle solve -v brandubh-5-4v0 --nodes 5000 --all-wins",
     "puzzle solve -v mcgill --nodes 5000",
-    "puzzle make -n 1 -v ashton --games 2 --nodes 2000",
-    "puzzle make -n 1 -v brandubh-5-4v0 --from placements --samples 50 --nodes 5000",
 ]
 found["new"] = {}
 for command in commands:

@@ -1,6 +1,6 @@
 """The pages that are played on in the browser, without a server: puzzles, and solved boards to walk in.
 
-Trees of puzzles and walks take minutes to prove, so they are kept in ``reports/data`` as ``python -m reports.sources``
+Trees of puzzles and walks take minutes to prove, so they are kept in ``reports/data`` as `reports/studies/sources.py`
 gave them. Tests compare them with the puzzles, and with the solver. A page is the
 title and the body; who builds the site sets it between its own head and foot.
 """

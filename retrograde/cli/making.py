@@ -15,7 +15,7 @@ from tablut.cli.runtime import Reply, command, interruptible, progress, tabular,
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
 from tablut.running.machine import physical_memory
-from tablut.store.files import check_output, store_path
+from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ def build_command(
         int, typer.Option(metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices.")
     ] = 4096,
     scheduler: SchedulerOption = None,
-    trace: Annotated[
-        Path | None, typer.Option(help="Write what each task took there, as JSON.", show_default=False)
-    ] = None,
 ) -> Reply:
     """Solve all tiers of at most so many men, or of some material, and store every value with its distance.
 
@@ -55,7 +52,6 @@ def build_command(
     from retrograde.answers import TierResult, info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.tiers import check_build
-    from retrograde.solver.trace import Tracer, write_trace
     from retrograde.tablebase.probing import open_tablebase
     from retrograde.tablebase.store import is_store, open_store
 
@@ -65,10 +61,6 @@ def build_command(
     root = store_path(f"tablebase-{rules.name}" if store is None else store)
     built = open_store(root).tiers() if is_store(root) else []
     estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
-    tracer = None
-    if trace is not None:
-        check_output(trace)
-        tracer = Tracer(rules, max([men or 0, *(1 + sum(one) for one in materials)]), memory << 20)
     if estimate.seconds >= _LONG:
         complain(f"{rules.name}: {estimate}")
     try:
@@ -83,14 +75,11 @@ def build_command(
                     memory=memory << 20,
                     scheduler=scheduler,
                     observer=observer,
-                    tracer=tracer,
                 )
             )
     except KeyboardInterrupt:
         _say_what_is_kept(root)
         raise
-    if trace is not None and tracer is not None:
-        write_trace(trace, tracer.trace())
     info = info_of(open_tablebase(root))
 
     def show(console: PeopleConsole) -> None:

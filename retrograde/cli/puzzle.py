@@ -1,4 +1,4 @@
-"""``tablut puzzle``: list, show, play and check; what solves and makes is in `retrograde.cli.puzzle_solving`."""
+"""``tablut puzzle``: list, show, play and check; what solves is in `retrograde.cli.puzzle_solving`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from retrograde.cli.puzzle_solving import (
     FileOption,
     NodesOption,
     StoreOption,
-    make_command,
     puzzle_ids_from,
     read_one,
     solve_command,
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 _LONG: Final = 20
 """Seconds of a check whose speed is worth a line."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins, make puzzles.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins.")
 
 
 class _Checked(CheckedProof):
@@ -478,5 +477,4 @@ app.command("list")(list_command)
 app.command("show")(show_command)
 app.command("play")(play_command)
 app.command("solve")(solve_command)
-app.command("make")(make_command)
 app.command("check")(check_command)

@@ -1,4 +1,4 @@
-"""``tablut puzzle solve`` and ``make``, and the options that the commands of ``tablut puzzle`` share."""
+"""``tablut puzzle solve``, and the options that the commands of ``tablut puzzle`` share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -16,7 +16,6 @@ from retrograde.puzzles.puzzle_file import (
     COLLECTION,
     MOST_BYTES,
     collection_names,
-    format_puzzles,
     judge,
     parse_puzzles,
     read_puzzles,
@@ -24,10 +23,8 @@ from retrograde.puzzles.puzzle_file import (
 )
 from tablut.cli.options import (
     PositionOption,
-    VariantOption,
     read_position,
     read_text,
-    seed_option,
     variant_option,
     warn_if_impossible,
 )
@@ -37,7 +34,6 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, did_you_mean
 from tablut.position import Position
 from tablut.prober import find_prober
-from tablut.results import Result
 from tablut.running.machine import check_memory
 from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.certificate import ProofCertificate
     from retrograde.proofs.solution import ProofLimits, Solution
-    from retrograde.puzzles.making import Made
     from retrograde.puzzles.puzzle_file import Puzzle
 
 FileOption = Annotated[
@@ -337,108 +332,3 @@ def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
         ),
         soft_wrap=True,
     )
-
-
-# -- make --------------------------------------------------------------------------------
-
-
-class _Made(Result):
-    variant: str
-    asked: int
-    examined: int
-    puzzles: list[str]
-    file: str | None
-    interrupted: bool
-
-
-@command
-def make_command(
-    variant: VariantOption = "ashton",
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10**6, help="How many puzzles.")] = 5,
-    seed: Annotated[int, seed_option("Of everything random.")] = 1,
-    shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = 3,
-    longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = 99,
-    source: Annotated[
-        Literal["self-play", "placements", "shapes", "tablebase"],
-        typer.Option("--from", help="Where positions come from."),
-    ] = "self-play",
-    theme: Annotated[
-        Literal["exit fort", "encirclement", "shieldwall"] | None, typer.Option(help="Only solutions that have it.")
-    ] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Only its wins.")] = None,
-    nodes: NodesOption = 1_000_000,
-    memory: MemoryOption = 64,
-    games: Annotated[int, typer.Option(min=1, max=10**9, help="Games after which to give up.")] = 1000,
-    samples: Annotated[
-        int | None,
-        typer.Option(min=1, max=10**12, help="Placements drawn [default: 100000], or positions of a tablebase [all]."),
-    ] = None,
-    men: Annotated[int, typer.Option(min=2, max=121, help="Most men of a random placement, the king counted.")] = 7,
-    tablebase: StoreOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a puzzle file.")] = None,
-) -> Reply:
-    """Find new puzzles: wins with one first move only, graded, the same for the same seed.
-
-    Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
-    """
-    from retrograde.proofs.solution import ProofLimits
-    from retrograde.puzzles.making import Made, Wanted, from_almost, from_placements, from_self_play
-    from retrograde.puzzles.mining import from_tablebase
-
-    rules = load_variant(variant)
-    if shortest > longest:
-        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
-    if theme is not None and source == "tablebase":
-        raise InputError("--theme: is told by lines of play, which a tablebase does not have; choose another --from")
-    check_memory("--memory", memory)
-    limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
-    wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
-    if source == "tablebase":
-        prober = find_prober(rules, tablebase)
-        if prober is None:
-            raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
-        make = partial(from_tablebase, rules, prober, wanted, samples=samples)
-    elif source == "placements":
-        make = partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
-    elif source == "shapes":
-        make = partial(from_almost, rules, wanted, samples=samples or 100_000)
-    else:
-        make = partial(from_self_play, rules, wanted, games=games)
-    made, interrupted = Made([], 0), False
-    try:
-        with progress("make") as observer:
-            observer.begin("puzzles", count)
-
-            def advanced(found: Made) -> None:
-                nonlocal made
-                observer.advance(len(found.puzzles) - len(made.puzzles))
-                made = found
-
-            made = interruptible(partial(make, advanced=advanced))
-    except KeyboardInterrupt:
-        interrupted = True
-    if not made.examined and not interrupted:
-        raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
-    if out is not None:
-        write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
-    result = _Made(
-        variant=rules.name,
-        asked=count,
-        examined=made.examined,
-        puzzles=[str(puzzle) for puzzle in made.puzzles],
-        file=None if out is None else str(out),
-        interrupted=interrupted,
-    )
-    code = EXIT_INTERRUPTED if interrupted else 0 if len(made.puzzles) == count else EXIT_UNKNOWN
-    return Reply(result, lambda console: _show_made(console, result), code, seed=seed)
-
-
-def _show_made(console: PeopleConsole, result: _Made) -> None:
-    for line in result.puzzles:
-        console.print(Text(line), soft_wrap=True)
-    where = f", written to {result.file}" if result.file else ""
-    head = "interrupted: " if result.interrupted else ""
-    told = (
-        f"# {result.variant}: {head}{len(result.puzzles)} of {result.asked} from {result.examined:,} positions{where}"
-    )
-    console.print(Text(told, style="dim"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Puzzles: files of positions with what is to be shown, the collection that ships, new ones found, pictures.
+"""Puzzles: files of positions with what is to be shown, and the collection that ships.
 
 `Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
 """

@@ -19,7 +19,6 @@ from retrograde.solver.slices.building import SliceBuild, scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
-from retrograde.solver.trace import STORE, WHOLE, Meter, Tracer
 from retrograde.tablebase.records import DamagedTableError, TooOldError
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
@@ -61,9 +60,8 @@ def build_tablebase(
     materials: Sequence[Material] = (),
     threads: int = 1,
     memory: int = 4 << 30,
-    scheduler: str | None = None,
+    scheduler: str | Scheduler | None = None,
     observer: Observer | None = None,
-    tracer: Tracer | None = None,
 ) -> Store:
     """Build the tiers that are asked for and that a store does not have yet, and those that are damaged there.
 
@@ -82,13 +80,12 @@ def build_tablebase(
     memory : int
         Bytes for the arrays of one tier and those below it. A larger tier is built in slices
         (`retrograde.solver.slices`), each a task that takes no more.
-    scheduler : str, optional
+    scheduler : str or Scheduler, optional
         Address of a running Dask cluster whose workers see the store under the same
         name. They build tiers that do not need each other side by side, each with one thread.
+        Or what runs the tasks instead.
     observer : Observer, optional
         Takes notice of how many classes are solved, at least.
-    tracer : Tracer, optional
-        Told what each task took.
 
     Returns
     -------
@@ -115,7 +112,7 @@ def build_tablebase(
     root = store_path(root)
     graph = tier_graph(variant, men, materials)
     order, classes = generations(graph), least_classes(graph, len(variant.symmetries))
-    watcher, tracer = observer or Observer(), tracer or Tracer(variant, men or 0, memory)
+    watcher = observer or Observer()
     tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
         # First the scheduler: one that does not answer leaves no store behind.
@@ -123,7 +120,6 @@ def build_tablebase(
         stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
         slicer = LocalScheduler(threads) if scheduler is None else cluster
-        tracer.slots = slicer.workers
         left = [[material for material in tiers if not is_sound(store, material, tell)] for tiers in order]
         for done in set(graph) - {material for tiers in left for material in tiers}:
             shutil.rmtree(scratch_folder(root, done), ignore_errors=True)
@@ -134,17 +130,14 @@ def build_tablebase(
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
                 # In this process, so that every step of a tier can be told.
-                answers = []
                 for task, material in zip(tasks, whole, strict=True):
-                    answers.append(build_tier(task, tell))
+                    build_tier(task, tell)
                     watcher.advance(classes[material])
             else:
-                answers = cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
+                cluster.run(build_tier, tasks, lambda answer: tell(f"{answer['tier']} built"))
                 watcher.advance(sum(classes[material] for material in whole))
-            for answer in answers:
-                tracer.note(answer["tier"], WHOLE, answer["measured"])
             for material in sliced:
-                build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell, tracer=tracer)
+                build_in_slices(Path(root).resolve(), material, slicer, memory=memory, tell=tell)
                 watcher.advance(classes[material])
     return open_store(root)
 
@@ -176,7 +169,6 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Build one tier from those below it, which the store must have."""
-    meter = Meter(whole=True)
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = tier_name(material)
@@ -194,7 +186,7 @@ def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) ->
     index = TierIndex(store.variant, *material, representatives=representatives(solver, material))
     codes = to_codes(white), to_codes(black)
     write_tier(task.root, index, *codes, {"version": __version__, **seconds}, threads=task.threads)
-    return {"tier": name, **seconds, "measured": meter.read()}
+    return {"tier": name, **seconds}
 
 
 def build_in_slices(
@@ -205,15 +197,13 @@ def build_in_slices(
     memory: int,
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
-    tracer: Tracer | None = None,
 ) -> dict[str, Any]:
     """Build one tier slice by slice from those below it, which the store must have."""
     started = wall_clock()
-    build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts, tracer=tracer)
+    build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     while True:
         white, black, done = build.solve()
         tell(f"{build.name}: stores")
-        storing = Meter(whole=True)
         spent: dict[str, Any] = {
             "slices": build.count,
             "seconds": round(wall_clock() - started, 3),
@@ -229,7 +219,6 @@ def build_in_slices(
             build.count_damage(error)
             continue
         build.remove()
-        build.note(STORE, storing)
         return {"tier": build.name, **spent}
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -41,7 +41,6 @@ from retrograde.tablebase.records import (
     TierPart,
     TierRecord,
     read_record,
-    values_digest,
 )
 from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
@@ -338,14 +337,11 @@ def _first_line(error: Exception) -> str:
 
 # -- published tables --------------------------------------------------------------------
 # ``published.json`` holds, by the digest of a game, its name and a digest of the decoded values
-# of each tier, so that anyone's tables can be compared with ours; made by `python -m reports.sources published STORE…`.
+# of each tier, so that anyone's tables can be compared with ours; `python -m reports.studies.sources` makes it.
 
 
 Standing = Literal["same", "unknown", "different"]
 STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
-
-_FORMAT: Final = "tablut-published-tables"
-_VERSION: Final = 1
 
 
 @cache
@@ -362,18 +358,3 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
     if expected is None:
         return "unknown"
     return "same" if expected == digest else "different"
-
-
-def published_text(stores: Iterable[Path | str]) -> str:
-    """Return the content of ``published.json`` for some stores, every file of them checked."""
-    games: dict[str, dict[str, Any]] = {}
-    for path in stores:
-        store = open_store(path)
-        game = games.setdefault(store.variant.digest, {"variant": store.variant.name, "tiers": {}})
-        for material in store.planned:
-            tier = store.tier(*material)
-            for damage in tier.check_contents():
-                raise damage
-            game["tiers"][tier_name(material)] = values_digest(tier.values())
-    body = {"format": _FORMAT, "version": _VERSION, "games": games}
-    return json.dumps(body, indent=1, sort_keys=True) + "\n"

@@ -250,7 +250,8 @@ def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
         rules = any("-v" in param.opts for param in context.command.params) if context is not None else False
         if extra and rules and extra[1] in _variant_names():
             return f"{message}; the rules are an option: -v {extra[1]}"
-    return f"{message.rstrip('.?')}; {did_you_mean(word, known, f'see `{command} --help`')}"
+    hint = _MOVED.get(f"{command}: {word}") or did_you_mean(word, known, f"see `{command} --help`")
+    return f"{message.rstrip('.?')}; {hint}"
 
 
 def _variant_names() -> tuple[str, ...]:
@@ -268,6 +269,11 @@ _USAGE = (
     (r"^Got unexpected extra argument.*? \((.*)\)", r"argument '\1': is one too many"),
 )
 """What typer says of a command line, and how we do: first what it is about."""
+_MOVED = {
+    "tablut puzzle: command 'make'": "in a checkout: python -m reports.studies.collection",
+    "tablut tablebase build: --trace": "in a checkout: python -m reports.studies.scale trace",
+}
+"""Former commands and options, with the place where each of them is now."""
 
 
 # -- completion on the tab key ------------------------------------------------------------

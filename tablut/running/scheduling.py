@@ -162,10 +162,10 @@ class ClusterScheduler(Scheduler):
 
 
 @contextmanager
-def open_scheduler(threads: int, address: str | None) -> Iterator[Scheduler]:
-    """Open the local scheduler, or that of a cluster by its address."""
-    if address is None:
-        yield LocalScheduler(threads)
+def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
+    """Open the local scheduler, or that of a cluster by its address; one that is open is returned as it is."""
+    if not isinstance(address, str):
+        yield address or LocalScheduler(threads)
         return
     shown = f"--scheduler {excerpt(address)}"
     found = _ADDRESS.fullmatch(address)

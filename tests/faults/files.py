@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from reports.studies.collection.making import Wanted, from_placements
+from retrograde.proofs.solution import ProofLimits
+from retrograde.puzzles.puzzle_file import format_puzzles
 from tablut.variants import load_variant
 from tests.faults import stores
 from tests.faults.running import LIMIT, Run, Started, here, run
@@ -54,9 +57,10 @@ def puzzle_specimen(root: Path) -> Specimen:
     """Make a puzzle file with true claims, and others beside it."""
     place = root / "puzzles"
     place.mkdir(parents=True)
-    made = f"puzzle make -v {_VARIANT} --from placements --men 5 --nodes 2000 --min-plies 1".split()
+    limits = ProofLimits(nodes=2000, memory_bytes=64 << 20, positions=0)
     for number in (1, 2):
-        here([*made, "-n", "5", "--seed", str(number), "--out", str(place / f"puzzles-{number}.txt")], root)
+        made = from_placements(_VARIANT, Wanted(5, number, (1, 99), limits), samples=100_000, men=5)
+        (place / f"puzzles-{number}.txt").write_text(format_puzzles(made.puzzles), encoding="utf-8")
     specimen = PuzzleFiles("puzzle files", place)
     specimen.ask(["puzzle", "solve", "puzzles/puzzles-1.txt", "-v", _VARIANT, "--nodes", "5000", "--json"])
     specimen.ask(["puzzle", "solve", "puzzles/puzzles-2.txt", "-v", _VARIANT, "--nodes", "5000", "--json"])

@@ -69,7 +69,7 @@ _REFUSING: Final = frozenset({"report", "bench", "warmup", "serve"})
 _LONG: Final = frozenset({*_REFUSING, *SLOW, "analyse", "bounds", "exclusions", "solve", "symmetry verify"})
 """Commands that take a second or more whatever is given: tried less often."""
 _AS_LONG_AS_TOLD: Final = frozenset({
-    "analyse", "engine", "exclusions", "match", "measure", "play", "puzzle make", "reachable estimate", "referee",
+    "analyse", "engine", "exclusions", "match", "measure", "play", "reachable estimate", "referee",
     "tournament",
 })  # fmt: skip
 """Commands that take hours if they are told so: of hostile numbers they get those that are none."""

@@ -79,7 +79,6 @@ def jobs_to_kill(root: Path, *, quick: bool = False) -> list[Job]:
     tables = ["tablebase", "build", "-v", "brandubh-5-4v4", "--men", "4", "--store", "out", "--json"]
     mapped = [*tables[:-1], "--memory", "1", "--json"]
     solved = ["solve", *small, "--store", "out", "--json"]
-    made = ["puzzle", "make", *small, "-n", "3", "--from", "placements", "--men", "5", "--nodes", "2000"]
     jobs = [
         Job("census", census, [*census, "--resume"]),
         Job("census of a 9x9 board", ninth, [*ninth, "--resume"]),
@@ -87,7 +86,6 @@ def jobs_to_kill(root: Path, *, quick: bool = False) -> list[Job]:
         Job("tablebase build", tables, tables, ["tablebase", "verify", "out", "--json"], _some_checked),
         Job("tablebase build on disk", mapped, mapped, ["tablebase", "info", "out", "--json"], _missing_said),
         Job("solve", solved, solved, ["tablebase", "verify", "out", "--json"], _some_checked),
-        Job("puzzle make", (puzzles := [*made, "--out", "out/p.txt", "--json"]), puzzles),
         Job("report", (report := ["report", "--out", "out", "--json"]), report, rare=True),
         Job("kernel cache", (counted := ["perft", *small, "-d", "2", "--json"]), counted, start=Started, rare=True),
     ]

@@ -19,7 +19,7 @@ from reports.catalogue import first_page
 from reports.puzzles import results as solutions
 from reports.site import building, play
 from reports.site.play import pictures, tree_data, trees, walks
-from reports.sources import walked
+from reports.studies.sources import walked
 from retrograde.puzzles.game import PuzzleTree, puzzle_tree
 from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut.cli.shell import run

@@ -26,7 +26,6 @@ from retrograde.solver.slices.files import DamagedSliceError, record_path
 from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
-from retrograde.solver.trace import PASS, PLAN, STORE, WHOLE, Tracer
 from retrograde.tablebase import writer
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store
@@ -359,31 +358,26 @@ def test_a_killed_worker_changes_nothing(workshop: Workshop, tmp_path: Path) -> 
                 killed.append(pids[0])
                 os.kill(pids[0], signal.SIGKILL)
 
-        tracer = Tracer(GAME, MEN, MEMORY)
         with writing(workshop.root), open_scheduler(1, address) as scheduler:
-            build_in_slices(
-                workshop.root, TIER, scheduler, memory=1 << 30, tell=kill, cuts=workshop.cuts, tracer=tracer
-            )
+            build_in_slices(workshop.root, TIER, scheduler, memory=1 << 30, tell=kill, cuts=workshop.cuts)
         build_tablebase(tmp_path / "c", GAME, 4, scheduler=address)
     assert killed
     some = contents(tmp_path / "c")
     assert some.items() - {("zarr.json", some["zarr.json"])} <= contents(workshop.whole).items()
-    # This process leads, and others work.
-    assert {task["worker"] for task in tracer.trace()["tasks"]} >= {0, 1}
     workshop.assert_whole()
 
 
-# -- traces of builds: what each task took -----------------------------------------------
-
-
-def test_a_tier_that_does_not_fit_is_built_in_slices_and_traced(tmp_path: Path, whole: Path) -> None:
-    root, target = tmp_path / "s", tmp_path / "t.json"
+def test_a_tier_that_does_not_fit_is_built_in_slices(
+    tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "s"
     large = {f"{a}v{d}" for a, d in materials(GAME, MEN) if tier_bytes(GAME, (a, d)) > MEMORY}
     estimate = estimate_build(GAME, MEN, MEMORY)
     assert {f"{a}v{d}" for a, d in estimate.sliced} == large == {"1v4", "2v3", "3v2", "4v1"}
     assert estimate.least <= MEMORY
-    command = ["tablebase", "build", "-v", GAME.name, "--men", "6", "--memory", "1", "--store", str(root), "--trace"]
-    assert run([*command, str(tmp_path)]) == 2
+    command = ["tablebase", "build", "-v", GAME.name, "--men", "6", "--memory", "1", "--store", str(root)]
+    assert run([*command, "--trace", "t.json"]) == 2
+    assert "reports.studies.scale trace" in capsys.readouterr().err  # where it went
     assert not root.exists()
     # What a finished tier has left is removed.
     shutil.copytree(whole, root)
@@ -392,26 +386,13 @@ def test_a_tier_that_does_not_fit_is_built_in_slices_and_traced(tmp_path: Path, 
         shutil.rmtree(root / name)
     (root / ".3v0.slices").mkdir()
     (root / ".3v0.slices" / "00001-000001.slice").write_bytes(b"old")
-    assert run([*command, str(target)]) == 0
+    assert run(command) == 0
     assert contents(root) == contents(whole)
     assert not list(root.glob(".*"))
-    trace = json.loads(target.read_text())
-    about = {"variant": GAME.name, "game": GAME.digest, "men": 6, "memory": 1 << 20, "workers": 1}
-    assert {name: trace[name] for name in about} == about
-    tasks = trace["tasks"]
-    kinds = {kind: {task["tier"] for task in tasks if task["kind"] == kind} for kind in (PLAN, PASS, STORE, WHOLE)}
-    assert kinds == {PLAN: large, PASS: large, STORE: large, WHOLE: {"2v2"}}
-    # One worker does one thing at a time, and nothing is counted twice.
-    assert all(before["ended"] <= after["began"] + 1e-3 for before, after in itertools.pairwise(tasks))
-    assert sum(task["cpu"] for task in tasks) <= trace["seconds"] * 1.05
     for tier in large:
         provenance = json.loads((root / "provenance" / f"{tier}.json").read_text(encoding="utf-8"))
-        mine = [task for task in tasks if (task["tier"], task["kind"]) == (tier, PASS)]
-        for name in ("read", "written"):
-            assert provenance[name] == sum(task[name] for task in mine)
-        assert provenance["cpu_seconds"] == pytest.approx(sum(task["cpu"] for task in mine), abs=0.01)
-        assert {task["number"] for task in mine if task["step"] == 0} == set(range(provenance["slices"]))
-        assert all(task["entries"] <= task["window"] for task in mine)
+        assert provenance["slices"] > 1
+        assert min(provenance[name] for name in ("read", "written", "cpu_seconds")) > 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such limit here")

@@ -20,10 +20,11 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reports.studies.sources import published_text
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, open_tablebase
 from retrograde.tablebase.records import RootRecord, TierRecord, read_record, write_record
-from retrograde.tablebase.store import open_store, published_text, standing_of
+from retrograde.tablebase.store import open_store, standing_of
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import MachineError

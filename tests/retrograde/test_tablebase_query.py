@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from retrograde.answers import TablebaseSummary, info_of, summarise
+from reports.studies.sources import summarise
+from retrograde.answers import TablebaseSummary, info_of
 from retrograde.tablebase.probing import Tablebase, open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board

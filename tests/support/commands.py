@@ -105,7 +105,6 @@ EXAMPLES: dict[str, list[str]] = {
     "prove": ["-p", WON_IN_ONE, "--claim", "white", "--memory", "1"],
     "puzzle check": ["{proof}"],
     "puzzle list": ["ashton", "--max-plies", "5"],
-    "puzzle make": ["-n", "1", "--from", "placements", "--men", "4"],
     "puzzle play": ["ashton-10", "-m", "c6-c7", "-m", "c8-a8", "-m", "c7-a7"],
     "puzzle show": ["ashton-01", "--hint"],
     "puzzle solve": ["-p", WON_IN_ONE],
@@ -137,4 +136,4 @@ SAYS_ITSELF = {
     "reachable check", "replay", "report", "serve", "tablebase info", "tablebase query", "tablebase verify",
     "variants", "variants diff", "warmup",
 }  # fmt: skip
-SLOW = {"warmup", "bench", "report", "puzzle check", "puzzle make", "serve", "tablebase build"}
+SLOW = {"warmup", "bench", "report", "puzzle check", "serve", "tablebase build"}

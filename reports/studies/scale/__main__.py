@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reports.studies.rendered import CheckOption, rendered
-from tablut.cli.options import VariantOption
+from tablut.cli.options import SchedulerOption, VariantOption
 from tablut.cli.people import Table, number, safe_text
-from tablut.cli.runtime import Reply, command
+from tablut.cli.runtime import Reply, command, interruptible
 from tablut.cli.shell import main
 from tablut.results import Result
-from tablut.store.files import write_text
+from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -46,11 +46,41 @@ class _Schedule(Result):
     model: list[_Foretold]
 
 
+class _Traced(Result):
+    variant: str
+    tasks: int
+    seconds: float
+
+
+@app.command("trace")
+@command
+def trace_command(
+    store: Annotated[Path, typer.Option(metavar="STORE", help="A folder for the tablebase.")],
+    out: Annotated[Path, typer.Option(help="Where the trace goes, as JSON.")],
+    men: Annotated[int, typer.Option(min=2, max=121, help="Most men, the king counted.")],
+    variant: VariantOption = "brandubh",
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of a worker; larger tiers go in slices.")] = 4096,
+    scheduler: SchedulerOption = None,
+) -> Reply:
+    """Build a tablebase as `tablut tablebase build` does, and write down what each task took.
+
+    One worker builds, or those of a cluster.
+    """
+    from reports.studies.scale.measuring import traced_build
+    from reports.studies.scale.trace import write_trace
+
+    check_output(out)
+    found = interruptible(lambda: traced_build(store, load_variant(variant), men, memory << 20, scheduler))
+    write_trace(out, found.model_dump())
+    result = _Traced(variant=found.variant, tasks=len(found.tasks), seconds=found.seconds)
+    return Reply(result, lambda console: console.print(f"{str(out)!r} holds what {len(found.tasks):,} tasks took"))
+
+
 @app.command("schedule")
 @command
 def schedule_command(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="What --trace wrote, of a build by one worker.", show_default=False)
+        Path, typer.Argument(metavar="TRACE", help="What `trace` wrote, of a build by one worker.", show_default=False)
     ],
     workers: Annotated[
         list[int] | None, typer.Option(min=1, max=_MOST, help="How many; may be repeated. [default: 1, 2, 4, 8, 16]")

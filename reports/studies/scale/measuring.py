@@ -22,18 +22,18 @@ from typing import TYPE_CHECKING
 
 from reports.studies.scale.records import Crowded, Judged, ScaleCheck, TierCost, Trace, Windows, run_of, tier_costs
 from reports.studies.scale.replay import fit_costs, replay
+from reports.studies.scale.trace import Tracer
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier, stored_items
 from retrograde.solver.slices.plan import SlicedTier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import tier_graph
-from retrograde.solver.trace import Tracer
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__
 from tablut.cli.runtime import commit
 from tablut.errors import InputError
 from tablut.running.clocks import cpu_clock
-from tablut.running.scheduling import LocalScheduler
+from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -64,12 +64,11 @@ def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: 
     """Build a tier again, in slices and by one thread."""
     shutil.rmtree(root / tier_name(material), ignore_errors=True)
     tier = SlicedTier(variant, material)
-    tracer = Tracer(variant, 1 + sum(material), 1 << 30)
+    cuts = even_cuts(tier, min(count, tier.rows))
+    tracer = Tracer(variant, 1 + sum(material), 1 << 30, LocalScheduler(1))
     with writing(root):
-        build_in_slices(
-            root, material, LocalScheduler(1), memory=1 << 30, tell=lambda _: None,
-            cuts=even_cuts(tier, min(count, tier.rows)), tracer=tracer,
-        )  # fmt: skip
+        build_in_slices(root, material, tracer, memory=1 << 30, tell=tracer.note, cuts=cuts)
+        tracer.advance()
     return tier_costs(Trace.model_validate(tracer.trace()), open_store(root))
 
 
@@ -94,6 +93,14 @@ def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int
     )
 
 
+def traced_build(root: Path, variant: Variant, men: int, memory: int, address: str | None) -> Trace:
+    """Build the tiers of so many men in this process, or on a cluster, and return what its tasks took."""
+    with open_scheduler(1, address) as scheduler:
+        tracer = Tracer(variant, men, memory, scheduler)
+        build_tablebase(root, variant, men, memory=memory, scheduler=tracer, observer=tracer)
+    return Trace.model_validate(tracer.trace())
+
+
 def build(
     base: Path, folder: Path, variant: Variant, men: int, memory: int, workers: int
 ) -> tuple[Trace, list[TierCost]]:
@@ -107,9 +114,7 @@ def build(
     with cluster(folder / "cluster", workers) as address:
         with Client(address) as client:  # type: ignore[no-untyped-call]
             client.run(warm, variant.name)
-        tracer = Tracer(variant, men, memory)
-        build_tablebase(root, variant, men, memory=memory, scheduler=address, tracer=tracer)
-        trace = Trace.model_validate(tracer.trace())
+        trace = traced_build(root, variant, men, memory, address)
     costs = tier_costs(trace, open_store(root))
     for name in ("run", "cluster"):
         shutil.rmtree(folder / name)
@@ -123,8 +128,9 @@ def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
     found = {}
     for attackers in range(3, men):
         shutil.rmtree(base / tier_name((attackers, 0)), ignore_errors=True)
+        began = cpu_clock()
         answer = build_tier(TierTask(str(base), attackers, 0, 1))
-        found[answer["tier"]] = answer["measured"]["cpu"] / classes(variant, (attackers, 0))
+        found[answer["tier"]] = (cpu_clock() - began) / classes(variant, (attackers, 0))
     return found
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from reports.studies.scale.trace import PASS, PLAN, STORE
 from retrograde.solver.passes import MOVES, QUICK_WINS
-from retrograde.solver.trace import PASS, PLAN, STORE
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.store.files import excerpt, read_bytes
@@ -87,7 +87,7 @@ def read_trace(path: Path) -> Trace:
         place = ".".join(map(str, first["loc"])) or "the file"
         what = excerpt(f"{place}: {first['msg']}", 160)
         raise InputError(
-            f"trace {excerpt(str(path))}: {what}; make it again with: tablut tablebase build --trace FILE"
+            f"trace {excerpt(str(path))}: {what}; make it again with: python -m reports.studies.scale trace"
         ) from error
 
 

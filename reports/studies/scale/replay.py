@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import networkx as nx
 import numpy as np
 
-from retrograde.solver.trace import PASS, WHOLE
+from reports.studies.scale.trace import PASS, WHOLE
 from tablut.errors import InputError
 from tablut.results import Result
 

@@ -34,7 +34,6 @@ from retrograde.solver.slices.files import (
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
 from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
-from retrograde.solver.trace import PASS, PLAN, Meter, Tracer
 from retrograde.tablebase.records import TablebaseError
 from retrograde.tablebase.store import open_store, tier_name
 from tablut.errors import InputError, output_failure
@@ -182,13 +181,11 @@ class SliceBuild:
         memory: int,
         tell: Callable[[str], None],
         cuts: Sequence[int] | None = None,
-        tracer: Tracer | None = None,
     ) -> None:
-        meter = Meter(whole=True)
         self.root, self.material, self.scheduler, self.tell = Path(root), material, scheduler, tell
         self.name = tier_name(material)
         store = open_store(root)
-        self.game, self.tracer = store.variant.digest, tracer or Tracer(store.variant, 0, memory)
+        self.game = store.variant.digest
         self.tier = SlicedTier(store.variant, material)
         self.stride = self.tier.solver.stride
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
@@ -203,18 +200,6 @@ class SliceBuild:
         self.near = [self._near(number) for number in range(self.count)]
         # Damages since the last step that was reached for the first time.
         self._failures, self._furthest = 0, -1
-        self.note(PLAN, meter)
-
-    def note(self, kind: str, meter: Meter) -> None:
-        """Note what this process has done itself."""
-        self.tracer.note(self.name, kind, meter.read())
-
-    def _note_passes(self, step: int, answers: list[dict[str, Any]]) -> None:
-        """Note what the tasks of a step took; not those whose files were there."""
-        for answer in answers:
-            if answer["measured"]:
-                same = {name: answer[name] for name in ("number", "entries", "window", "read")}
-                self.tracer.note(self.name, PASS, answer["measured"], step=step, written=answer["bytes"], **same)
 
     def _cut(self, memory: int) -> tuple[int, ...]:
         """Cut the tier for as many tasks of a process at once as fit."""
@@ -283,7 +268,6 @@ class SliceBuild:
             self.tell(f"{self.name}: {what}, {left} slices left")
 
         answers = self.scheduler.run(run_slice, tasks, _done) if tasks else []
-        self._note_passes(step, answers)
         slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
         for answer in answers:
             slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], stats=answer["stats"])
@@ -292,7 +276,7 @@ class SliceBuild:
             plan=self.plan,
             step=step,
             slices=tuple(state for state in slices if state is not None),
-            cpu_seconds=spent[0] + sum(answer["measured"]["cpu"] for answer in answers if answer["measured"]),
+            cpu_seconds=spent[0] + sum(answer["cpu"] for answer in answers),
             read=spent[1] + sum(answer["read"] for answer in answers),
             written=spent[2] + sum(answer["bytes"] for answer in answers),
         )

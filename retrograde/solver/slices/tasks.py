@@ -30,10 +30,10 @@ from retrograde.solver.slices.files import (
     record_path,
 )
 from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
-from retrograde.solver.trace import Meter
 from retrograde.tablebase.store import open_store
 from tablut.indexing.values import DECIDED, code_of, is_loss
 from tablut.position import SIDES
+from tablut.running.clocks import thread_clock
 from tablut.running.machine import return_memory
 
 if TYPE_CHECKING:
@@ -106,13 +106,13 @@ class SliceTask(NamedTuple):
 
 def run_slice(task: SliceTask) -> dict[str, Any]:
     """Do one pass over one slice; nothing to do if the file is there, from the same plan."""
-    meter, found = Meter(), ""
+    began, found = thread_clock(), ""
     target = Path(task.target)
     if record_path(target).exists():
         try:
             done = open_slice(SliceSource(task.target, ""))
             if done.record.owner == task.owner:
-                return _answer(done, 0, None)
+                return _answer(done, 0)
         except DamagedSliceError as error:
             found = str(error)
     with SliceWriter(target) as writer:
@@ -120,13 +120,14 @@ def run_slice(task: SliceTask) -> dict[str, Any]:
         work.receive()
         work.run(task.owner.step)
         file = work.write()
-    answer = {**_answer(file, work.read, meter.read()), "entries": work.size, "window": work.total, "found": found}
+    cpu = thread_clock() - began
+    answer = {**_answer(file, work.read, cpu), "entries": work.size, "window": work.total, "found": found}
     del work
     return_memory()
     return answer
 
 
-def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict[str, Any]:
+def _answer(file: SliceFile, read: int, cpu: float = 0.0) -> dict[str, Any]:
     return {
         "found": "",
         "number": file.record.owner.number,
@@ -134,7 +135,7 @@ def _answer(file: SliceFile, read: int, measured: dict[str, Any] | None) -> dict
         "bytes": file.record.bytes,
         "stats": file.record.stats,
         "read": read,
-        "measured": measured,
+        "cpu": cpu,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from reports.studies.scale.__main__ import NAME, app
 from reports.studies.scale.forecast import ScaleModel, exponential, fit_law, fit_pass_costs
+from reports.studies.scale.measuring import sliced_tier, traced_build
 from reports.studies.scale.page import results
 from reports.studies.scale.records import ScaleCheck, TaskTrace, TierCost, Trace, read_trace, run_of, tier_costs
 from reports.studies.scale.replay import (
@@ -30,10 +32,10 @@ from reports.studies.scale.replay import (
     simulate,
     task_graph,
 )
-from retrograde.solver.build import build_tablebase
+from reports.studies.scale.trace import PASS, PLAN, STORE, WHOLE, write_trace
 from retrograde.solver.slices.plan import SlicedTier, even_cuts
-from retrograde.solver.trace import PASS, PLAN, WHOLE, Tracer, write_trace
-from retrograde.tablebase.store import open_store
+from retrograde.solver.tiers import estimate_build
+from retrograde.tablebase.store import open_store, tier_name
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.variants import load_variant
@@ -50,9 +52,45 @@ MEN, MEMORY = 6, 1 << 20
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Path]:
     root = tmp_path_factory.mktemp("traced") / "s"
-    tracer = Tracer(GAME, MEN, MEMORY)
-    build_tablebase(root, GAME, MEN, memory=MEMORY, tracer=tracer)
-    return Trace.model_validate(tracer.trace()), root
+    return traced_build(root, GAME, MEN, MEMORY, None), root
+
+
+def test_every_task_is_traced_once(traced: tuple[Trace, Path], tmp_path: Path) -> None:
+    trace, root = traced
+    assert (trace.variant, trace.game, trace.men, trace.memory, trace.workers) == (GAME.name, GAME.digest, 6, MEMORY, 1)
+    large = {f"{a}v{d}" for a, d in estimate_build(GAME, MEN, MEMORY).sliced}
+    kinds = {kind: {task.tier for task in trace.tasks if task.kind == kind} for kind in (PLAN, PASS, STORE)}
+    assert kinds == {PLAN: large, PASS: large, STORE: large}
+    assert sorted(task.tier for task in trace.tasks if task.kind == WHOLE) == sorted(
+        tier_name(material) for material in open_store(root).tiers() if tier_name(material) not in large
+    )
+    # One worker does one thing at a time, and nothing is counted twice.
+    assert all(before.ended <= after.began + 1e-3 for before, after in itertools.pairwise(trace.tasks))
+    assert sum(task.cpu for task in trace.tasks) <= trace.seconds * 1.05
+    for tier in large:
+        provenance = json.loads((root / "provenance" / f"{tier}.json").read_text(encoding="utf-8"))
+        mine = [task for task in trace.tasks if (task.tier, task.kind) == (tier, PASS)]
+        for name in ("read", "written"):
+            assert provenance[name] == sum(getattr(task, name) for task in mine)
+        assert provenance["cpu_seconds"] == pytest.approx(sum(task.cpu for task in mine), rel=0.1)
+        assert {task.number for task in mine if task.step == 0} == set(range(provenance["slices"]))
+        assert all(task.entries <= task.window for task in mine)
+    other = tmp_path / "other"
+    shutil.copytree(root, other)
+    assert [costs.tier for costs in sliced_tier(other, GAME, (1, 1), 4)] == ["1v1"]
+
+
+def test_a_traced_build_is_the_same_build(traced: tuple[Trace, Path], tmp_path: Path) -> None:
+    command = ["trace", "-v", GAME.name, "--men", "3", "--store", str(tmp_path / "s"), "--out"]
+    assert run([*command, str(tmp_path)], app, NAME) == 2
+    assert not (tmp_path / "s").exists()
+    assert run([*command, str(tmp_path / "t.json")], app, NAME) == 0
+    assert {task.kind for task in read_trace(tmp_path / "t.json").tasks} == {WHOLE}
+    for material in open_store(tmp_path / "s").tiers():
+        assert (
+            open_store(tmp_path / "s").tier(*material).record.digest
+            == open_store(traced[1]).tier(*material).record.digest
+        )
 
 
 def test_the_command_foretells(traced: tuple[Trace, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,5 +386,5 @@ def test_a_file_that_is_no_trace_is_one_line(traced: tuple[Trace, Path], tmp_pat
     content = json.loads(traced[0].model_dump_json())
     change(content)
     (tmp_path / "t.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(InputError, match=r"^trace [^\n]*t\.json[^\n]*make it again with: tablut [^\n]*$"):
+    with pytest.raises(InputError, match=r"^trace [^\n]*t\.json[^\n]*make it again with: python -m [^\n]*$"):
         read_trace(tmp_path / "t.json")

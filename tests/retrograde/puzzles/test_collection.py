@@ -8,12 +8,13 @@ from functools import cache
 import pytest
 
 from reports.puzzles import results
+from reports.studies.collection.making import grade, is_symmetrical, tempting_moves
+from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
-from retrograde.puzzles.making import grade, is_symmetrical, tempting_moves
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
     collection_names,
@@ -23,7 +24,6 @@ from retrograde.puzzles.puzzle_file import (
     read_puzzle_text,
     read_puzzles,
 )
-from retrograde.puzzles.shapes import theme_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import Searcher, SearchLimits

@@ -120,26 +120,11 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "SOLDIER_ON_CASTLE" in refused(capsys, "solve", "-v", "brandubh", "-p", "7/7/7/3b3/2K4/7/7 w")
     assert "tablebase" in refused(capsys, "solve", "-v", "brandubh", "--tablebase", str(tmp_path))
     assert "is no file that --save-proof wrote" in refused(capsys, "check", __file__)
-    assert "--max-plies" in refused(capsys, "make", "--min-plies", "5", "--max-plies", "3")
+    assert "reports.studies.collection" in refused(capsys, "make", "-n", "3")  # where it went
     unwritable = tmp_path / "file"
     unwritable.write_text("not a folder")
     target = str(unwritable / "proof")
     assert "--save-proof" in refused(capsys, "solve", "-v", "ashton-5-4v0", *SMALL, "--save-proof", target)
-
-
-def test_new_puzzles_are_a_file_that_solves(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "new.txt"
-    options = ["-v", "brandubh", "-n", "2", "--seed", "5", "--nodes", "50000", "--max-plies", "5", "--memory", "4"]
-    code, answer = asked(capsys, "make", *options, "--out", str(file))
-    assert code == 0
-    assert answer["provenance"]["seed"] == 5
-    assert file.read_text().splitlines() == answer["puzzles"]
-    code, solved = asked(capsys, "solve", str(file), *SMALL)
-    assert code == 0
-    assert solved["holds"] == 2
-    code, answer = asked(capsys, "make", *options, "--games", "1", "--min-plies", "5")
-    assert code == 3
-    assert len(answer["puzzles"]) < 2
 
 
 def test_a_strip_shows_every_ply() -> None:
@@ -204,8 +189,6 @@ def test_a_loss_without_a_move_can_be_saved(capsys: pytest.CaptureFixture[str], 
     ("command", "options"),
     [
         ("solve", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]),
-        ("make", ["--count", "--seed", "--min-plies", "--max-plies", "--nodes", "--memory", "--games"]),
-        ("make", ["--samples", "--men"]),
         ("check", ["--plies"]),
     ],
 )

@@ -1,7 +1,7 @@
-"""What each task of a build took: an account that a build keeps if it is asked to.
+"""What each task of a build took, measured from outside: by the scheduler that runs the tasks, and the observer.
 
 A task is a tier that is built whole, a pass over a slice, or what the process that leads the build does itself with
-a tier in slices: its plan, and the packing at the end. The study `scale` makes a model of the build from it.
+a tier in slices: its plan, before the first pass, and the packing at the end.
 
 Times of one build can be compared between processes as far as their machines' clocks agree.
 """
@@ -12,17 +12,21 @@ import json
 import os
 import threading
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograde.solver.build import TierTask, build_tier
+from retrograde.tablebase.store import tier_name
 from tablut import __version__
 from tablut.running.clocks import cpu_clock, thread_clock
 from tablut.running.machine import peak_memory
+from tablut.running.progress import Observer
+from tablut.running.scheduling import Scheduler, Task
 from tablut.store.files import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tablut.variants import Variant
 
@@ -69,19 +73,61 @@ def _waited() -> float | None:
         return None
 
 
-class Tracer:
-    """Collects what the tasks of a build took."""
+def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str, Any]:
+    """Do a task where it runs, and measure it."""
+    meter = Meter(whole=isinstance(task, TierTask))
+    return {**function(task), "measured": meter.read()}
 
-    def __init__(self, variant: Variant, men: int, memory: int) -> None:
-        self._variant, self._men, self._memory = variant, men, memory
+
+class Tracer(Scheduler, Observer):
+    """Collects what the tasks of a build took; the build has it for its scheduler and for its observer."""
+
+    def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
+        self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler
+        self.workers, self.sharing = scheduler.workers, scheduler.sharing
         self._began = time.time()
         self._found: list[dict[str, Any]] = []
-        self._workers: dict[str, int] = {}
-        self.slots = 1
+        self._numbers: dict[str, int] = {}
+        self._sliced = False
+        self._after_tier = self._after_note = Meter(whole=True)
 
-    def note(self, tier: str, kind: str, measured: Mapping[str, Any], **more: int) -> None:
-        """Note a task that is done."""
-        worker = self._workers.setdefault(measured["worker"], len(self._workers))
+    # -- what the process that leads does itself ----------------------------------------
+
+    def begin(self, step: str, total: int | None = None) -> None:  # noqa: ARG002
+        """Begin the plan of a tier."""
+        self._sliced, self._after_tier = False, Meter(whole=True)
+
+    def note(self, text: str) -> None:  # noqa: ARG002
+        """Begin the packing of a tier, if this is the last note before the tier is done."""
+        self._after_note = Meter(whole=True)
+
+    def advance(self, count: int = 1) -> None:
+        """End a tier."""
+        if self._sliced:
+            self._add(self._found[-1]["tier"], STORE, self._after_note.read())
+        self.begin("", count)
+
+    # -- what the tasks do ---------------------------------------------------------------
+
+    def run(
+        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
+    ) -> list[dict[str, Any]]:
+        """Run a function on every task, measured."""
+        if function is not build_tier and not self._sliced:
+            self._sliced = True
+            self._add(tier_name(tasks[0].material), PLAN, self._after_tier.read())  # type: ignore[attr-defined]
+        answers = self._scheduler.run(partial(metered, function), tasks, done)
+        for answer in answers:
+            if function is build_tier:
+                self._add(answer["tier"], WHOLE, answer["measured"])
+            elif "entries" in answer:  # else its file was there
+                same = {name: answer[name] for name in ("number", "entries", "window", "read")}
+                step = tasks[0].owner.step  # type: ignore[attr-defined]
+                self._add(self._found[-1]["tier"], PASS, answer["measured"], step=step, written=answer["bytes"], **same)
+        return answers
+
+    def _add(self, tier: str, kind: str, measured: Mapping[str, Any], **more: int) -> None:
+        worker = self._numbers.setdefault(measured["worker"], len(self._numbers))
         times = {name: round(max(measured[name] - self._began, 0.0), 6) for name in ("began", "ended")}
         spent = {name: None if measured[name] is None else round(measured[name], 6) for name in ("cpu", "waited")}
         found = {"tier": tier, "kind": kind, "worker": worker, "peak": measured["peak"], **times, **spent, **more}
@@ -98,7 +144,7 @@ class Tracer:
             "game": self._variant.digest,
             "men": self._men,
             "memory": self._memory,
-            "workers": self.slots,
+            "workers": self.workers,
             "cores": _cores(),
             # The clocks of other machines may be ahead.
             "seconds": max(round(time.time() - self._began, 6), last),
@@ -116,4 +162,4 @@ def _cores() -> int:
 
 def write_trace(target: Path, trace: Mapping[str, Any]) -> None:
     """Write a trace as JSON, whole or not at all."""
-    write_text(target, json.dumps(trace) + "\n", hint="; choose another file with --trace")
+    write_text(target, json.dumps(trace) + "\n", hint="; choose another file with --out")

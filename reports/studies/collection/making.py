@@ -1,4 +1,4 @@
-"""New puzzles from self-play and from random placements, each proved; those of tablebases: `retrograde.puzzles.mining`.
+"""New puzzles from self-play and from random placements, each proved. Module `mining` takes them from tablebases.
 
 A puzzle is a position that the side to move wins, by one first move only, that no symmetry
 maps to itself and that `tablut.status` has nothing against. Everything random comes
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reports.studies.collection.shapes import Theme, from_shapes, theme_of
 from retrograde.proofs.solution import ProofLimits, Solution
 from retrograde.proofs.solver import Solver
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
-from retrograde.puzzles.shapes import Theme, from_shapes, theme_of
 from tablut.board import Board
 from tablut.engine import Engine, engine_for
 from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, KING_AT, SIDE_AT, head

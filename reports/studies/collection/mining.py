@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.puzzles.making import Made, Making, Wanted, fit
+from reports.studies.collection.making import Made, Making, Wanted, fit
 from tablut.engine import Engine, engine_for
 from tablut.engine.layout import new_board
 from tablut.errors import InputError

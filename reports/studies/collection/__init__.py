@@ -1,0 +1,1 @@
+"""New puzzles for the collection that ships; see README.md."""

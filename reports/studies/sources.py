@@ -1,0 +1,203 @@
+"""Make again what pages are rendered from and no command answers; each is printed as one JSON object.
+
+::
+
+    python -m reports.studies.sources endings STORE > reports/data/endings/NAME.json
+    python -m reports.studies.sources walk STORE PLIES > reports/data/walks/NAME.json
+    python -m reports.studies.sources trees > reports/data/puzzles/trees.json
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from retrograde.answers import (
+    LongestResult,
+    TablebaseSummary,
+    TableWalk,
+    VerdictResult,
+    WalkMove,
+    WalkNode,
+    ZugzwangResult,
+    ZugzwangsResult,
+    info_of,
+)
+from retrograde.proofs import ProofLimits
+from retrograde.puzzles.game import PuzzleTrees, puzzle_tree
+from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
+from retrograde.tablebase import open_tablebase
+from retrograde.tablebase.probing import Tablebase, best_line
+from retrograde.tablebase.querying import Listed, TableQuery, list_positions
+from retrograde.tablebase.records import values_digest
+from retrograde.tablebase.store import open_store, tier_name
+from tablut.board import Board
+from tablut.cli.runtime import commit, origin
+from tablut.errors import InputError
+from tablut.notation import square_name
+from tablut.position import SIDES, Position, SideName
+from tablut.results import Result
+
+_FORMAT: Final = "tablut-published-tables"
+_VERSION: Final = 1
+
+
+def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
+    """Return what a complete tablebase holds, its longest wins, and its mutual zugzwangs, ``most`` of them listed."""
+    files = tablebase.store
+    files.check_complete()
+    longest = [
+        LongestResult(
+            attackers=material[0],
+            defenders=material[1],
+            winner=winner,
+            position=str(found.position),
+            dtm=found.dtm or 0,
+            line=[str(move) for move in best_line(Board(tablebase.variant, found.position), tablebase.value)],
+        )
+        for material in files.tiers()
+        for winner in SIDES
+        if (found := _longest(tablebase, material, winner)) is not None
+    ]
+    return TablebaseSummary(
+        **dict(info_of(tablebase)),
+        digests={tier_name(material): files.tier(*material).record.digest for material in files.tiers()},
+        longest=longest,
+        zugzwangs=_zugzwangs(tablebase, most),
+    )
+
+
+def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:
+    """Return a position of a material in which a side takes longest to win."""
+    found: list[Listed] = []
+    for side in SIDES:
+        query = TableQuery("win" if side == winner else "loss", side, materials=(material,), order="longest")
+        found += list_positions(tablebase.store, query, 1).positions
+    return max(found, key=lambda one: one.dtm or 0, default=None)
+
+
+def _zugzwangs(tablebase: Tablebase, most: int) -> ZugzwangsResult:
+    full = half = 0
+    listed: list[ZugzwangResult] = []
+    # One material after the other: the index of all at once can take gigabytes.
+    for material in tablebase.store.tiers():
+        query = TableQuery(side="white", materials=(material,), zugzwang="any", order="longest")
+        found = list_positions(tablebase.store, query, most)
+        some = [_both_sides(tablebase, one) for one in found.positions]
+        if len(some) == found.found:
+            lost = sum(one.white.wdl == one.black.wdl == "loss" for one in some)
+        else:
+            lost = list_positions(tablebase.store, query._replace(zugzwang="full"), 0).found
+        full, half = full + lost, half + found.found - lost
+        listed = sorted([*listed, *some], key=lambda one: -1 if one.white.dtm is None else one.white.dtm, reverse=True)
+        listed = listed[:most]
+    return ZugzwangsResult(full=full, half=half, listed=listed)
+
+
+def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
+    black = tablebase.probe(Position(white.position.cells, "b"))
+    return ZugzwangResult(
+        position=str(white.position),
+        white=VerdictResult(wdl=white.wdl, dtm=white.dtm),
+        black=VerdictResult(wdl=black.wdl, dtm=black.dtm),
+    )
+
+
+def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
+    """Return a part of a tablebase as a graph: all positions within some plies of one, and best play from each.
+
+    A program that has it shows an ending or a solved board without the tables and without the rules. Moves that lead
+    out of it have their values and no number to go to.
+    """
+    if Board(tablebase.variant, position).outcome() is not None:
+        raise InputError(f"position '{position}': the game is over, there is nothing to walk to")
+    numbers: dict[Position, int] = {position: 0}
+    waiting: list[tuple[Position, int]] = [(position, plies)]
+    nodes: list[WalkNode] = []
+    while len(nodes) < len(waiting):
+        at, left = waiting[len(nodes)]
+        nodes.append(_node(tablebase, at, left, numbers, waiting))
+        if len(waiting) > most:
+            raise InputError(f"position '{position}': more than {most:,} positions; ask for fewer plies")
+    store = tablebase.store.root.name
+    return TableWalk(variant=tablebase.variant.name, store=store, plies=plies, nodes=nodes)
+
+
+def _node(
+    tablebase: Tablebase,
+    position: Position,
+    left: int,
+    numbers: dict[Position, int],
+    waiting: list[tuple[Position, int]],
+) -> WalkNode:
+    """Return the node of a position; what it leads to is put in the queue if it belongs to the walk."""
+    board = Board(tablebase.variant, position)
+    verdict = tablebase.probe(board)
+    moves = []
+    for place, rated in enumerate(tablebase.best_moves(board)):
+        board.push(rated.move)
+        takes = tuple(square_name(square, board.size) for square in board.captured())
+        to = None
+        if board.outcome() is None:
+            # Best play is followed to its end, and where nothing is forced no further.
+            wanted = left > 0 or (place == 0 and verdict.dtm is not None)
+            to = numbers.get(board.position)
+            if to is None and wanted:
+                to = numbers[board.position] = len(numbers)
+                waiting.append((board.position, max(0, left - 1)))
+        board.pop()
+        moves.append(WalkMove(move=str(rated.move), takes=takes, wdl=rated.wdl, dtm=rated.dtm, to=to))
+    return WalkNode(position=str(position), wdl=verdict.wdl, dtm=verdict.dtm, moves=moves)
+
+
+def published_text(stores: Iterable[Path | str]) -> str:
+    """Return the content of ``published.json`` for some stores, every file of them checked."""
+    games: dict[str, dict[str, Any]] = {}
+    for path in stores:
+        store = open_store(path)
+        game = games.setdefault(store.variant.digest, {"variant": store.variant.name, "tiers": {}})
+        for material in store.planned:
+            tier = store.tier(*material)
+            for damage in tier.check_contents():
+                raise damage
+            game["tiers"][tier_name(material)] = values_digest(tier.values())
+    body = {"format": _FORMAT, "version": _VERSION, "games": games}
+    return json.dumps(body, indent=1, sort_keys=True) + "\n"
+
+
+def endings(store: str) -> Result:
+    """Return a tablebase as a whole: its tiers, the longest wins, all mutual zugzwangs."""
+    return summarise(open_tablebase(store))
+
+
+def walked(store: str, plies: str) -> Result:
+    """Return the positions near the start of a solved board, every move with its value."""
+    tablebase = open_tablebase(store)
+    rules = tablebase.variant
+    return walk(tablebase, Position.parse(rules.start_position, rules.size), int(plies))
+
+
+def trees() -> Result:
+    """Return the whole solutions of all puzzles that ship; it takes two minutes."""
+    limits = ProofLimits(nodes=200_000_000, memory_bytes=256 << 20)
+    found = [puzzle_tree(puzzle, limits) for puzzle in read_puzzles(COLLECTION)]
+    return PuzzleTrees(file=COLLECTION, nodes=sum(len(tree.nodes) for tree in found), puzzles=found)
+
+
+SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked, "trees": trees}
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    if name == "published":  # retrograde/tablebase/published.json, of the stores that are named
+        sys.stdout.write(published_text(arguments))
+        sys.exit()
+    started = time.perf_counter()
+    body = SOURCES[name](*arguments).model_dump(mode="json")
+    line = shlex.join(["python", "-m", "reports.studies.sources", *sys.argv[1:]])
+    made = origin(line, {"arguments": arguments}, None, time.perf_counter() - started, commit=commit())
+    json.dump({**body, "provenance": made}, sys.stdout)
