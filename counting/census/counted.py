@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
 from counting.census.rows import RowFile, RowSource, cut, open_rows, plan_name, read_rows
-from counting.census.search import CensusSearch, Making, TooLargeError, size_text
+from counting.census.search import CensusSearch, Making, TooLargeError
 from counting.census.store import (
     HUNDREDTHS,
     CountRecord,
@@ -50,6 +50,7 @@ from counting.census.tasks import (
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.running.clocks import thread_clock
+from tablut.running.progress import plural, size_text
 from tablut.store.files import excerpt
 from tablut.store.folders import drop
 
@@ -178,7 +179,7 @@ class _CountedPly(Making[tuple[int, int]]):
         some = "" if share == HUNDREDTHS else f" {share} % of"
         search.announce(
             f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in "
-            f"{len(cuts)} pass{'es' if len(cuts) > 1 else ''} of at most {size_text(int(peak))} of parents on the disk",
+            f"{plural(len(cuts), 'pass')} of at most {size_text(int(peak))} of parents on the disk",
             self.before.next_children * share // HUNDREDTHS,
             sample.seconds * left,  # every pass reads all parents once
         )

@@ -20,14 +20,14 @@ from typing import Final
 
 from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import CensusLimits, CensusSearch, TooLargeError, size_text
+from counting.census.search import CensusLimits, CensusSearch, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import ExactInt, Result
-from tablut.running.progress import Observer
+from tablut.running.progress import Observer, size_text
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import Variant, VariantLike, as_variant

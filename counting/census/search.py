@@ -44,9 +44,8 @@ from counting.census.store import CensusStore, PlyRecord, SealedPly, contradicti
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
-from tablut.results import scientific
 from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer, duration
+from tablut.running.progress import Observer, duration, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,16 +113,6 @@ class CensusLimits:
 
 def _tally_bytes(words: int) -> int:
     return 16 * words + 16
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes as people read it."""
-    if count >= 10**15:
-        return f"{scientific(count, 2)} bytes"
-    for exponent, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        if count >= 1000**exponent:
-            return f"{count / 1000**exponent:.1f} {unit}"
-    return f"{count} bytes"
 
 
 # -- one census ----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Interrupted, Reply, progre
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
 from tablut.running.machine import check_memory
+from tablut.running.progress import plural
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import load_variant
@@ -79,7 +80,7 @@ def _reply(found: Proving) -> Reply:
 
 def _show(console: PeopleConsole, found: Proving) -> None:
     console.print(f"{found.variant}  {found.position}", markup=False, soft_wrap=True)
-    within = "" if found.within is None else f" within {found.within} plies"
+    within = "" if found.within is None else f" within {plural(found.within, 'ply')}"
     console.print(f"{found.claim}: {found.status}{within}", style="bold")
     if found.status == "proved":
         console.print(found.repetition)
@@ -90,6 +91,7 @@ def _show(console: PeopleConsole, found: Proving) -> None:
         console.print(table)
     for part in (found, *found.halves):
         if part.certificate:
-            what = f"the strategy for {part.claim}, {part.strategy:,} positions: {part.certificate}"
+            what = f"the strategy for {part.claim}, {plural(part.strategy or 0, 'position')}: {part.certificate}"
             console.print(what, markup=False, soft_wrap=True)
-    console.print(f"{found.tasks:,} tasks, {found.nodes:,} nodes, {found.positions:,} positions", style="dim")
+    made = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
+    console.print(", ".join(plural(count, noun) for count, noun in made), style="dim")

@@ -27,6 +27,7 @@ from tablut.formats.bologna import BolognaState, Turn
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position, Side
 from tablut.records.game import GameRecord, overruled, start_under
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants import Variant, shipped_variant
 
@@ -96,7 +97,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
     first, *others = read_logs(text, variant)
     if not others:
         return first
-    note = f"the log holds {len(others)} more game{'s' * (len(others) > 1)}; only the first was read"
+    note = f"the log holds {plural(len(others), 'more game')}; only the first was read"
     return replace(first, notes=(*first.notes, note))
 
 
