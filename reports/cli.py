@@ -14,6 +14,7 @@ from tablut.cli.options import check_folder
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress
 from tablut.errors import InputError
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import store_path
 from tablut.store.folders import Kind, refuse_foreign
 
@@ -101,7 +102,7 @@ def _site_reply(folder: Path, *, check: bool) -> Reply:
     def show(console: PeopleConsole) -> None:
         _show_files(console, [one for one in pages if one.changed], check=check)
         word = "stale" if check else "written"
-        console.print(f"{found.files} files, {len(pages)} of them pages; {len(changed)} {word}")
+        console.print(f"{plural(found.files, 'file')}, {len(pages)} of them pages; {len(changed)} {word}")
         if not check:
             console.print(f"open {found.start}", soft_wrap=True)
 

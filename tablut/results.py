@@ -114,27 +114,6 @@ def scientific(value: int, digits: int = 4) -> str:
     return f"{rounded:.{digits - 1}e}".replace("e+", "e")
 
 
-def counted_text(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, such as ``1 task`` or ``4,875 nodes``; the plural ends in ``s`` by default."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def size_text(count: int) -> str:
-    """Return a number of bytes with the unit that suits it, such as ``1.5 MB``."""
-    if count < 1000:
-        return counted_text(count, "byte")
-    for exponent, unit in enumerate(("kB", "MB", "GB", "TB"), 1):
-        # From half of the last digit on, a thousand would be printed: that is one of the next unit.
-        if count < 999_950 * 1000 ** (exponent - 1):
-            return f"{count / 1000**exponent:.1f} {unit}"
-    return f"{scientific(count, 2)} bytes"
-
-
-def rate_text(per_second: float) -> str:
-    """Return a number of things done in a second, in millions where that leaves digits to read."""
-    return f"{per_second / 1e6:,.1f} million" if per_second >= 1e6 else f"{per_second:,.0f}"
-
-
 def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
     r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``."""
     lines = [f"# {comment}" for comment in comments]

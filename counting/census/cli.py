@@ -11,7 +11,8 @@ from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, thr
 from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
 from tablut.errors import InputError, MachineError
-from tablut.results import bfile, counted_text, rate_text, size_text
+from tablut.results import bfile
+from tablut.running.progress import plural, rate_text, seconds_text, size_text
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -152,10 +153,12 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
     table.add("all" if report.complete else "sum", *(f"{total:,}" for total in totals), style="bold")
     console.print(table)
     order = len(report.symmetries)
-    console.print(f"Classes under the {order} symmetr{'y' if order == 1 else 'ies'} that keep the start.", style="dim")
+    console.print(
+        f"The stabiliser of the start, which makes the classes, has {plural(order, 'symmetry')}.", style="dim"
+    )
     if report.move_limit is not None:
         stops = ": the census stops there; these are all positions" if report.stopped_by_limit else ""
-        console.print(f"The rules end a game after {report.move_limit} plies{stops}.", soft_wrap=True)
+        console.print(f"The rules end a game after {plural(report.move_limit, 'ply')}{stops}.", soft_wrap=True)
     if report.counted is not None:
         _show_counted(console, report.counted)
     if detailed:
@@ -163,26 +166,27 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
     if report.full is not None:
         console.print(Text.assemble("Without symmetry: ", _verdict(report.full.agrees), " at every ply."))
     if report.outside:
-        console.print(f"{report.outside:,} positions are outside the counted space.", style="bold red")
+        console.print(f"Outside the counted space: {plural(report.outside, 'position')}.", style="bold red")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
     if (numbers := report.graph) is not None:
         console.print(
-            f"The graph: {numbers.nodes:,} classes, {numbers.edges:,} edges, {numbers.components:,} strongly connected "
-            f"components (the largest has {numbers.largest_component:,} classes, the longest path "
-            f"{numbers.condensation_depth:,} steps); the start can recur from {numbers.returning:,}; "
-            f"no class is more than {numbers.eccentricity} plies away."
+            f"The graph: {plural(numbers.nodes, 'class')}, {plural(numbers.edges, 'edge')}, "
+            f"{plural(numbers.components, 'strongly connected component')}. The largest has "
+            f"{plural(numbers.largest_component, 'class')}; the longest path has "
+            f"{plural(numbers.condensation_depth, 'step')}. The start can recur from {numbers.returning:,}; "
+            f"no class is more than {plural(numbers.eccentricity, 'ply')} away."
         )
     if (wanted := report.next_ply) is not None:
         console.print(
-            f"Ply {wanted.ply} would take {counted_text(wanted.children, 'child', 'children')}, "
-            f"{size_text(wanted.children_bytes)}, and about {size_text(wanted.positions_bytes)} for its positions.",
+            f"Ply {wanted.ply} would take {wanted.children:,} children, {size_text(wanted.children_bytes)}, "
+            f"and about {size_text(wanted.positions_bytes)} for its positions.",
             style="dim",
         )
     if report.children_per_cpu_second:
         console.print(
-            f"{counted_text(report.children, 'child', 'children')} in {report.cpu_seconds:.3g} s of processor time, "
-            f"{rate_text(report.children_per_cpu_second)} a second.",
+            f"{report.children:,} children in {seconds_text(report.cpu_seconds)} of processor time, "
+            f"{rate_text(report.children_per_cpu_second)}.",
             style="dim",
         )
 
@@ -192,11 +196,11 @@ def _verdict(same: bool) -> Text:
 
 
 def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
-    part = "all" if counted.whole else f"{len(counted.hundredths)} hundredths"
+    part = "all" if counted.whole else plural(len(counted.hundredths), "hundredth")
     console.print(
         f"Ply {counted.ply} was counted and not stored, {part} of it, in passes: {counted.passes}. "
-        f"{counted.new:,} new positions in {counted.new_classes:,} classes, {counted.decided:,} decided in "
-        f"{counted.decided_classes:,}, from {counted.children:,} children.",
+        f"{plural(counted.new, 'new position')} in {plural(counted.new_classes, 'class')}, {counted.decided:,} decided "
+        f"in {counted.decided_classes:,}, from {counted.children:,} children.",
         soft_wrap=True,
     )
     for each in counted.estimates:
@@ -204,7 +208,7 @@ def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
             f"All of it, estimated: {each.name.replace('_', ' ')} {each.value:,} ({each.low:,} to {each.high:,}, 95 %)."
         )
     if counted.counted_again:
-        again = f"Counted again, {len(counted.counted_again)} hundredths: "
+        again = f"Counted again, {plural(len(counted.counted_again), 'hundredth')}: "
         console.print(Text.assemble(again, _verdict(counted.agrees), "."))
 
 
@@ -265,11 +269,12 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
     if report.without_symmetry is None:
         console.print("The store has no count without symmetry.", style="dim")
     elif report.without_symmetry != report.plies:
-        console.print(f"Without symmetry it ends after {report.without_symmetry} plies of {report.plies}.")
+        console.print(f"Without symmetry it ends after {plural(report.without_symmetry, 'ply')} of {report.plies}.")
     if report.counted is not None and report.counted >= report.plies:
         console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
     console.print(
-        f"{report.positions_checked:,} positions in {report.classes_checked:,} classes, {report.plies} plies: "
-        f"{report.failures:,} failures. {report.published[0].upper() + report.published[1:]}.",
+        f"{plural(report.positions_checked, 'position')} in {plural(report.classes_checked, 'class')}, "
+        f"{plural(report.plies, 'ply')}: {plural(report.failures, 'failure')}. "
+        f"{report.published[0].upper() + report.published[1:]}.",
         soft_wrap=True,
     )

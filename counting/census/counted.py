@@ -49,8 +49,8 @@ from counting.census.tasks import (
 )
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
-from tablut.results import size_text
 from tablut.running.clocks import thread_clock
+from tablut.running.progress import plural, size_text
 from tablut.store.files import excerpt
 from tablut.store.folders import drop
 
@@ -179,7 +179,7 @@ class _CountedPly(Making[tuple[int, int]]):
         some = "" if share == HUNDREDTHS else f" {share} % of"
         search.announce(
             f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in "
-            f"{len(cuts)} pass{'es' if len(cuts) > 1 else ''} of at most {size_text(int(peak))} of parents on the disk",
+            f"{plural(len(cuts), 'pass')} of at most {size_text(int(peak))} of parents on the disk",
             self.before.next_children * share // HUNDREDTHS,
             sample.seconds * left,  # every pass reads all parents once
         )

@@ -26,8 +26,8 @@ from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError
-from tablut.results import ExactInt, Result, size_text
-from tablut.running.progress import Observer
+from tablut.results import ExactInt, Result
+from tablut.running.progress import Observer, size_text
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
 from tablut.store.folders import refuse_foreign

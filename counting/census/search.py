@@ -44,9 +44,8 @@ from counting.census.store import CensusStore, PlyRecord, SealedPly, contradicti
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
-from tablut.results import size_text
 from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer, duration
+from tablut.running.progress import Observer, duration, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,6 +20,7 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import Result, scientific
+from tablut.running.progress import plural
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     if not result.complete:
         console.print("interrupted: the samples up to the first that is not decided", style="yellow")
     console.print(
-        f"{result.n:,} samples (seed {result.seed}): {result.reachable:,} reached by a proof game, "
+        f"{plural(result.n, 'sample')} (seed {result.seed}): {result.reachable:,} reached by a proof game, "
         f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
     )
     table = Table(number("samples"), label("excluded by"), header=False)
@@ -149,8 +150,8 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
             low, high = shared.positions.low, shared.positions.high
             console.print(f"{name}, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {shared.counted}")
     for ending, stage in (result.endings or {}).items():
-        console.print(f"{ending}: {stage.reachable:,} of {stage.n:,} samples reached", style="dim")
-    console.print(f"{result.checked:,} certificates re-checked by the plain rules", style="dim")
+        console.print(f"{ending}: {stage.reachable:,} of {plural(stage.n, 'sample')} reached", style="dim")
+    console.print(f"{plural(result.checked, 'certificate')} re-checked by the plain rules", style="dim")
 
 
 class _Checked(Result):
@@ -196,7 +197,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     verdict = Text(f"{result.failures:,} fail", "bold red") if result.failures else Text("all hold", "green")
     console.print(
         Text.assemble(
-            f"{result.checked:,} certificates of {result.variant}: ",
+            f"{plural(result.checked, 'certificate')} of {result.variant}: ",
             verdict,
             f"; {result.reachable:,} reachable, {result.unreachable:,} not, {result.unknown:,} unknown",
         )

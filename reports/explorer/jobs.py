@@ -30,6 +30,7 @@ from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
+from tablut.running.progress import plural
 from tablut.variants import shipped_variant
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> s
 
 def _plies(number: int) -> str:
     moves = (number + 1) // 2
-    return "1 ply" if number == 1 else f"{number} plies ({moves} move{'s' * (moves > 1)})"
+    return "1 ply" if number == 1 else f"{number} plies ({plural(moves, 'move')})"
 
 
 def revealed(link: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:

@@ -9,6 +9,7 @@ from reports.rulebook.points import Scene, game_of, points_of
 from tablut.board import Board
 from tablut.notation import square_name
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.variants import Variant
 
 
@@ -63,7 +64,7 @@ def play(scene: Scene, variant: Variant) -> Picture:
     else:
         before, taken, arrows = board.position, [], _farthest(board, scene.tried)
         number = sum(str(move).startswith(scene.tried) for move in board.legal_moves)
-        said = f"{number} move{'s' * (number != 1)}"
+        said = plural(number, "move")
     return Picture(
         heading=scene.heading,
         said=said,

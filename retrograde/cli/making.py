@@ -15,6 +15,7 @@ from tablut.cli.runtime import Reply, command, interruptible, progress, tabular,
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
 from tablut.running.machine import physical_memory
+from tablut.running.progress import plural
 from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
 
@@ -179,7 +180,7 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
     from tablut.position import Position
 
     console.print(draw_board(variant, variant.start))
-    ends = "" if report.dtm is None else f" in {report.dtm} plies"
+    ends = "" if report.dtm is None else f" in {plural(report.dtm, 'ply')}"
     who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
     line = " ".join(report.start.line) or "neither side can force a win"
     console.print(Text.assemble(f"{report.variant}: ", (who + ends, "bold"), f": {line}\n"), soft_wrap=True)
@@ -196,8 +197,8 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
         table.add(side, *(f"{count:,}" for count in cells))
     console.print(table)
     console.print(
-        f"\n{report.positions:,} positions are reached, {report.classes:,} classes under the "
-        f"{len(report.symmetries)} symmetries of the start; the bound counts {report.bound:,}."
+        f"\nThe start reaches {plural(report.positions, 'position')}, {plural(report.classes, 'class')} under the "
+        f"{plural(len(report.symmetries), 'symmetry')} of the start; the bound counts {report.bound:,}."
     )
     zugzwangs = report.mutual_zugzwangs
     console.print(
@@ -205,7 +206,7 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
     )
     if report.longest is not None:
         longest: Line = report.longest
-        console.print(f"\nFurthest from the end, {report.max_dtm} plies:  {longest.position}", soft_wrap=True)
+        console.print(f"\nFurthest from the end, {plural(report.max_dtm, 'ply')}:  {longest.position}", soft_wrap=True)
         console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
         console.print(" ".join(longest.line), soft_wrap=True)
 

@@ -21,8 +21,8 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Interrupted, Reply, progress, tabular
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
-from tablut.results import counted_text
 from tablut.running.machine import check_memory
+from tablut.running.progress import plural
 from tablut.running.scheduling import open_scheduler
 from tablut.store.files import store_path
 from tablut.variants import load_variant
@@ -80,7 +80,7 @@ def _reply(found: Proving) -> Reply:
 
 def _show(console: PeopleConsole, found: Proving) -> None:
     console.print(f"{found.variant}  {found.position}", markup=False, soft_wrap=True)
-    within = "" if found.within is None else f" within {found.within} plies"
+    within = "" if found.within is None else f" within {plural(found.within, 'ply')}"
     unchecked = "" if found.checked or found.status == "open" else ", not checked by the plain rules"
     console.print(f"{found.claim}: {found.status}{within}{unchecked}", style="bold")
     if found.status == "proved":
@@ -93,16 +93,16 @@ def _show(console: PeopleConsole, found: Proving) -> None:
         console.print(table)
     for part in (found, *found.halves):
         if part.certificate:
-            what = f"the strategy for {part.claim}, {part.strategy:,} positions: {part.certificate}"
+            what = f"the strategy for {part.claim}, {plural(part.strategy or 0, 'position')}: {part.certificate}"
             console.print(what, markup=False, soft_wrap=True)
         if part.status != "open" and not part.checked and not part.halves:
             console.print(f"to check it: {_way_to_check(part)}", markup=False, soft_wrap=True)
-    done = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
-    console.print(", ".join(counted_text(count, noun) for count, noun in done), style="dim")
+    made = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
+    console.print(", ".join(plural(count, noun) for count, noun in made), style="dim")
 
 
 def _way_to_check(found: Proving) -> str:
-    """Return what has the plain rules check a claim that is settled."""
+    """Return the command that has the plain rules check a claim that is settled."""
     if found.status == "proved":
         return f"tablut puzzle check {found.certificate or '(the certificate that --store DIR keeps)'}"
     opposite = found.claim.removeprefix("not-") if found.claim.startswith("not-") else f"not-{found.claim}"

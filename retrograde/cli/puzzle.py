@@ -37,6 +37,7 @@ from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import Move, MoveText
 from tablut.results import Result
+from tablut.running.progress import plural, rate_text
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import excerpt
 from tablut.variants import load_variant
@@ -128,33 +129,33 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         # The text of a proof is never markup.
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 
-    left = "" if result.plies_left is None else f"  ({result.plies_left} plies left)"
+    left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
     say(f"{result.variant}  {result.position}{left}")
     for failure in result.failures:
         say(f"  {failure}", "fails", "bold red")
     if result.failures:
         return
     if not result.proved:
-        say(f"interrupted: {result.positions:,} positions checked, no fault found")
+        say(f"interrupted: {plural(result.positions, 'position')} checked, no fault found")
         return
     replies = f"all replies to it in {result.positions - result.strategy:,}"
-    does = "never loses" if result.within is None else f"wins within {result.within} plies"
+    does = "never loses" if result.within is None else f"wins within {plural(result.within, 'ply')}"
     if result.within != result.plies:
         does += f", {result.plies} by its header"
-    say(f": {result.winner} {does}; its answer in {result.strategy:,} positions, {replies}", "proved", "green")
+    say(f": {result.winner} {does}; its answer in {plural(result.strategy, 'position')}, {replies}", "proved", "green")
     if result.unused:
-        say(f"not needed: {result.unused:,} positions of the file")
+        say(f"not needed: {plural(result.unused, 'position')} of the file")
     if result.shorter is not None:
         say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
     elif result.distance == "exact":
         say("and no sooner: every shorter win was tried")
     elif result.distance is not None:
-        say(f"whether a shorter one exists is left open: none within {result.excluded} plies, the limit of this check")
+        say(f"no shorter one within {plural(result.excluded, 'ply')}, the limit of this check; beyond it is left open")
     if result.in_tables:
         played = "played out by their moves" if result.deep else "as the tables have them; --deep plays them out"
         say(f"of its positions {result.in_tables:,} are in tables: {', '.join(result.tables)}, {played}")
     if result.seconds > _LONG:
-        say(f"{result.positions:,} positions in {result.seconds:.0f} s, {result.positions_per_second:,} a second")
+        say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
 
 
 # -- list and show -----------------------------------------------------------------------
@@ -210,8 +211,8 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
         table.add(one.id, one.variant, one.side, one.claim, grade, one.theme)
     if found.puzzles:
         console.print(table)
-    of = "" if total == len(found.puzzles) else f" of {total}"
-    console.print(f"{len(found.puzzles)}{of} puzzles; `tablut puzzle play ID` plays one", style="dim")
+    of = "" if total == len(found.puzzles) else f"{len(found.puzzles)} of "
+    console.print(f"{of}{plural(total, 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
 
 
 @command
@@ -415,7 +416,7 @@ class _Table:
             return
         loser = "black" if game.winner == "white" else "white"
         answer = "" if reply is None else f": {loser} answers {reply}"
-        self._live.print(f"{move}: wrong, no win within {game.plies} plies any more{answer}; it is taken back")
+        self._live.print(f"{move}: wrong, no win within {plural(game.plies, 'ply')} any more{answer}; it is taken back")
 
     def _obey(self, word: str) -> None:
         game = self._game
@@ -468,8 +469,7 @@ class _Table:
 
 def _show_played(console: PeopleConsole, played: _Played) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
-    wrong = f"{len(played.wrong)} wrong move{'s' * (len(played.wrong) != 1)}"
-    hints = f"{played.hints} hint{'s' * (played.hints != 1)}"
+    wrong, hints = plural(len(played.wrong), "wrong move"), plural(played.hints, "hint")
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")
 
 

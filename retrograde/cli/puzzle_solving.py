@@ -35,6 +35,7 @@ from tablut.errors import InputError, did_you_mean
 from tablut.position import Position
 from tablut.prober import find_prober
 from tablut.running.machine import check_memory
+from tablut.running.progress import plural
 from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
 
@@ -214,7 +215,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 
     console.print(draw_board(variant, solution.position.rows()))
     console.print(legend(variant))
-    left = "" if result.plies_left is None else f"  ({result.plies_left} plies left)"
+    left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
     say(f"{variant.name}  {solution.position}{left}")
     console.print(
         Text(_verdict(solution), style="bold") + Text(f"  ({solution.reason})" if solution.reason else "", style=""),
@@ -232,11 +233,11 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
     if result.open_moves:
         say(f"moves not settled: {', '.join(result.open_moves)}")
-    say(f"by {result.source}; {result.nodes:,} nodes, {result.seconds:.2f} s", style="dim")
+    say(f"by {result.source}; {plural(result.nodes, 'node')}, {result.seconds:.2f} s", style="dim")
     if result.interrupted and solution.status == "proved":
         say("interrupted before the strategy was saved")
-    if result.proof:
-        say(f"saved: its answer in {result.proof_positions:,} positions, {result.proof}", style="dim")
+    if result.proof and result.proof_positions is not None:
+        say(f"saved: its answer in {plural(result.proof_positions, 'position')}, {result.proof}", style="dim")
     if result.svg:
         say(f"drawn to {result.svg}", style="dim")
 
@@ -322,13 +323,13 @@ def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
             told = f"{'':>10}claimed: {puzzle.claim}\n{'':>10}{solution.position}"
             console.print(Text(told), soft_wrap=True)
     if result.interrupted:
-        console.print(Text(f"interrupted: {result.checked} of {total} puzzles solved"), soft_wrap=True)
+        console.print(Text(f"interrupted: {result.checked} of {plural(total, 'puzzle')} solved"), soft_wrap=True)
     console.print(
         Text(
-            f"{result.checked} puzzle{'s' * (result.checked != 1)}: {result.holds} hold, {result.refuted} refuted, "
+            f"{plural(result.checked, 'puzzle')}: {result.holds} hold, {result.refuted} refuted, "
             f"{result.unknown} unknown"
             + (f", {result.without_claim} without a claim" if result.without_claim else "")
-            + f"; {result.nodes:,} nodes"
+            + f"; {plural(result.nodes, 'node')}"
         ),
         soft_wrap=True,
     )

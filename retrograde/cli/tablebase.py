@@ -30,6 +30,7 @@ from tablut.position import NARROW
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.running.machine import physical_memory
+from tablut.running.progress import plural
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
@@ -113,15 +114,15 @@ def verify_command(
 
 
 def _show_verified(console: PeopleConsole, report: Verification) -> None:
-    console.print(f"{report.variant}: {report.files_checked:,} files compared with their digests")
+    console.print(f"{report.variant}: {plural(report.files_checked, 'file')} compared with their digests")
     if not report.quick:
-        console.print(f"{report.positions_checked:,} values verified from their moves")
+        console.print(f"{plural(report.positions_checked, 'value')} verified from their moves")
         if report.verified_before:
             tiers, values = ", ".join(report.verified_before), sum(report.verified_before.values())
             console.print(f"{values:,} verified before, by the record: {tiers}", soft_wrap=True)
         searched, followed = report.samples["searched"], report.samples["followed"]
         played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
-        console.print(f"{searched} positions searched and {followed} played out by the naive rules ({played})")
+        console.print(f"positions searched: {searched}; played out by the naive rules: {followed} ({played})")
     names = report.published
     if names["same"]:
         console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
@@ -291,6 +292,6 @@ def _show_found(console: PeopleConsole, found: _Found) -> None:
             table.add(one.wdl, "" if one.dtm is None else str(one.dtm), one.position)
         console.print(table)
     more = found.found - len(found.positions)
-    console.print(f"{found.variant}: {found.found:,} positions up to symmetry", style="dim")
+    console.print(f"{found.variant}: {plural(found.found, 'position')} up to symmetry", style="dim")
     if more:
         console.print(f"and {more:,} more; --most lists them", style="dim")

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from rich.filesize import decimal
 
 from retrograde.solver.build import build_tablebase, stored_items
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
@@ -50,7 +49,7 @@ from tablut.indexing.values import (
     within_limit,
 )
 from tablut.position import SIDES, Position
-from tablut.running.progress import Observer, duration
+from tablut.running.progress import Observer, duration, plural, size_text
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -313,10 +312,10 @@ def solve_game(
     stored = [] if store is None else create(store, variant, materials).tiers()
     whole = sum(classes[material] for material in materials if material not in stored)
     kind = f"tiers (the other {len(stored)} are stored)" if stored else "tiers"
-    memory, seconds = decimal(memory_needed(variant)), whole / CLASSES_A_SECOND / threads
+    memory, seconds = size_text(memory_needed(variant)), whole / CLASSES_A_SECOND / threads
     if whole:
         watcher.announce(
-            f"{len(materials) - len(stored)} {kind}, at least {whole:,} classes: {memory} of memory, "
+            f"{len(materials) - len(stored)} {kind}, at least {plural(whole, 'class')}: {memory} of memory, "
             f"about {duration(seconds)}",
             seconds,
         )

@@ -8,13 +8,12 @@ from math import comb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import networkx as nx
-from rich.filesize import decimal
 
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
 from tablut.running.machine import physical_memory
-from tablut.running.progress import duration
+from tablut.running.progress import duration, plural, size_text
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def least_memory(variant: Variant, material: Material) -> int:
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
     """Return the error for a memory into which not even the smallest slices of a tier fit."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
-    shared = f" for {workers} tasks at once" if workers > 1 else ""
+    shared = f" for {plural(workers, 'task')} at once" if workers > 1 else ""
     return InputError(
         f"--memory {memory >> 20}: tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, not even "
         f"in the smallest slices; --memory {enough} is enough"
@@ -160,13 +159,15 @@ class BuildEstimate(NamedTuple):
     indexable: bool
 
     def __str__(self) -> str:
-        disk = f"{decimal(self.stored)} on disk" + (f" and {decimal(self.scratch)} of scratch" if self.scratch else "")
+        scratch = f" and {size_text(self.scratch)} of scratch" if self.scratch else ""
         rate = f"{CLASSES_A_SECOND // 10**6} million classes a second"
         names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in self.sliced[:_SHOWN])
         names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
-            f"{self.tiers} tiers, at least {self.classes:,} classes: about {decimal(self.memory)} of memory, {disk}, "
-            f"{duration(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
+            f"{plural(self.tiers, 'tier')}, at least {plural(self.classes, 'class')}: "
+            f"about {size_text(self.memory)} of "
+            f"memory, {size_text(self.stored)} on disk{scratch}, {duration(self.seconds)} of processor time at {rate}"
+            + (f"; in slices: {names}" if names else "")
         )
 
 
@@ -234,7 +235,7 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         return "has more classes than can be numbered"
     has = physical_memory()
     if has is not None and max(estimate.memory, estimate.least) > has:
-        return f"needs {decimal(max(estimate.memory, estimate.least))} of memory, the machine has {decimal(has)}"
+        return f"needs {size_text(max(estimate.memory, estimate.least))} of memory, the machine has {size_text(has)}"
     if estimate.least > memory:
         enough = -(-estimate.least // (1 << 20))
         return (
@@ -245,6 +246,6 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         place = place.parent
     free = shutil.disk_usage(place).free
     if estimate.stored + estimate.scratch > free:
-        needed = decimal(estimate.stored + estimate.scratch)
-        return f"needs {needed} on the disk of {str(root)!r}, {decimal(free)} are free"
+        needed = size_text(estimate.stored + estimate.scratch)
+        return f"needs {needed} on the disk of {str(root)!r}, {size_text(free)} are free"
     return None

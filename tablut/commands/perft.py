@@ -16,8 +16,9 @@ from tablut.cli.options import PositionOption, read_position, read_text, threads
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress, tabular
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
-from tablut.results import Result, counted_text, rate_text
+from tablut.results import Result
 from tablut.running.clocks import wall_clock
+from tablut.running.progress import plural, rate_text
 from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
 
@@ -140,8 +141,7 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
             console.print(f"{count:>26,}  {outcome}")
         console.print(f"{result.applied['captured']:>26,}  soldiers captured by last plies")
     console.print(
-        f"last depth: {result.seconds:.3f} s, {rate_text(result.nodes_per_second)} a second, "
-        f"{counted_text(result.threads, 'thread')}",
+        f"last depth: {result.seconds:.3f} s, {rate_text(result.nodes_per_second)}, {plural(result.threads, 'thread')}",
         style="dim",
     )
 
@@ -249,4 +249,4 @@ def _show_corpus(console: PeopleConsole, result: _Corpus) -> None:
         console.print(Text.assemble((miss.id, "bold red"), f"\n{miss.position}"), soft_wrap=True)
         console.print(f"depth {miss.depth}: expected {miss.expected:,}, found {miss.found:,}")
         console.print("  ".join(f"{move} {nodes:,}" for move, nodes in miss.divide.items()))
-    console.print(f"{result.variant}: {result.checked} numbers checked, {len(result.mismatches)} wrong")
+    console.print(f"{result.variant}: {plural(result.checked, 'number')} checked, {len(result.mismatches)} wrong")

@@ -25,6 +25,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.results import ExactInt, Result
+from tablut.running.progress import plural
 from tablut.status import MEANINGS
 from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -110,7 +111,7 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
             captures = "".join(f"x{square}" for square in told.captures)
             console.print(Text.assemble((told.move + captures, "bold"), "  ", ending(told.outcome)))
     console.print(" ".join(quiet))
-    console.print(f"{len(result.moves)} moves", style="dim")
+    console.print(f"{plural(len(result.moves), 'move')}", style="dim")
 
 
 @command

@@ -35,6 +35,7 @@ from tablut.records.kinds import ARCHIVE, decoded, kind_of
 from tablut.records.opentafl import write_game, write_rules
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
 
@@ -315,9 +316,10 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         "either": "from the bottom or from the top: both fit equally well",
     }
     found = result.summary
-    console.print(Text.assemble((result.variant, "bold"), f"  {found.games:,} games, {found.plies:,} plies"))
+    size = f"  {plural(found.games, 'game')}, {plural(found.plies, 'ply')}"
+    console.print(Text.assemble((result.variant, "bold"), size))
     console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
-    console.print(f"{found.legal:,} games are legal to their end; captures agree in {found.captures_agree:,}")
+    console.print(f"legal to its end: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
     console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
     console.print(f"a repetition that counts occurs in {found.repeated:,}")
     for line in result.unread:
@@ -369,4 +371,4 @@ def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[i
     for problem in result.problems:
         console.print(problem, style="bold red", soft_wrap=True)
     if not result.problems:
-        console.print(f"{len(result.moves)} moves, and every claim of the record holds")
+        console.print(f"{plural(len(result.moves), 'move')}, and every claim of the record holds")

@@ -14,6 +14,7 @@ from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, progress
 from tablut.errors import TablutError
 from tablut.results import Result
 from tablut.running.clocks import compiled_kernels, prepared_kernels, quiet
+from tablut.running.progress import plural
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -67,5 +68,5 @@ def _run(case: str) -> None:
 
 
 def _show(console: PeopleConsole, result: _Warmup) -> None:
-    console.print(f"{result.kernels} kernels ready, {result.compiled} of them compiled just now")
+    console.print(f"{plural(result.kernels, 'kernel')} ready, {result.compiled} of them compiled just now")
     console.print(f"{result.seconds:.1f} s", style="dim")

@@ -31,6 +31,7 @@ from tablut.play.search.limits import SearchLimits, said_score
 from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import check_output
 from tablut.variants import Variant, load_variant, variant_names
 
@@ -74,8 +75,8 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
         console.print(f"score  {said}")
     if result.depth:
         hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
-        played = f", {result.playouts:,} playouts" if result.playouts else ""
-        console.print(f"depth  {result.depth}, {result.nodes:,} nodes{hits}{played}")
+        played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
+        console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
     if len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")
 
@@ -223,7 +224,7 @@ def _in_terminal(
 
 def _show_left(console: PeopleConsole, result: _Played, save: Path | None) -> None:
     if result.result is None:
-        console.print(f"\n{result.variant} after {len(result.moves)} plies: {result.position}", soft_wrap=True)
+        console.print(f"\n{result.variant} after {plural(len(result.moves), 'ply')}: {result.position}", soft_wrap=True)
     if save is not None:
         console.print(f"record  {save}")
 
@@ -261,7 +262,7 @@ def _on_server(
 
 def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
     console.print(f"result  {result.result or 'unknown: the connection ended without one'}", style="bold")
-    console.print(f"played  {result.side}, {result.player}, {result.variant}, {len(result.moves)} plies")
+    console.print(f"played  {result.side}, {result.player}, {result.variant}, {plural(len(result.moves), 'ply')}")
     if save is not None:
         console.print(f"record  {save}")
 

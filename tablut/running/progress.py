@@ -28,6 +28,35 @@ class Observer:
         """Take notice of what is about to begin, and how long it may take."""
 
 
+# -- numbers as people read them -------------------------------------------------------------
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a number of things, such as ``1 ply`` and ``2 plies``."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else several}"
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes in the unit that suits it, such as ``1.0 MB`` for 999,999."""
+    if count < 1000:
+        return plural(count, "byte")
+    for exponent, unit in enumerate(("kB", "MB", "GB", "TB"), 1):
+        if count < 999.95 * 1000**exponent:
+            return f"{count / 1000**exponent:.1f} {unit}"
+    return f"{count:.1e} bytes".replace("e+", "e")
+
+
+def rate_text(rate: float) -> str:
+    """Return how many a second, in millions from one million on."""
+    return f"{rate / 1e6:,.1f} million a second" if rate >= 1e6 else f"{rate:,.0f} a second"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a time in seconds, to a tenth."""
+    return f"{seconds:,.1f} s" if seconds >= 0.05 else "less than 0.1 s"
+
+
 def duration(seconds: float) -> str:
     """Return a time in words, such as ``44 minutes``."""
     unit = next((unit for unit, many in _MANY.items() if seconds < many * _UNITS[unit]), "years")

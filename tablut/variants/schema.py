@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.results import counted_text
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
 
@@ -155,7 +155,7 @@ def _faults_of(*checks: Callable[[], None]) -> list[str]:
 def _listed(faults: Sequence[str]) -> str:
     """Return faults in one line; of many the first ones, and how many more there are."""
     more = len(faults) - _SHOWN
-    return "; ".join(faults[:_SHOWN]) + (f" (and {counted_text(more, 'more error')})" if more > 0 else "")
+    return "; ".join(faults[:_SHOWN]) + (f" (and {plural(more, 'more error')})" if more > 0 else "")
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:

@@ -14,7 +14,7 @@ from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError, VariantError
 from tablut.play.arena.cli import show_match
-from tablut.results import counted_text, rate_text, size_text
+from tablut.running.progress import plural, rate_text, size_text
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant, write_variant
 
@@ -29,9 +29,13 @@ def test_a_size_never_shows_a_thousand_of_a_unit(exponent: int) -> None:
 
 
 def test_nouns_agree_with_their_numbers() -> None:
-    assert [counted_text(count, "task") for count in (0, 1, 2, 4875)] == ["0 tasks", "1 task", "2 tasks", "4,875 tasks"]
-    assert counted_text(1, "child", "children") == "1 child"
-    assert (rate_text(840), rate_text(200_000), rate_text(2_550_000)) == ("840", "200,000", "2.5 million")
+    assert [plural(count, "task") for count in (0, 1, 2, 4875)] == ["0 tasks", "1 task", "2 tasks", "4,875 tasks"]
+    assert (plural(2, "ply"), plural(2, "class")) == ("2 plies", "2 classes")
+    assert [rate_text(rate).removesuffix(" a second") for rate in (840, 200_000, 2_550_000)] == [
+        "840",
+        "200,000",
+        "2.5 million",
+    ]
 
 
 def test_a_perft_of_no_plies_is_one_sequence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,7 @@ from tablut.play.options import Budget, HashOption
 from tablut.play.players import PlayerOptions
 from tablut.position import Position
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import check_output, store_path
 from tablut.variants import Variant, load_variant
 
@@ -270,7 +271,7 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     """Print a match."""
     console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
     console.print(
-        f"{summary.games:,} games: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
+        f"{plural(summary.games, 'game')}: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
         f"{summary.plies:.1f} plies on average"
     )
     low, high = summary.score_interval
@@ -308,7 +309,7 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
     """Print the measures of a game."""
     console.print(f"{found.variant} as {found.player} plays it", style="bold")
     cut = f", {found.capped:,} of them cut off as drawn" if found.capped else ""
-    console.print(f"{found.games:,} games{cut}")
+    console.print(f"{plural(found.games, 'game')}{cut}")
     table = Table(label("measure"), number("mean"), label("95 %"))
     for name, value, digits in (
         ("legal moves of a position", found.branching, 2),
