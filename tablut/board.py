@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError
+from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value
 from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
@@ -231,13 +232,13 @@ class Board:
         """Return every reason why the position is impossible; `Status.VALID` if there is none."""
         return position_status(self.variant, self._position)
 
-    def transform(self, symmetry: Symmetry) -> Board:
+    def transform(self, symmetry: Symmetry | str) -> Board:
         """Return a board without history whose position is the image under a symmetry of the variant.
 
         Parameters
         ----------
-        symmetry : Symmetry
-            One that keeps the rules.
+        symmetry : Symmetry or str
+            A symmetry that keeps the rules, or its name.
 
         Returns
         -------
@@ -249,9 +250,14 @@ class Board:
         InputError
             If the rules are not symmetric so.
         """
-        if symmetry not in self.variant.symmetries:
-            raise InputError(f"symmetry {symmetry.name!r}: does not keep the rules of {self.variant.name}")
-        return Board(self.variant, self._position.transformed(symmetry))
+        found = next((one for one in self.variant.symmetries if symmetry in (one, one.name)), None)
+        if found is None:
+            names = ", ".join(one.name for one in self.variant.symmetries)
+            shown = shown_value(getattr(symmetry, "name", symmetry))
+            raise InputError(
+                f"symmetry {shown}: does not keep the rules of {self.variant.name}; those that do: {names}"
+            )
+        return Board(self.variant, self._position.transformed(found))
 
     # -- the game ----------------------------------------------------------------------
 
@@ -353,8 +359,8 @@ class Board:
         >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
         [1, 4, 76, 296, 2648]
         """
-        if depth < 0:
-            raise InputError(f"depth {depth}: expected 0 or more plies")
+        if not isinstance(depth, Integral) or depth < 0:
+            raise InputError(f"depth {shown_value(depth)}: expected a whole number of plies, 0 or more")
         if depth == 0:
             return 1
         return 0 if self._decided() else self._engine.perft(self._playable(), depth)

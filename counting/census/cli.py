@@ -274,6 +274,7 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
         console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
     console.print(
         f"{plural(report.positions_checked, 'position')} in {plural(report.classes_checked, 'class')}, "
-        f"{plural(report.plies, 'ply')}: {plural(report.failures, 'failure')}. {report.published[0].upper() + report.published[1:]}.",
+        f"{plural(report.plies, 'ply')}: {plural(report.failures, 'failure')}. "
+        f"{report.published[0].upper() + report.published[1:]}.",
         soft_wrap=True,
     )

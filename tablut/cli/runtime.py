@@ -324,9 +324,10 @@ def commit() -> str | None:
         ).stdout.strip()
 
     try:
+        _git("ls-files", "--error-unmatch", __file__)  # else the repository is one in which the program is installed
         return _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else "")
     except (OSError, subprocess.SubprocessError):
-        # No git on this machine, or a checkout that it will not read: the commit is not known.
+        # No git on this machine, a checkout that it will not read, or another repository: the commit is not known.
         return None
 
 

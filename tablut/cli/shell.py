@@ -7,12 +7,12 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import groupby
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -29,7 +29,7 @@ from tablut.cli.streams import (
     watch_interrupts,
     write_output,
 )
-from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
+from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of, shown_value
 from tablut.store.files import excerpt
 
 __all__ = ["command_specs", "main", "run"]
@@ -119,13 +119,28 @@ class _LazyGroup(TyperGroup):
 
 def _complete_help(command: Any, name: str, examples: Sequence[str]) -> None:
     """Put examples at the end of a command's help, and of each sub-command's help its own; name no type of Python."""
-    for argument in command.params:
-        if argument.param_type_name == "argument":
-            argument.display_type_rich = lambda **_: None
+    for param in command.params:
+        param.process_value = partial(_read_value, param, param.process_value)
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda **_: None
     start = ["tablut", *name.split()]
     command.format_epilog = partial(_write_examples, [line for line in examples if line.split()[: len(start)] == start])
     for inner, of_group in getattr(command, "commands", {}).items():
         _complete_help(of_group, f"{name} {inner}", examples)
+
+
+def _read_value(param: Any, read: Callable[..., Any], ctx: Any, value: Any) -> Any:
+    """Return the value of a parameter; refuse numbers that only Python would write, such as 1_0, +5 and 5.0 for 5."""
+    kinds = {param.type_descriptor.annotation, *get_args(param.type_descriptor.annotation)}
+    signs, what = ("0-9-", "a whole number") if int in kinds else ("0-9.-", "a number")
+    for text in value if isinstance(value, (list, tuple)) else [value]:
+        if (
+            {int, float} & kinds
+            and isinstance(text, str)
+            and re.search(f"[^a-z{signs}]", text, re.IGNORECASE | re.ASCII)
+        ):
+            raise InputError(f"{' / '.join(param.opts)}: expected {what}, not {shown_value(text)}")
+    return read(ctx, value)
 
 
 def _write_examples(lines: Sequence[str], _: Any, formatter: Any, title: str = "Examples") -> None:

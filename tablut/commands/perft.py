@@ -54,7 +54,7 @@ class _Corpus(Result):
 
 @tabular
 def perft_command(
-    depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=20, help="Number of plies.")] = 3,
+    depth: Annotated[int, typer.Option("--depth", "-d", min=0, max=20, help="Number of plies.")] = 3,
     variant: Annotated[
         str | None,
         variant_option("A rule set, or a TOML file. [default: the corpus's, or ashton]"),
@@ -69,7 +69,7 @@ def perft_command(
         str | None, typer.Option(metavar="FILE", help="Check a file of positions with known numbers instead.")
     ] = None,
 ) -> Reply:
-    """Count the move sequences of exactly 1 to DEPTH plies.
+    """Count the move sequences of exactly 1 to DEPTH plies; there is 1 of 0 plies.
 
     A decided position has no children; repetition and move limits are ignored.
     """
@@ -81,6 +81,8 @@ def perft_command(
         return _check_corpus(corpus, variant, threads)
     if applied and divide:
         raise InputError("--applied: makes every last move itself; leave out --divide")
+    if not depth and (applied or divide):
+        raise InputError("--depth 0: has no moves for --applied or --divide; give at least 1")
 
     rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
@@ -127,16 +129,15 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
     if result.divide:
         for move, nodes in result.divide.items():
             console.print(f"{move:>8}  {nodes:>16,}")
-    for plies, nodes in enumerate(result.perft, 1):
+    for plies, nodes in enumerate(result.perft, 1) if result.perft else [(0, 1)]:
         console.print(f"{plies:>8}  {nodes:>16,}", style="bold")
     if result.applied:
         for outcome, count in result.applied["outcomes"].items():
             console.print(f"{count:>26,}  {outcome}")
         console.print(f"{result.applied['captured']:>26,}  soldiers captured by last plies")
-    console.print(
-        f"last depth: {result.seconds:.3f} s, {rate_text(result.nodes_per_second)}, {plural(result.threads, 'thread')}",
-        style="dim",
-    )
+    if result.perft:
+        speed = f"{result.seconds:.3f} s, {rate_text(result.nodes_per_second)}"
+        console.print(f"last depth: {speed}, {plural(result.threads, 'thread')}", style="dim")
 
 
 # -- corpora -------------------------------------------------------------------------------
