@@ -234,13 +234,13 @@ class Board:
         """Return every reason why the position is impossible; `Status.VALID` if there is none."""
         return position_status(self.variant, self._position)
 
-    def transform(self, symmetry: Symmetry) -> Board:
+    def transform(self, symmetry: Symmetry | str) -> Board:
         """Return a board without history whose position is the image under a symmetry of the variant.
 
         Parameters
         ----------
-        symmetry : Symmetry
-            One that keeps the rules.
+        symmetry : Symmetry or str
+            A symmetry that keeps the rules, or its name.
 
         Returns
         -------
@@ -252,14 +252,14 @@ class Board:
         InputError
             If the rules are not symmetric so.
         """
-        if symmetry not in self.variant.symmetries:
-            name = getattr(symmetry, "name", None)
-            if name is None:
-                raise InputError(
-                    f"symmetry {shown_value(symmetry)}: expected a Symmetry, such as one of variant.symmetries"
-                )
-            raise InputError(f"symmetry {name!r}: does not keep the rules of {self.variant.name}")
-        return Board(self.variant, self._position.transformed(symmetry))
+        found = next((one for one in self.variant.symmetries if symmetry in (one, one.name)), None)
+        if found is None:
+            names = ", ".join(one.name for one in self.variant.symmetries)
+            shown = shown_value(getattr(symmetry, "name", symmetry))
+            raise InputError(
+                f"symmetry {shown}: does not keep the rules of {self.variant.name}; those that do: {names}"
+            )
+        return Board(self.variant, self._position.transformed(found))
 
     # -- the game ----------------------------------------------------------------------
 

@@ -164,10 +164,9 @@ class BuildEstimate(NamedTuple):
         names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in self.sliced[:_SHOWN])
         names += f" and {len(self.sliced) - _SHOWN} more" if len(self.sliced) > _SHOWN else ""
         return (
-            f"{plural(self.tiers, 'tier')}, at least {plural(self.classes, 'class')}: "
-            f"about {size_text(self.memory)} of "
-            f"memory, {size_text(self.stored)} on disk{scratch}, {duration(self.seconds)} of processor time at {rate}"
-            + (f"; in slices: {names}" if names else "")
+            f"{plural(self.tiers, 'tier')}, at least {plural(self.classes, 'class')}: about "
+            f"{size_text(self.memory)} of memory, {size_text(self.stored)} on disk{scratch}, "
+            f"{duration(self.seconds)} of processor time at {rate}" + (f"; in slices: {names}" if names else "")
         )
 
 

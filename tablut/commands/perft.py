@@ -140,10 +140,9 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
         for outcome, count in result.applied["outcomes"].items():
             console.print(f"{count:>26,}  {outcome}")
         console.print(f"{result.applied['captured']:>26,}  soldiers captured by last plies")
-    console.print(
-        f"last depth: {result.seconds:.3f} s, {rate_text(result.nodes_per_second)}, {plural(result.threads, 'thread')}",
-        style="dim",
-    )
+    if result.perft:
+        speed = f"{result.seconds:.3f} s, {rate_text(result.nodes_per_second)}"
+        console.print(f"last depth: {speed}, {plural(result.threads, 'thread')}", style="dim")
 
 
 # -- corpora -------------------------------------------------------------------------------

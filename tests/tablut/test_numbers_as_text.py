@@ -9,8 +9,14 @@ from tablut.running.progress import plural, rate_text, seconds_text, size_text
 
 @pytest.mark.parametrize(
     ("count", "noun", "text"),
-    [(1, "task", "1 task"), (0, "task", "0 tasks"), (1, "ply", "1 ply"), (2, "class", "2 classes")]
-    + [(4875, "node", "4,875 nodes"), (12, "symmetry", "12 symmetries")],
+    [
+        (1, "task", "1 task"),
+        (0, "task", "0 tasks"),
+        (1, "ply", "1 ply"),
+        (2, "class", "2 classes"),
+        (4875, "node", "4,875 nodes"),
+        (12, "symmetry", "12 symmetries"),
+    ],
 )
 def test_one_thing_is_not_many(count: int, noun: str, text: str) -> None:
     assert plural(count, noun) == text

@@ -63,7 +63,7 @@ def test_a_depth_is_a_whole_number(depth: object) -> None:
         Board("ashton-5-4v0").perft(depth)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("symmetry", ["rotate_90", 3, None, dihedral(7)[1]])
+@pytest.mark.parametrize("symmetry", ["rotate_45", 3, None, dihedral(7)[1]])
 def test_a_board_is_transformed_by_its_own_symmetries(symmetry: object) -> None:
     with pytest.raises(InputError):
         Board("ashton-5-4v0").transform(symmetry)  # type: ignore[arg-type]
