@@ -49,6 +49,7 @@ def stopping(searcher: Any) -> Iterator[None]:
     yield
     searcher.observer = None
     timer.join()
+    searcher.clear_stop()  # the search may have ended by itself
 
 
 class Clock:

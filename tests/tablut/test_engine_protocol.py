@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.players import player_names
-from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession
+from tablut.play.players import Choice, player_names
+from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession, RunningSearch
+from tablut.play.search import SearchLimits
 from tablut.position import Move
 from tablut.variants import variant_names
 from tests.support.effort import examples
@@ -221,6 +222,48 @@ def test_no_line_is_a_crash(line: str) -> None:
         assert not talk.engine._search.running
     assert all(line.replace("\n", "").isprintable() for line in talk.said)
     talk.said.clear()
+
+
+class Late:
+    """A player that can be stopped; what its next search would find is `stopped`."""
+
+    def __init__(self) -> None:
+        self.stopped, self.meanwhile = False, lambda: None
+        self.seen: list[bool] = []
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def clear_stop(self) -> None:
+        self.stopped = False
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        self.seen.append(self.stopped)
+        self.meanwhile()
+        move = next(iter(board.legal_moves))
+        return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
+
+
+def test_a_stop_ends_the_search_for_which_it_was_meant() -> None:
+    player, answers = Late(), []
+
+    def running() -> RunningSearch:
+        told = lambda *_: None  # noqa: E731
+        return RunningSearch(player, Board("brandubh"), SearchLimits(nodes=1), told, lambda *said: answers.append(said))
+
+    early, late, after = running(), running(), running()
+    early.stop()
+    early.start()
+    early.wait(PATIENCE)
+    early.stop()
+    # It comes when the player has chosen, and the search has not noticed that yet.
+    player.meanwhile = late.stop
+    late.start()
+    late.wait(PATIENCE)
+    player.meanwhile = lambda: None
+    after.start()
+    after.wait(PATIENCE)
+    assert (player.seen, player.stopped, len(answers)) == ([True, False, False], False, 3)
 
 
 SHARED = Talk(variant="ashton-5-4v0", player="random")

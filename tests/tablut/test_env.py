@@ -183,6 +183,38 @@ def test_seeds_and_fresh_starts() -> None:
     assert (one.planes()[over] == Batch("brandubh", 1).planes()).all()
 
 
+def test_games_are_named_by_a_mask_or_by_numbers() -> None:
+    def begun(**chosen: Any) -> list[bool]:
+        batch = Batch("brandubh", 4, seed=1)
+        start = batch.position(0)
+        batch.step(batch.sample())
+        batch.reset(**chosen)
+        return [batch.position(game) == start for game in range(4)]
+
+    mask = [True, False, False, True]
+    for chosen in ({"which": np.array(mask)}, {"which": mask}, {"games": [3, 0]}, {"games": np.array([0, 3, 3])}):
+        assert begun(**chosen) == mask
+    assert begun() == begun(which=None) == [True] * 4
+    assert begun(games=2) == [False, False, True, False]
+    assert begun(games=[]) == [False] * 4
+    wrong = [[1, 0, 0, 1], np.array([0, 3]), [True, False], np.ones((4, 1), dtype=bool), 2, True, "all", [0.0] * 4]
+    refused = [{"which": one} for one in wrong]
+    refused += [{"games": one} for one in ([4], [-1], mask, [1.0], True, ["0"])]
+    for chosen in (*refused, {"which": mask, "games": [1]}):
+        batch = Batch("brandubh", 4, seed=1)
+        batch.step(batch.sample())
+        before = batch.planes()
+        with pytest.raises(InputError, match=r"^which=.*, games=.*mask of 4 booleans"):
+            batch.reset(**chosen)
+        assert (batch.planes() == before).all(), chosen
+
+
+@pytest.mark.parametrize("game", [-1, 3])
+def test_a_game_that_is_none_has_no_position(game: int) -> None:
+    with pytest.raises(InputError, match=f"game {game}"):
+        Batch("brandubh", 3).position(game)
+
+
 # -- the environment of PettingZoo ---------------------------------------------------------
 
 
@@ -297,8 +329,15 @@ def test_its_games_are_those_of_the_batch_in_open_spiel_too() -> None:
 
 
 def test_what_open_spiel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="plies 0"):
-        spiel("brandubh", plies=0)
+    import pyspiel
+
+    for plies in (0, -5):
+        for load in (
+            lambda: spiel("brandubh", plies=plies),  # noqa: B023
+            lambda: pyspiel.load_game(f"tablut(variant=brandubh,plies={plies})"),  # noqa: B023
+        ):
+            with pytest.raises(InputError, match=f"plies {plies}:"):
+                load()
     with pytest.raises(InputError, match="'brandub'"):
         spiel("brandub")
     monkeypatch.setitem(sys.modules, "pyspiel", None)

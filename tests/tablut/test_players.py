@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
-from tablut.errors import InputError
+from tablut.errors import InputError, UseError
 from tablut.play.arena.plan import check_contestants, contestant
 from tablut.play.players import PLAYERS, PlayerOptions, make_player, parse_settings, player_names
 from tablut.play.players import minimax as at
@@ -578,3 +579,24 @@ def test_a_fort_or_a_ring_one_ply_away_is_taken_and_not_walked_into(name: str) -
         board = Board(game, text)
         board.push(player.choose(board, limits).move)
         assert not winning(board), text
+
+
+class _Asking(Board):
+    """A board whose moves cannot be listed without calling a player."""
+
+    def __init__(self, player: Any) -> None:
+        super().__init__("ashton-5-4v0")
+        self.player = player
+
+    @property
+    def legal_moves(self) -> Any:
+        self.player.choose(Board(self.variant), SearchLimits(nodes=1, playouts=1))
+        return super().legal_moves
+
+
+@pytest.mark.parametrize("name", ["alphabeta", "heuristic", "mcts", "mcts-heuristic"])
+def test_a_player_with_a_memory_serves_one_caller_at_a_time(name: str) -> None:
+    player = make_player(name, load_variant("ashton-5-4v0"), PlayerOptions(hash_mib=1))
+    with pytest.raises(UseError):
+        player.choose(_Asking(player), SearchLimits(nodes=1, playouts=1))
+    assert player.choose(Board(player.variant), SearchLimits(nodes=1, playouts=1)).move

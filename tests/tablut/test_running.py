@@ -14,9 +14,10 @@ from random import Random
 
 import pytest
 
-from tablut.errors import InputError, MachineError
+from tablut.errors import InputError, MachineError, UseError
 from tablut.running import clocks, scheduling
-from tablut.running.clocks import begin, cpu_clock, end, thread_clock, wall_clock
+from tablut.running.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
+from tablut.running.one_caller import OneCaller, alone
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tests.support.waiting import PATIENCE, Clock, eventually
 
@@ -206,3 +207,66 @@ def test_a_command_that_compiles_says_so_and_reports_its_work_alone(tmp_path):
     assert first["provenance"]["compile_seconds"] > first["seconds"]
     assert first["provenance"]["seconds"] > first["provenance"]["compile_seconds"]
     assert second["provenance"]["compile_seconds"] < first["provenance"]["compile_seconds"]
+
+
+# -- one caller at a time, and an alarm ------------------------------------------------------
+
+
+class Counter(OneCaller):
+    """Counts, and calls whoever wants to be called meanwhile."""
+
+    number = 0
+
+    @alone
+    def count(self, meanwhile: Callable[[], object] = lambda: None, *, by: int = 1) -> int:
+        """Add a number."""
+        meanwhile()
+        self.number += by
+        return self.number
+
+
+def test_a_call_within_a_call_is_refused_and_an_error_frees_it() -> None:
+    counter, other = Counter(), Counter()
+    with pytest.raises(UseError, match="Counter"):
+        counter.count(counter.count)
+    with pytest.raises(ZeroDivisionError):
+        counter.count(lambda: 1 // 0)
+    assert counter.count(lambda: other.count(by=3)) == 1
+    assert (counter.count(by=2), other.number) == (3, 3)
+
+
+def test_only_one_of_many_threads_is_served() -> None:
+    counter, gate, refused = Counter(), threading.Event(), []
+
+    def call() -> None:
+        try:
+            counter.count(lambda: gate.wait(PATIENCE))
+        except UseError:
+            refused.append(1)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(refused) == 7)
+    gate.set()
+    for thread in threads:
+        thread.join()
+    assert counter.number == 1
+
+
+def test_an_alarm_never_rings_after_its_end() -> None:
+    rung, begun, free = [], threading.Event(), threading.Event()
+
+    def ring() -> None:
+        begun.set()
+        free.wait(PATIENCE)
+        rung.append(1)
+
+    with alarm(0, ring):
+        begun.wait(PATIENCE)
+        free.set()
+    assert rung == [1]
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), alarm(10_000, ring):
+        _ = 1 // 0
+    assert (rung, threading.active_count()) == ([1], before)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
-from tablut.errors import InputError
+from tablut.errors import InputError, UnknownError, UseError
 from tablut.indexing.values import Verdict, verdict_of
 from tablut.play.players import PlayerOptions, make_player, player_names
+from tablut.play.search import searcher as searching
 from tablut.play.search import state as at
 from tablut.play.search import transposition, tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
@@ -43,7 +44,7 @@ def test_a_machine_that_begins_late_still_moves_on_thought():
     for wait in (0, 10**12):
         searcher._wait = wait
         with searcher._deadline(time.perf_counter() - 60, 0.1):
-            thought = searcher.think(searcher.root(board), SearchLimits(movetime=0.1))
+            thought = searcher._think(searcher.root(board), SearchLimits(movetime=0.1), None)
         assert thought.nodes >= FIRST_LOOK
         played = board.copy()
         played.push(thought.move)
@@ -68,6 +69,101 @@ def test_stop_ends_a_search(ashton):
     with stopping(ashton):
         found = ashton.search(Board("ashton"), SearchLimits(depth=60))
     assert found.move in Board("ashton").legal_moves
+
+
+def test_a_stop_before_a_search_ends_that_one_alone(ashton):
+    board, many = Board("ashton"), SearchLimits(nodes=20_000)
+    root = ashton.root(board)
+    for search in (lambda: ashton.search(board, many), lambda: ashton.think(root, many)):
+        ashton.forget()
+        ashton.stop()
+        found = search()
+        # The first iteration is done, so that the move was thought about.
+        assert (found.depth, found.nodes < 1000, found.move in board.legal_moves) == (1, True, True)
+        assert search().nodes > 10_000
+
+
+def test_a_stop_during_a_search_does_not_end_the_next(ashton):
+    board, many = Board("ashton"), SearchLimits(nodes=20_000)
+    ashton.forget()
+    ashton.observer = lambda choice: ashton.stop()
+    assert ashton.search(board, many).depth == 1
+    ashton.observer = None
+    assert ashton.search(board, many).nodes > 10_000
+
+
+def test_a_stop_that_came_too_late_can_be_cleared(ashton):
+    board, many = Board("ashton"), SearchLimits(nodes=20_000)
+    ashton.stop()
+    ashton.clear_stop()
+    assert ashton.search(board, many).nodes > 10_000
+
+
+def test_a_value_that_was_stopped_is_not_told(ashton):
+    ashton.stop()
+    with pytest.raises(UnknownError):
+        ashton.value(Board("ashton"), 2)
+    assert ashton.value(Board("ashton"), 2) == ashton.value(Board("ashton"), 2)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("clock", [True, False])
+def test_after_an_interruption_nothing_is_left_of_the_deadline(ashton, monkeypatch, error, clock):
+    board = Board("ashton")
+    ashton.forget()
+    value = ashton.value(board, 3)
+    if not clock:
+        monkeypatch.setattr(searching, "clock_address", lambda: 0)
+
+    def interrupt(_):
+        raise error
+
+    ashton.observer = interrupt
+    timers = threading.active_count()
+    with pytest.raises(error):
+        ashton.search(board, SearchLimits(movetime=1000))
+    ashton.observer = None
+    assert (ashton._ends, ashton._stop_asked, threading.active_count()) == (None, False, timers)
+    ashton.forget()
+    assert ashton.value(board, 3) == value
+    # A kernel that has a deadline in the past ends at its first look.
+    with pytest.raises(error), ashton._deadline(time.perf_counter() - 60, 0.1):
+        raise error
+    assert ashton.value(board, 3) == value
+
+
+def test_a_second_caller_is_refused_and_the_first_not_disturbed(ashton):
+    board, other, limits = Board("ashton"), Board("ashton"), SearchLimits(nodes=5000)
+    other.push("e4-f4")
+    ashton.forget()
+    undisturbed = ashton.search(board, limits)
+    refused = []
+
+    def call():
+        for again in (lambda: ashton.search(other, limits), lambda: ashton.value(other, 1), ashton.forget):
+            try:
+                again()
+            except UseError as error:
+                refused.append(error)
+
+    def disturb(_):
+        call()
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+
+    ashton.forget()
+    ashton.observer = disturb
+    found = ashton.search(board, limits)
+    ashton.observer = None
+    assert len(refused) == 6 * found.depth > 6
+    assert found._replace(seconds=0) == undisturbed._replace(seconds=0)
+    # An observer that lets the refusal through ends its search, and the searcher is free again.
+    ashton.observer = lambda _: ashton.search(other, limits)
+    with pytest.raises(UseError):
+        ashton.search(board, limits)
+    ashton.observer = None
+    assert ashton.search(other, limits).move in other.legal_moves
 
 
 def test_what_is_refused(ashton):

@@ -33,6 +33,7 @@ from tablut.position import Move, Position, Side, SideName
 from tablut.records.bologna import LogWriter
 from tablut.rules.outcome import GameResult
 from tablut.running.machine import listen
+from tablut.running.one_caller import OneCaller
 from tablut.store.files import check_output, child, write_text
 from tablut.variants import Variant, shipped_name
 
@@ -124,7 +125,7 @@ class RefereedGame(NamedTuple):
     log: Path | None
 
 
-class Referee:
+class Referee(OneCaller):
     """Listens on two ports and referees games; a context manager.
 
     Parameters

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from retrograde.proofs import ProofLimits, solve
-from retrograde.puzzles.game import PuzzleTree, open_puzzle, puzzle_tree
+from retrograde.puzzles.game import PuzzleGame, PuzzleTree, open_puzzle, puzzle_tree
 from retrograde.puzzles.puzzle_file import Filter, Puzzle, choose, facts_of, parse_puzzles, read_puzzles
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, UnknownError
 from tablut.notation import square_name
-from tablut.position import Move
+from tablut.position import Move, Position
 from tablut.variants import load_variant
 from tests.support.effort import slow_but
 
@@ -223,3 +223,16 @@ def test_what_is_not_there_is_named_in_one_line(arguments: list[str], word: str,
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert word in printed.err
+
+
+def test_an_interruption_takes_the_tried_move_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = PuzzleGame(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5), "white", 3)
+    move = next(iter(game.board.legal_moves))
+
+    def interrupt(_: Board) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Board, "outcome", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        game.judge(move)
+    assert game.board.ply == 0

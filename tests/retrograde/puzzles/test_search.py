@@ -21,7 +21,7 @@ from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, keep, pointer
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError
+from tablut.errors import InputError, UseError
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
@@ -489,3 +489,38 @@ def test_what_may_be_listed() -> None:
 
 
 # -- two ways to the same truth: what the tablebase says of an ending, proof search finds without it
+
+
+# -- one caller, and stops ---------------------------------------------------------------------
+
+
+class _Asking:
+    """A tablebase that covers nothing, and does something when it is asked."""
+
+    def __init__(self, variant: Variant, ask: Callable[[], object]) -> None:
+        self.variant, self.covers = variant, lambda *_: bool(ask())
+
+
+def test_a_stop_before_a_question_ends_that_one_alone() -> None:
+    solver = Solver("brandubh-5-4v0", ProofLimits(memory_bytes=1 << 20))
+    text = "2b2/5/b1K1b/5/2b2 b"
+    solver.stop()
+    stopped = solver.solve(text)
+    assert (stopped.status, stopped.nodes) == ("unknown", 0)
+    assert solver.solve(text).dtm == 6
+    solver.stop()
+    solver.clear_stop()
+    assert solver.solve(text).dtm == 6
+
+
+def test_a_second_question_is_refused_and_one_that_failed_is_forgotten() -> None:
+    variant = load_variant("brandubh-5-4v0")
+    text = "2b2/5/b1K1b/5/2b2 b"
+    solver = Solver(variant, ProofLimits(memory_bytes=1 << 20))
+    solver.prober = _Asking(variant, lambda: solver.solve(text))  # type: ignore[assignment]
+    with pytest.raises(UseError):
+        solver.solve(text)
+    solver.prober = _Asking(variant, solver.stop)  # type: ignore[assignment]
+    assert solver.solve(text).status == "unknown"
+    solver.prober = None
+    assert solver.solve(text).dtm == 6
