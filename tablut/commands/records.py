@@ -31,7 +31,7 @@ from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records.archive import ArchivedGame, read_archive, record_of, write_line
 from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import ARCHIVE, decoded, kind_of
+from tablut.records.kinds import ARCHIVE, NATIVE, decoded, kind_of
 from tablut.records.opentafl import write_game, write_rules
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
@@ -209,10 +209,13 @@ def replay_command(
     if save is not None:
         check_output(save)
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
-    if kind_of(text) is ARCHIVE:
+    kind = kind_of(text) or NATIVE
+    if kind is ARCHIVE:
         if variant is None:
             raise InputError(f"archive {excerpt(file)}: names no rule set; give one with --variant")
         (games, unread), rules = read_archive(text), load_variant(variant)
+        for line, why in unread.items() if not games else ():
+            raise InputError(f"archive {excerpt(file)}: line {line}: {why}")
         stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
         if game is None:
             for option in (name for name, given in stepping.items() if given):
@@ -228,13 +231,13 @@ def replay_command(
             raise InputError(f"archive {excerpt(file)}: --game {game}: {why}")
         record = record_of(found[0], rules, len(games) + len(unread) - 1)
     elif game is not None or repetition != "judge":
-        raise InputError(f"record {excerpt(file)}: is no archive; leave out --game and --repetition")
+        raise InputError(f"{kind.name} {excerpt(file)}: is no archive; leave out --game and --repetition")
     else:
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:
-        raise InputError(f"record {excerpt(file)}: has no moves and no result, so there is nothing to check")
+        raise InputError(f"{kind.name} {excerpt(file)}: has no moves and no result, so there is nothing to check")
     replayed = replay(record)
     if ply is not None and ply > len(replayed.plies):
         raise InputError(f"--ply {ply}: the record has {len(replayed.plies)} legal plies")

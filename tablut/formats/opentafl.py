@@ -4,6 +4,9 @@ A position is ``/3t3/3T3/…/``: a slash before, between and after the rows, fro
 ``t`` attacker, ``T`` defender, ``K`` king, runs of empty cells as decimal numbers. The
 side to move is not in it. Facts of the notation: ``opentafl-notation-spec.txt`` of
 https://github.com/jslater89/OpenTafl.
+
+hnefatafl.org writes ``A``, ``D`` and ``K`` in such strings. The starts that it publishes are the same upside down and
+do not show which row is first; it is taken for rank 1.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from tablut.store.files import excerpt
 
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
+_READ = _LETTERS | {"A": "b", "D": "w"}
+"""Those of hnefatafl.org as well, whose strings are otherwise the same: rows from rank 1 up, a slash at either end."""
 _OTHERS = {
     "n": "knights",
     "N": "knights",
@@ -49,7 +54,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
         raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 19")
     if len(rows) != size:
         raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
-    return Position("".join(expand_row(row, size, shown, _LETTERS, _FOREIGN) for row in rows), side)
+    return Position("".join(expand_row(row, size, shown, _READ, _FOREIGN) for row in rows), side)
 
 
 def write_position(position: Position) -> str:

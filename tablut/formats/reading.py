@@ -25,7 +25,7 @@ PositionLike: TypeAlias = "Position | BoardLike | str"
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
-_OPENTAFL = re.compile(r"/[0-9tTkKnNcCmM/]*")
+_OPENTAFL = re.compile(r"/[0-9tTkKnNcCmMAD/]*")
 _SHORT = re.compile(r"[a-z][0-9]{1,2}-(?:[a-z]|[0-9]{1,2})", re.IGNORECASE | re.ASCII)
 _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", re.DOTALL)
 
