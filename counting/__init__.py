@@ -4,13 +4,6 @@
 small boards placement by placement.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from counting.complexity import BoundsReport, bounds
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["BoundsReport", "bounds"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

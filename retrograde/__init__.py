@@ -4,15 +4,6 @@
 read endgame tablebases; `retrograde.puzzles` proves single positions.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from retrograde.solver.build import build_tablebase
-    from retrograde.solver.solution import SolvedGame, solve_game
-    from retrograde.tablebase import Tablebase, open_tablebase
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["SolvedGame", "Tablebase", "build_tablebase", "open_tablebase", "solve_game"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
 """What commands, pages and the explorer answer about tablebases, solved positions and puzzles, as results.
 
-Those that only pages show are made by `reports/studies/sources.py`. `retrograde.puzzles.game.PuzzleTree` is one
-as well.
+Those that only pages show are made by `reports/studies/sources.py`. A `PuzzleTree` of `retrograde.puzzles.game` is
+a result as well.
 """
 
 from __future__ import annotations

@@ -3,13 +3,6 @@
 `census` is the front door.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from counting.census.report import CensusReport, census
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["CensusReport", "census"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

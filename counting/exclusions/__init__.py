@@ -4,13 +4,6 @@
 (`surviving`), by inclusion and exclusion over the cells. `record` keeps the counts; `tablut bounds` uses them.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from counting.exclusions.record import count_exclusions
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["count_exclusions"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

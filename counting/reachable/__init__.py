@@ -5,14 +5,6 @@ backward trees, `drawing` draws samples, `certificates` and `checker` keep and c
 plain rules.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from counting.reachable.checker import check_file
-    from counting.reachable.estimation import estimate
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["check_file", "estimate"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from math import comb
 from typing import Any, Final, NamedTuple
 
@@ -123,14 +124,9 @@ def build_drawing(variant: Variant) -> DrawTables:
         raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
-    before = []
+    before: list[int] = []
     for tier in tiers:
-        total = 0
-        for king in kings:
-            before.append(total)
-            free = len(regions.free_cells) - (king in regions.free_cells)
-            total += comb(free, tier.defenders) * comb(free + len(regions.camp_cells) - tier.defenders, tier.attackers)
-        before.append(total)
+        before += accumulate((index.ways(king, tier.attackers, tier.defenders) for king in kings), initial=0)
     every = (1 << cells) - 1
     open_cells = sum(1 << cell for cell in regions.free_cells | regions.camp_cells)
     bits = (positions - 1).bit_length()

@@ -1,6 +1,6 @@
 """The API reference: one page for each door of the packages, made from what it exports.
 
-A door is a package whose ``__init__`` has ``__all__``, or one of the modules in `MODULES`, of which all that is public
+A door is a package that has ``__all__``, or one of the modules in `MODULES`, of which all that is public
 counts. A name is described once, at the outermost door that has it; inner doors refer to it.
 """
 
@@ -36,15 +36,14 @@ class Door(NamedTuple):
     names: tuple[str, ...]
 
 
-def _listed(path: Path) -> tuple[str, ...]:
+def _listed(name: str) -> tuple[str, ...]:
     """Return the names in ``__all__``; of a module of `MODULES`, which has none, what it defines in public."""
-    defined = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return tuple(ast.literal_eval(node.value))
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
-            defined.append(node.name)
-    return () if path.name == "__init__.py" else tuple(sorted(defined))
+    module = import_module(name)
+    if name not in MODULES or hasattr(module, "__all__"):
+        return tuple(getattr(module, "__all__", ()))
+    body = ast.parse(inspect.getsource(module)).body
+    defined = [node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    return tuple(sorted(name for name in defined if not name.startswith("_")))
 
 
 def doors() -> list[Door]:
@@ -55,8 +54,7 @@ def doors() -> list[Door]:
         names = [".".join(path.parent.relative_to(ROOT).parts) for path in inits]
         names += [module for module in MODULES if module.split(".")[0] == package]
         for name in names:
-            path = ROOT.joinpath(*name.split("."))
-            listed = _listed(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+            listed = _listed(name)
             if listed and name not in SHELL:
                 title = (import_module(name).__doc__ or name).strip().splitlines()[0].rstrip(".")
                 found.append(Door(name, title, listed))

@@ -5,14 +5,6 @@
 alone.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from retrograde.proofs.solution import ProofLimits, Solution
-    from retrograde.proofs.solver import Solver, solve
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["ProofLimits", "Solution", "Solver", "solve"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

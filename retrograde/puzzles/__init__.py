@@ -3,13 +3,6 @@
 `Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from retrograde.puzzles.puzzle_file import Puzzle
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["Puzzle"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

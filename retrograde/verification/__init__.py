@@ -15,14 +15,6 @@ share less: they are judged by the naive rules, which share nothing with the com
 Stored values say there which move to try first, found by the plain index.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from retrograde.verification.findings import Verification
-    from retrograde.verification.verifying import verify
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["Verification", "verify"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,12 +1,5 @@
 """Whether the symmetries of a rule set act as automorphisms of its game, tested on positions; and the command."""
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from tablut.automorphisms.checks import SymmetryCheck, verify
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["SymmetryCheck", "verify"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -141,13 +141,12 @@ def _home(name: str) -> str:
     if _path_of(name).name:
         return name
     package, _, attribute = name.rpartition(".")
-    if _path_of(package).name == "__init__.py":
-        source = _path_of(package).read_text(encoding="utf-8")
-        given_on = re.search(
-            rf"^ *from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M
-        )
+    if (door := _path_of(package)).name == "__init__.py":
+        stub = door.with_suffix(".pyi")  # a door that loads what it gives on when that is asked for
+        source = (stub if stub.exists() else door).read_text(encoding="utf-8")
+        given_on = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if given_on is not None:
-            return _home(f"{given_on[1]}.{attribute}")
+            return _home(f"{package * given_on[1].startswith('.')}{given_on[1]}.{attribute}")
     return package
 
 

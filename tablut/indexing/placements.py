@@ -133,7 +133,7 @@ class PlacementIndex:
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):
-                size = sum(self._ways(king, attackers, defenders) for king in self._kings)
+                size = sum(self.ways(king, attackers, defenders) for king in self._kings)
                 found[attackers, defenders] = PlacementTier(attackers, defenders, offset, size)
                 offset += size
         return found
@@ -143,12 +143,24 @@ class PlacementIndex:
         """Number of all undecided placements, the bound without endgames."""
         return sum(tier.size for tier in self.tiers.values())
 
-    def _ways(self, king: int, attackers: int, defenders: int) -> int:
-        """Return in how many ways the soldiers of a tier stand around a king."""
+    def ways(self, king: int, attackers: int, defenders: int) -> int:
+        """Return the number of ways in which the soldiers of a tier can stand around a king.
+
+        Parameters
+        ----------
+        king : int
+            The king's cell.
+        attackers, defenders : int
+            The material.
+
+        Returns
+        -------
+        int
+            The number of placements.
+        """
         # A king on a free cell takes it from both; the castle is no soldier's cell.
         taken = king in self.variant.regions.free_cells
-        free, every = len(self._free) - taken, len(self._all) - taken
-        return comb(free, defenders) * comb(every - defenders, attackers)
+        return _ways(len(self._free) - taken, len(self._all) - taken, attackers, defenders)
 
     def rank(self, position: Position) -> int:
         """Return the rank of a placement among all; the side to move plays no part.
@@ -193,7 +205,7 @@ class PlacementIndex:
         cells = position.cells
         attackers, defenders = position.material
         king = cells.index("K")
-        rank = sum(self._ways(other, attackers, defenders) for other in self._kings if other < king)
+        rank = sum(self.ways(other, attackers, defenders) for other in self._kings if other < king)
         white = _numbers((cell for cell in self._free if cell != king), cells, "w")
         black = _numbers((cell for cell in self._all if cell != king and cells[cell] != "w"), cells, "b")
         every = len(self._all) - (king in self.variant.regions.free_cells)
@@ -252,17 +264,14 @@ class PlacementIndex:
             known = "no such tier" if tier is None else f"has the ranks 0 to {tier.size - 1}"
             raise InputError(f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}: {known}")
         for king in self._kings:
-            ways = self._ways(king, attackers, defenders)
+            ways = self.ways(king, attackers, defenders)
             if rank < ways:
                 break
             rank -= ways
-        every = len(self._all) - (king in self.variant.regions.free_cells)
-        white, black = divmod(rank, comb(every - defenders, attackers))
         cells = ["."] * self.variant.size**2
         cells[king] = "K"
-        _put(cells, "w", [cell for cell in self._free if cell != king], unrank_combination(white, defenders))
-        left = [cell for cell in self._all if cells[cell] == "."]
-        _put(cells, "b", left, unrank_combination(black, attackers))
+        free, every = ([cell for cell in some if cell != king] for some in (self._free, self._all))
+        _put(cells, free, every, attackers, defenders, rank)
         return Position("".join(cells), side)
 
     def _check(self, position: Position) -> None:
@@ -288,9 +297,21 @@ def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
     return [number for number, cell in enumerate(cells) if content[cell] == piece]
 
 
-def _put(cells: list[str], piece: str, open_cells: list[int], numbers: list[int]) -> None:
-    for number in numbers:
-        cells[open_cells[number]] = piece
+def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
+    """Return the number of ways to put defenders on free cells, then attackers on those left of every cell."""
+    return comb(free, defenders) * comb(every - defenders, attackers)
+
+
+def _put(
+    cells: list[str], free: Sequence[int], every: Sequence[int], attackers: int, defenders: int, rank: int
+) -> None:
+    """Put soldiers on a board in the way that has a rank; see `_ways`."""
+    white, black = divmod(rank, comb(len(every) - defenders, attackers))
+    for place in unrank_combination(white, defenders):
+        cells[free[place]] = "w"
+    left = [cell for cell in every if cells[cell] != "w"]
+    for place in unrank_combination(black, attackers):
+        cells[left[place]] = "b"
 
 
 # -- the bijection between integers and final placements: rank and unrank, exactly ---------
@@ -416,17 +437,11 @@ class EndingIndex:
             if rest < ways:
                 break
             rest -= ways
-        white, black = divmod(rest, comb(len(group.every) - defenders, attackers))
         cells = ["."] * self.variant.size**2
         cells[group.king] = "K"
         for cell, piece in group.pieces.items():
             cells[cell] = piece
-        for place in unrank_combination(white, defenders):
-            cells[group.free[place]] = "w"
-        # A defender's cell is no longer open to attackers; what the watched cells hold is not either.
-        left = [cell for cell in group.every if cells[cell] != "w"]
-        for place in unrank_combination(black, attackers):
-            cells[left[place]] = "b"
+        _put(cells, group.free, group.every, attackers, defenders, rest)
         return FinalPlacement(Position("".join(cells), _waiting(group.ending)), group.ending)
 
     # -- what there is -----------------------------------------------------------------
@@ -442,8 +457,7 @@ class EndingIndex:
         for attackers in group.attackers:
             # On a crowded board there may be more defenders than the cells that are left.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
-                ways = comb(len(group.free), defenders) * comb(len(group.every) - defenders, attackers)
-                yield attackers, defenders, ways
+                yield attackers, defenders, _ways(len(group.free), len(group.every), attackers, defenders)
 
     def _groups_of(self, ending: Ending) -> Iterator[_Group]:
         variant, regions = self.variant, self.variant.regions

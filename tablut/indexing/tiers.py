@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from symmetry import Symmetry
 from tablut.errors import InputError
-from tablut.indexing.placements import unrank_combination
+from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
 from tablut.store.records import StoreError
 from tablut.variants import Variant
@@ -160,12 +160,8 @@ class TierIndex:
     @cached_property
     def positions(self) -> int:
         """Number of placements without symmetry: the paper's term for this material."""
-        total = 0
-        free, everywhere = self.variant.regions.free_cells, len(self.variant.regions.camp_cells)
-        for king in self.kings.orbit:
-            left = len(free) - (king in free)
-            total += comb(left, self.defenders) * comb(left + everywhere - self.defenders, self.attackers)
-        return total
+        index = PlacementIndex(self.variant)
+        return sum(index.ways(king, self.attackers, self.defenders) for king in self.kings.orbit)
 
     def rank(self, position: Position) -> int:
         """Return the entry of a position's class; the side to move plays no part."""

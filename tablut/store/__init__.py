@@ -1,12 +1,5 @@
 """One sealed store on a file system: folders with one writer, records with digests, and the files they bind."""
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from tablut.store.records import DamagedError, StoreError, TooNewError, TooOldError
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["DamagedError", "StoreError", "TooNewError", "TooOldError"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

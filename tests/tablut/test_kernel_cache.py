@@ -156,9 +156,9 @@ def test_a_kernel_is_compiled_anew_when_what_it_inlines_changes_and_for_nothing_
     (packages / "tablut" / "far" / "parts.py").write_text(PARTS.format(part=10))
     (packages / "tablut" / "far" / "unrelated.py").write_text("class Anything: ...\n")
     (packages / "tablut" / "far" / "__init__.py").write_text(
-        "from tablut.lazy import lazy_exports\nif 0:\n    from tablut.far.parts import part\n"
-        "__getattr__, __dir__ = lazy_exports(__name__)\n"
+        "import lazy_loader\n\n__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)\n"
     )
+    (packages / "tablut" / "far" / "__init__.pyi").write_text("from .parts import part as part\n")
     (packages / "counting" / "between.py").write_text(BETWEEN)
     (packages / "counting" / "user.py").write_text(USER.format(home=home))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(packages)}

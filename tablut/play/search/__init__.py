@@ -3,14 +3,6 @@
 Importing this package imports no numba; `Searcher` does when it is first asked for.
 """
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from tablut.lazy import lazy_exports
-from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
-
-if TYPE_CHECKING:
-    from tablut.play.search.searcher import Searcher
-else:
-    __getattr__, __dir__ = lazy_exports(__name__)
-
-__all__ = ["MATE", "PROVEN", "SearchLimits", "Searcher", "mate_in"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

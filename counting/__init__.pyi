@@ -1,0 +1,1 @@
+from .complexity import BoundsReport as BoundsReport, bounds as bounds

@@ -1,0 +1,1 @@
+from .report import CensusReport as CensusReport, census as census

@@ -1,0 +1,1 @@
+from .puzzle_file import Puzzle as Puzzle

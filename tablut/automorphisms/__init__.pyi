@@ -1,0 +1,1 @@
+from .checks import SymmetryCheck as SymmetryCheck, verify as verify

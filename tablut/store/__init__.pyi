@@ -1,0 +1,6 @@
+from .records import (
+    DamagedError as DamagedError,
+    StoreError as StoreError,
+    TooNewError as TooNewError,
+    TooOldError as TooOldError,
+)
