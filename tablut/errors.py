@@ -36,9 +36,20 @@ class TablutError(Exception):
     ----------
     exit_code : int
         That of a command which ends with the error.
+    parameter, value : str
+        The parameter that is to blame, and its value; empty where the message names its subject itself. The command
+        line puts its option in the place of the parameter.
     """
 
     exit_code = 2
+
+    def __init__(self, message: str = "", *, parameter: str = "", value: object = "") -> None:
+        super().__init__(message)
+        self.parameter, self.value = parameter, str(value)
+
+    def __str__(self) -> str:
+        subject = f"{self.parameter} {self.value}".strip()
+        return f"{subject}: {super().__str__()}" if subject else super().__str__()
 
 
 class InputError(TablutError, ValueError):

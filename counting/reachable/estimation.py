@@ -368,9 +368,10 @@ def estimate(
     check_known(variant, "the search for a game backwards")  # before it is counted whether it can be drawn from
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
-        raise InputError("--lemma-samples: final placements have one stage; leave it out, or --space decided")
+        raise InputError("final placements have one stage; leave it out", parameter="lemma_samples")
     if wanted < samples:
-        raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")
+        why = f"is less than the {samples} samples that go through both stages"
+        raise InputError(why, parameter="lemma_samples", value=wanted)
     folder = None if store is None else store_path(store)
     plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
     target = None if certificates is None else Path(certificates)

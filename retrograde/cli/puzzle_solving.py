@@ -140,7 +140,7 @@ def solve_command(
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
-    check_memory("--memory", memory)
+    check_memory("memory", memory)
     limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
@@ -391,7 +391,7 @@ def make_command(
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     if theme is not None and source == "tablebase":
         raise InputError("--theme: is told by lines of play, which a tablebase does not have; choose another --from")
-    check_memory("--memory", memory)
+    check_memory("memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
     if source == "tablebase":

@@ -165,6 +165,10 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
             reply = function(**asked)
         except Interrupted as interrupted:
             stopped, reply = interrupted, interrupted.reply
+            _name_option(ctx, interrupted.cause)
+        except TablutError as error:
+            _name_option(ctx, error)
+            raise
         finally:
             AS_JSON.reset(token)
         code, line = reply.exit_code if stopped is None else EXIT_INTERRUPTED, ""
@@ -241,8 +245,15 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
 
 def _typed(ctx: typer.Context, name: str) -> str:
     """Return the name of a parameter as the user types it."""
-    found = next((param for param in ctx.command.params if param.name == name), None)
-    return max(found.opts, key=len) if found is not None else name
+    words = {param.name: max(param.opts, key=len) for param in ctx.command.params}
+    # The library says `count` and `hash` where the command has a longer name.
+    return words.get(name) or next((word for long, word in words.items() if f"{long}".startswith(f"{name}_")), name)
+
+
+def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
+    """Put the option that the user typed in the place of the parameter that an error blames."""
+    if error is not None and error.parameter:
+        error.parameter = _typed(ctx, error.parameter)
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:

@@ -21,11 +21,10 @@ Head = TypeVar("Head", bound=Record)
 
 
 class Kind(NamedTuple):
-    """A kind of store: how people call it, the file of its head, and the option that names its folder."""
+    """A kind of store: how people call it, and the file of its head."""
 
     name: str
     head: str
-    option: str = "--store"
 
 
 @contextmanager
@@ -34,7 +33,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
 
     ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
     """
-    shown = f"{kind.option} {str(root)!r}"
+    shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "; choose another folder"):
         root.mkdir(parents=True, exist_ok=True)
         _refuse_foreign(root, kind, shown)
