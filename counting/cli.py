@@ -31,7 +31,7 @@ from counting.paper import PaperEquations
 from counting.spaces import spaces
 from tablut.cli.options import VariantOption, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, tabular
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source, tabular
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
@@ -82,12 +82,13 @@ def bounds_command(
         equations = {id_: equation.latex() for id_, equation in PaperEquations(rules).equations.items()}
         lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
         listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
+        listing = f"% {source(rules.name)}\n{listing}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
-    # Others read this table, which has had no comment from the first.
+    # Others read this table, which has had no comment from the first: what it is about stands in columns.
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 

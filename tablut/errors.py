@@ -10,6 +10,7 @@ import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Integral
 from reprlib import Repr
 from typing import Any
 
@@ -153,6 +154,14 @@ def shown_value(value: Any) -> str:
     """Return a value from outside for an error message, however long or deep it is."""
     words = {"None": "null", "True": "true", "False": "false"}
     return words.get(text := _VALUE.repr(value), text)
+
+
+def whole_number(parameter: str, value: object, least: int = 0) -> int:
+    """Return a whole number that a caller gave, or raise an error about the parameter."""
+    if not isinstance(value, Integral) or value < least:
+        why = f"expected a whole number, {least:,} or more"
+        raise InputError(why, parameter=parameter, value=shown_value(value))
+    return int(value)
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:

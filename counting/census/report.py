@@ -25,7 +25,7 @@ from counting.census.store import HUNDREDTHS, CensusStore, CountRecord, Hundredt
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, MachineError, TablutError
+from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
 from tablut.running.progress import Observer, size_text
 from tablut.running.scheduling import open_scheduler
@@ -105,6 +105,14 @@ def census(
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
     variant = as_variant(variant)
+    for name, value, least in (
+        ("plies", plies, 0),
+        ("memory", memory, 1),
+        ("passes", passes, 1),
+        ("threads", threads, 1),
+    ):
+        if value is not None:
+            whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         why = "needs a number of plies from 1 on, and neither a count without symmetry (full) nor a graph"
         raise InputError(why, parameter="count")

@@ -258,19 +258,23 @@ def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
     """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
-    from tablut import __version__
-
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
-    game = getattr(reply.result, "variant", None)
-    facts = [f"variant {game}"] * (game is not None) + [f"version {__version__}", f"command {typed()}"]
     text = io.StringIO()
     if reply.commented:
-        text.write(one_line("# " + "; ".join(facts + ["interrupted"] * (not whole))) + "\n")
+        about = source(getattr(reply.result, "variant", None))
+        text.write(one_line(f"# {about}" + "; interrupted" * (not whole)) + "\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(kind.model_fields)
     writer.writerows([_cell(value) for value in row.model_dump().values()] for row in rows)
     return printable(text.getvalue())
+
+
+def source(variant: str | None) -> str:
+    """Return where an answer comes from, for a comment in it: rule set, version and command."""
+    from tablut import __version__
+
+    return f"variant {variant}; " * (variant is not None) + f"version {__version__}; command {typed()}"
 
 
 def _cell(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
@@ -30,6 +30,8 @@ _LINE_LENGTH: Final = 2000
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
 _SIZES = range(3, 20, 2)
+_FAULTS: Final = 10
+"""Most faults of a file that are named."""
 
 
 def _rows(value: Any) -> Any:
@@ -83,15 +85,11 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
-        raise VariantError(f"{origin}: {_first_error(error)}") from error
-
-    try:
-        _check_terrain(file.terrain, file.corners.wide)
-        _check_start(file.start, file.terrain)
-        _check_rules_fit(file)
-        _check_fields_agree(file)
-    except _FieldError as error:
-        raise VariantError(f"{origin}: field '{error.field}': {error}") from error
+        raise VariantError(f"{origin}: {_errors(error)}") from error
+    # What a check takes for granted was checked in the stages before.
+    for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
+        if faults := [fault for check in stage if (fault := _fault(check, file))]:
+            raise VariantError(f"{origin}: {'; '.join(faults)}")
     return Variant(
         name=file.name or name,
         title=file.title,
@@ -104,8 +102,16 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
 
 class _FieldError(Exception):
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
+        super().__init__(f"field '{field}': {message}")
+
+
+def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
+    """Return what a check finds wrong, or nothing."""
+    try:
+        check(file)
+    except _FieldError as error:
+        return str(error)
+    return ""
 
 
 def _told(text: str) -> str:
@@ -122,16 +128,18 @@ _KINDS = {
 }
 
 
-def _first_error(error: ValidationError) -> str:
-    """Return the first error to report: an unknown field comes first, because it may be a missing one misspelt."""
+def _errors(error: ValidationError) -> str:
+    """Return all errors, unknown fields first, because one may be a missing one misspelt."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    first = details[0]
-    kinds = dict(_KINDS)
-    if first["loc"] in (("terrain",), ("start",)):
-        kinds["tuple"] = "rows of text"
-    if first["type"] == "extra_forbidden":
-        kinds["extra_forbidden"] = f"is not a field of variant files{_meant(first, details)}"
-    return fault_of(details, kinds)
+    told = []
+    for detail in details:
+        kinds = dict(_KINDS)
+        if detail["loc"] in (("terrain",), ("start",)):
+            kinds["tuple"] = "rows of text"
+        if detail["type"] == "extra_forbidden":
+            kinds["extra_forbidden"] = f"is not a field of variant files{_meant(detail, details)}"
+        told.append(fault_of([detail], kinds))
+    return "; ".join(told[:_FAULTS]) + f"; and {len(told) - _FAULTS} more" * (len(told) > _FAULTS)
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
@@ -170,7 +178,8 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
                 )
 
 
-def _check_terrain(terrain: tuple[str, ...], wide: bool) -> None:
+def _check_terrain(file: _VariantFile) -> None:
+    terrain, wide = file.terrain, file.corners.wide
     _check_square_diagram("terrain", terrain, _TERRAIN_LETTERS)
     cells, size = diagram_cells(terrain), len(terrain)
     if cells.count("T") > 1:
@@ -181,9 +190,12 @@ def _check_terrain(terrain: tuple[str, ...], wide: bool) -> None:
             raise _FieldError("terrain", f"has {letter!r} on {square_name(cell, size)}, which is not a corner")
 
 
-def _check_start(start: tuple[str, ...], terrain: tuple[str, ...]) -> None:
-    _check_square_diagram("start", start, _START_LETTERS)
-    size = len(terrain)
+def _check_start(file: _VariantFile) -> None:
+    _check_square_diagram("start", file.start, _START_LETTERS)
+
+
+def _check_pieces(file: _VariantFile) -> None:
+    start, terrain, size = file.start, file.terrain, len(file.terrain)
     if len(start) != size:
         raise _FieldError("start", f"has {len(start)} rows, the terrain {size}")
     pieces, ground = diagram_cells(start), diagram_cells(terrain)
