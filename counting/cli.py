@@ -32,18 +32,13 @@ from counting.spaces import spaces
 from tablut import __version__
 from tablut.cli.options import VariantOption, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import EXIT_NO, Reply, comment_of, interruptible, progress, tabular
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source, tabular
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.store.records import write_record
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants
-
-
-class _Row(BoundNumber):
-    variant: str
-    version: str
 
 
 class _Latex(Result):
@@ -87,17 +82,14 @@ def bounds_command(
     if latex:
         equations = {id_: equation.latex() for id_, equation in PaperEquations(rules).equations.items()}
         lines = [f"  {text.replace(' = ', ' &= ', 1)} \\tag{{{id_[2:]}}}" for id_, text in equations.items()]
-        head = f"% {comment_of(rules.name)}\n"
-        listing = head + "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
+        listing = "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
+        listing = f"% {source(rules.name)}\n{listing}"
         return Reply(_Latex(variant=rules.name, latex=equations), lambda console: console.out(listing))
     report = bounds(rules, interruptible(lambda: affordable_exclusions(rules)))
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
-    # Other programs read this table, which has never had a comment: its origin is in columns of their own.
-    rows = [
-        _Row(**number.model_dump(), variant=report.variant, version=__version__) for number in bound_numbers(report)
-    ]
-    table = _Row, rows
+    table = BoundNumber, bound_numbers(report)
+    # Others read this table, which has had no comment from the first: what it is about stands in columns.
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 

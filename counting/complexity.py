@@ -13,6 +13,7 @@ from counting.exclusions.record import ExclusionRecord, counted_spaces, publishe
 from counting.findings import ComparedGame, Finding, compare, find
 from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded
 from counting.spaces import FINAL, Space, classes, spaces
+from tablut import __version__
 from tablut.errors import InputError
 from tablut.results import ExactInt, Result, scientific
 from tablut.variants import Rules, Variant, VariantLike, as_variant
@@ -88,7 +89,7 @@ class BoundsReport(Result):
     Attributes
     ----------
     digest : str
-        `Variant.digest` of the rules that were counted.
+        SHA-256 of the rules, as `Variant.digest` has it.
     terms : list of Term
         The paper's equations, in its order.
     geometry : list of Geometry
@@ -405,6 +406,8 @@ class BoundNumber(Result):
     exact: ExactInt
     published: str | int | None = None
     agrees: bool | None = None
+    variant: str = ""
+    version: str = __version__
 
 
 _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
@@ -422,4 +425,6 @@ def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
     for pair in report.material:
         name = f"{pair.attackers}v{pair.defenders}"
         rows.append(("material", name, "attackers v defenders, labelled states", pair.total))
-    return [BoundNumber(**dict(zip(BoundNumber.model_fields, row, strict=False))) for row in rows]
+    return [
+        BoundNumber(**dict(zip(BoundNumber.model_fields, row, strict=False)), variant=report.variant) for row in rows
+    ]

@@ -139,7 +139,7 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 def _data(report: BoundsReport) -> dict[str, Any]:
     """Everything about the paper's rules; of the others all but the counts by material, which are many."""
-    return report.model_dump(mode="json", exclude=None if report.findings else {"material"})
+    return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
 
 
 def _spaces_data(report: BoundsReport) -> list[list[Any]]:

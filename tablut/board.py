@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from functools import cache, cached_property
 from itertools import islice
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value
+from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value, whole_number
 from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
@@ -207,7 +206,7 @@ class Board:
         >>> Board("ashton").piece_at("e5"), Board("ashton").piece_at(0)
         ('K', None)
         """
-        name = square if isinstance(square, str) else square_name(square, self.size)
+        name = square if isinstance(square, str) else square_name(whole_number("square", square), self.size)
         return self.piece_map().get(parse_square(name, self.size))
 
     def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
@@ -360,10 +359,7 @@ class Board:
         >>> [Board("ashton-5-4v0").perft(depth) for depth in range(5)]
         [1, 4, 76, 296, 2648]
         """
-        if not isinstance(depth, Integral) or depth < 0:
-            raise InputError(f"depth {shown_value(depth)}: expected a whole number of plies, 0 or more")
-        depth = int(depth)
-        if depth == 0:
+        if whole_number("depth", depth) == 0:
             return 1
         return 0 if self._decided() else self._engine.perft(self._playable(), depth)
 

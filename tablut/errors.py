@@ -11,6 +11,7 @@ import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Integral
 from reprlib import Repr
 from typing import Any
 
@@ -37,9 +38,20 @@ class TablutError(Exception):
     ----------
     exit_code : int
         That of a command which ends with the error.
+    parameter, value : str
+        The parameter that is to blame, and its value; empty where the message names its subject itself. The command
+        line puts its option in the place of the parameter.
     """
 
     exit_code = 2
+
+    def __init__(self, message: str = "", *, parameter: str = "", value: object = "") -> None:
+        super().__init__(message)
+        self.parameter, self.value = parameter, str(value)
+
+    def __str__(self) -> str:
+        subject = f"{self.parameter} {self.value}".strip()
+        return f"{subject}: {super().__str__()}" if subject else super().__str__()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
@@ -151,6 +163,14 @@ def shown_value(value: Any) -> str:
     """Return a value from outside for an error message, however long or deep it is."""
     words = {"None": "null", "True": "true", "False": "false"}
     return words.get(text := _VALUE.repr(value), text)
+
+
+def whole_number(parameter: str, value: object, least: int = 0) -> int:
+    """Return a whole number that a caller gave, or raise an error about the parameter."""
+    if not isinstance(value, Integral) or value < least:
+        why = f"expected a whole number, {least:,} or more"
+        raise InputError(why, parameter=parameter, value=shown_value(value))
+    return int(value)
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:

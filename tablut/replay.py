@@ -50,7 +50,7 @@ class Replay:
 def replay(record: GameRecord) -> Replay:
     """Make the moves of a record and compare what it claims."""
     if record.variant is None:
-        raise InputError("record: names no rule set; give one with --variant")
+        raise InputError("record: names no rule set; it has to be given beside the record")
     if len(record.moves) > MOST_PLIES:
         raise InputError(f"record: has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed")
     board = Board(record.variant, record.start)

@@ -116,6 +116,8 @@ def scientific(value: int, digits: int = 4) -> str:
 
 def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
     r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``."""
-    lines = [f"# {comment}" for comment in comments]
+    from tablut import __version__
+
+    lines = [f"# {comment}" for comment in (*comments, f"Tablut state-space toolkit {__version__}.")]
     lines += [f"{number} {value}" for number, value in enumerate(values, start)]
     return "".join(f"{line}\n" for line in lines)

@@ -69,11 +69,12 @@ class CountWish:
 
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return what the option ``--part`` asks for."""
+        """Return the wish for a part of a ply that is given as ``K/N``."""
         found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
         which, of = (0, 0) if found is None else map(int, found.groups())
         if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
-            raise InputError(f"--part {excerpt(text)}: expected K/N where N divides {HUNDREDTHS} and K is from 1 to N")
+            why = f"expected K/N where N divides {HUNDREDTHS} and K is from 1 to N"
+            raise InputError(why, parameter="part", value=excerpt(text))
         width = HUNDREDTHS // of
         return cls((width * (which - 1), width * which), passes, again)
 
@@ -111,7 +112,7 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.check_tallies(record)
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
-            raise InputError("--again: what it names was not counted before; count it without --again first")
+            raise InputError("this part was not counted before; count it once first", parameter="again")
         if pending := self._pending():
             self._plan(pending)
             self.make()
@@ -164,8 +165,9 @@ class _CountedPly(Making[tuple[int, int]]):
         largest = float(loads.max())
         if largest > room:
             raise TooLargeError(
-                f"{why}: ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
-                f"{size_text(max(0, room))} are there; give more"
+                f"ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
+                f"{size_text(max(0, room))} are there; give more",
+                parameter=why,
             )
         children = max(float(sample.loads[slice(*bins)].max()) for bins in pending)
         if children * (0.8 if slack > 1 else 1.0) > search.limits.tally_children:
@@ -189,8 +191,8 @@ class _CountedPly(Making[tuple[int, int]]):
         search = self.search
         need = search.limits.memory_for(children, search.words, search.scheduler.sharing)
         return TooLargeError(
-            f"--memory: a bin of ply {self.ply} has {about}{children:,} children; counting it takes "
-            f"--memory {need >> 20}"
+            f"a bin of ply {self.ply} has {about}{children:,} children; counting it takes {need >> 20} MiB",
+            parameter="memory",
         )
 
     # -- one pass ----------------------------------------------------------------------

@@ -25,7 +25,7 @@ from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, H
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, MachineError, TablutError
+from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
 from tablut.running.progress import Observer, size_text
 from tablut.running.scheduling import open_scheduler
@@ -106,10 +106,19 @@ def census(
     ([1, 56, 4408, 128008], [1, 7, 551, 16002])
     """
     variant = as_variant(variant)
+    for name, value, least in (
+        ("plies", plies, 0),
+        ("memory", memory, 1),
+        ("passes", passes, 1),
+        ("threads", threads, 1),
+    ):
+        if value is not None:
+            whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
-        raise InputError("--count-last: needs --plies N from 1 on, and neither --full nor --graph")
+        why = "needs a number of plies from 1 on, and neither a count without symmetry (full) nor a graph"
+        raise InputError(why, parameter="count")
     if passes > 1 and plies is None:
-        raise InputError("--passes: are those of the last ply; name it with --plies N")
+        raise InputError("applies to the last ply: give the number of plies too", parameter="passes")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
@@ -128,7 +137,7 @@ def census(
         def searching(name: str, *, full: bool) -> Iterator[CensusSearch]:
             part = folder / name
             if part.is_symlink():
-                raise InputError(f"--store {str(part)!r}: is a link; name the folder itself with --store")
+                raise InputError(f"store {str(part)!r}: is a link; name the folder itself")
             with closing(CensusStore(part, variant, full=full)) as place:
                 yield CensusSearch(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 
@@ -163,7 +172,7 @@ def _enough_memory() -> Iterator[None]:
         yield
     except MemoryError as error:
         raise MachineError(
-            "census: the system has no more memory; what is done is kept: go on with less --memory or --threads"
+            "census: the system has no more memory; what is done is kept: go on with less memory or fewer threads"
         ) from error
 
 
@@ -178,10 +187,10 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
     classes = 2 * spaces(variant)["no_end"].value() // tools.order
     least = classes // 10 * tools.row_bytes
     if least > room:
-        way = "with --store DIR, " if limits.disk_bytes is not None else ""
+        way = "a number of plies, with a store, " if limits.disk_bytes is not None else "a number of plies "
         raise TooLargeError(
-            f"--all: {variant.name} has up to {classes:,} classes of positions, so a complete census takes "
-            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}--plies N "
+            f"variant {variant.name}: has up to {classes:,} classes of positions, so a complete census takes "
+            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}"
             "goes as far as there is room, and says what the next ply takes"
         )
 

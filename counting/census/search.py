@@ -45,7 +45,7 @@ from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
 from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer, duration, size_text
+from tablut.running.progress import Observer, duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,8 @@ class CensusLimits:
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
             least = (_INTERPRETER_BYTES + workers * (128 << 20)) >> 20
-            raise InputError(f"--memory {memory >> 20}: {workers} tasks at once need at least {least} MiB")
+            why = f"{plural(workers, 'task')} at once need at least {least} MiB"
+            raise InputError(why, parameter="memory", value=f"{memory >> 20} MiB")
         return cls(
             min(share // (20 * words), 1 << 21),
             share // (8 * words + 14),
@@ -237,7 +238,7 @@ class CensusSearch:
     def _contradict(self, ply: int, what: str) -> NoReturn:
         if self._found:
             raise TooLargeError(
-                f"--store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
+                f"store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
                 "`tablut census verify` with that folder says which; or count again into another folder"
             )
         raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
@@ -255,15 +256,15 @@ class CensusSearch:
         return last.next_children * 8 * self.words, int(last.next_children * ratio) * self.tools.row_bytes
 
     def work_room(self) -> tuple[int, str]:
-        """Return how many bytes the next ply may take, and which option or folder says so.
+        """Return how many bytes the next ply may take, and which parameter or folder says so.
 
         What an interrupted run has left of that ply counts as free, so that the answer is the same when it goes on.
         """
         kept = sum(entry.bytes for record in self.records for entry in record.parts)
         free = self.store.free_bytes() + self.store.taken_bytes() - kept
         if (limit := self.limits.disk_bytes) is None or limit - kept > free:
-            return free, f"--store {str(self.store.root)!r}"
-        return limit - kept, "--disk"
+            return free, f"store {str(self.store.root)!r}"
+        return limit - kept, "disk"
 
     def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
         """Say what is begun, and how long it takes."""
@@ -285,16 +286,17 @@ class CensusSearch:
         if not self.limits.in_passes:
             return passes
         children, positions = self.space_needed()
-        room, option = self.work_room()
+        room, limited = self.work_room()
         if children + positions <= room:
             return passes
         least = int(_SLACK * children / LEAVES) + 1
         if positions + least > room:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
-                f"{option}: ply {ply} takes about {size_text(positions)} for its positions alone, and "
-                f"{size_text(max(0, room))} are left; give at least --disk {enough / 2**30:.1f}, or count it without "
-                f"storing it: --plies {ply} --count-last"
+                f"ply {ply} takes about {size_text(positions)} for its positions alone, and "
+                f"{size_text(max(0, room))} are left; give it {enough / 2**30:.1f} GiB of disk, or count ply {ply} "
+                "last, without storing it",
+                parameter=limited,
             )
         return max(passes, min(LEAVES, -(-int(_SLACK * children) // (room - positions))))
 
@@ -313,14 +315,14 @@ class CensusSearch:
         if limit is not None and not self.limits.in_passes and need + stored > limit:
             raise TooLargeError(
                 f"ply {ply} needs about {size_text(need + stored)}, more than the memory of "
-                f"{size_text(limit)}; give a folder with --store, or more with --memory, or more disk with --disk"
+                f"{size_text(limit)}; give a folder to store it in, or more memory or disk"
             )
         room, _ = self.work_room()
         if limit is None and need > room:
             raise TooLargeError(
-                f"--store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
+                f"store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
                 f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and run "
-                "the command again, or let --disk make it in passes"
+                "the command again, or limit the disk, so that it is made in passes"
             )
 
 
@@ -448,8 +450,8 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         largest = max(int(counts[first:last].sum()) for first, last in ranges)
         if largest > most:
             raise TooLargeError(
-                f"--memory: some leaves of ply {self.ply} have {largest:,} children, {most:,} fit; "
-                "give more, or more passes with --passes"
+                f"some leaves of ply {self.ply} have {largest:,} children, {most:,} fit; give more, or more passes",
+                parameter="memory",
             )
 
 

@@ -128,7 +128,7 @@ def verify_census(
             found[name] = _Verification(rules, stored, tally, memory, watcher)
             found[name].run(parents=parents)
     if not found:
-        raise InputError(f"census verify {str(store)!r}: holds no census; name the folder given with --store")
+        raise InputError(f"census verify {str(store)!r}: holds no census; name the folder in which one was stored")
     first, *others = found.values()
     for other in others:
         for one, two in zip(first.records, other.records, strict=False):

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from counting.reachable.certificates import PositionCertificate, SampledSpace, write_file
 from counting.reachable.checker import LEMMAS, Checker
@@ -38,7 +38,7 @@ from counting.reachable.games import count_lemmas, settle_samples, surviving
 from counting.reachable.lemmas import LAST_MOVE
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError, TablutError, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.running.clocks import thread_clock
 from tablut.running.progress import Observer
@@ -366,11 +366,16 @@ def estimate(
     """
     variant = as_variant(variant)
     check_known(variant, "the search for a game backwards")  # before it is counted whether it can be drawn from
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("threads", threads, 1)):
+        whole_number(name, value, least)
+    if space not in get_args(SampledSpace):
+        raise InputError(f"expected {' or '.join(get_args(SampledSpace))}", parameter="space", value=shown_value(space))
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
-        raise InputError("--lemma-samples: final placements have one stage; leave it out, or --space decided")
+        raise InputError("final placements have one stage; leave it out", parameter="lemma_samples")
     if wanted < samples:
-        raise InputError(f"--lemma-samples {wanted}: is less than the {samples} samples that go through both stages")
+        why = f"is less than the {samples} samples that go through both stages"
+        raise InputError(why, parameter="lemma_samples", value=wanted)
     folder = None if store is None else store_path(store)
     plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
     target = None if certificates is None else Path(certificates)

@@ -210,10 +210,7 @@ class RecordAsked(GameAsked):
             content = self.record
         else:
             raise InputError("give the record as 'record' or as 'record_base64'")
-        try:
-            record = read_record(content, given)
-        except InputError as error:
-            raise InputError(str(error).replace("(--variant FILE)", "(choose your own rules)")) from error
+        record = read_record(content, given)
         if record.variant is None:
             raise InputError("the record names no rule set; choose one above it")
         if len(record.moves) > MOST_MOVES:

@@ -68,7 +68,7 @@ class NamedTables:
         known = f"there is {', '.join(there)}" if there else "there is none of this game"
         raise MissingTableError(
             f"position '{board.position}': has {1 + attackers + defenders} men ({attackers} attackers, {defenders} "
-            f"defenders, the king); {known}. Whoever runs the explorer can name more: tablut serve --tablebase STORE"
+            f"defenders, the king); {known}. Whoever runs the explorer can name more: `tablut serve --tablebase STORE`"
         )
 
 

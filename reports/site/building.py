@@ -58,18 +58,18 @@ def check_folder(folder: Path) -> bool:
     where = f"site folder {excerpt(str(folder))}"
     try:
         if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{where}: is no folder; choose another with --site")
+            raise OutputError(f"{where}: is no folder; choose another")
         if not folder.exists() or not any(folder.iterdir()):
             return False
     except PermissionError as error:
-        raise MachineError(f"{where}: {error.strerror}; choose another with --site") from error
+        raise MachineError(f"{where}: {error.strerror}; choose another") from error
     marker = folder / MARKER
     try:
         sound = not marker.is_symlink() and json.loads(read_text(marker, "site", _MOST))["format"] == "tablut-site"
     except (InputError, ValueError, RecursionError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise OutputError(f"{where}: is not empty, and holds no site; choose another with --site")
+        raise OutputError(f"{where}: is not empty, and holds no site; choose another")
     return True
 
 
@@ -86,7 +86,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     changed = {name: not path.is_file() or path.read_bytes() != files[name] for name, path in there.items()}
     for name in files if not check else ():
         if changed[name]:
-            write_bytes(folder / name, files[name], hint="; choose another folder with --site")
+            write_bytes(folder / name, files[name], hint="; choose another folder")
     return changed
 
 
@@ -94,14 +94,14 @@ def _built(place: Path) -> dict[str, bytes]:
     """Return what Sphinx makes of the documentation, by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
-            "--site: is built in a checkout, where the documentation is; `tablut report --out DIR` writes the results"
+            "the site is built in a checkout, where the documentation is; `tablut report --out DIR` writes the results"
         )
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise InputError(f"--site: needs {', '.join(missing)}; install the extra: pip install 'tablut[docs]'")
+        raise InputError(f"the site needs {', '.join(missing)}; install the extra: pip install 'tablut[docs]'")
     command = [sys.executable, "-m", "sphinx", "-q", "-d", str(place / "trees"), str(_DOCS), str(place / "html")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_DOCS.parent)
     if done.returncode:
-        raise MachineError(f"--site: Sphinx failed: {' '.join(done.stderr.split())[-300:]}")
+        raise MachineError(f"Sphinx failed: {' '.join(done.stderr.split())[-300:]}")
     made = place / "html"
     return {
         path.relative_to(made).as_posix(): path.read_bytes()

@@ -55,7 +55,7 @@ def prove_command(
     """
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, in which the answers are kept")
-    check_memory("--memory", memory)
+    check_memory("memory", memory)
     rules = load_variant(variant)
     board = Board(rules, read_position(position, rules))
     for text in moves.split():

@@ -135,7 +135,7 @@ def solve_command(
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds}: expected a number of seconds")
-    check_memory("--memory", memory)
+    check_memory("memory", memory)
     limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:

@@ -289,9 +289,7 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
             found, recent = joined(engine, [found, recent]), recent.chosen(slice(0))
         if len(found) + len(recent) > most:
             where = text_of(engine, board)
-            raise TablutError(
-                f"proof of '{where}': has over {most:,} positions; raise --proof-positions or lower --nodes"
-            )
+            raise TablutError(f"proof of '{where}': has over {most:,} positions; allow more of them, or fewer nodes")
         waiting = after_replies(engine, fresh, as_met)
 
 
@@ -315,7 +313,7 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
         if not (won := search.wins(one, plies=plies)):
             if won is False:
                 raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
-            raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; raise --nodes or --seconds")
+            raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; allow more nodes or seconds")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
     return fresh.chosen(fresh.plies > 1)
@@ -452,14 +450,14 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     if proof.variant is not None and not ships:
         raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
     if given is None and not ships:
-        raise InputError(f"{what}: was made under rules that do not ship; name their file with --variant")
+        raise InputError(f"{what}: was made under rules that do not ship; give their file beside it")
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
     if named is not None and proof.game != named.digest:
         raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")
     rules = given or named
     assert rules is not None
     if proof.game != rules.digest:
-        says = f"it names {named.name}" if named is not None else "name them with --variant"
+        says = f"it names {named.name}" if named is not None else "give them beside it"
         raise InputError(f"{what}: was made under other rules than {excerpt(rules.name)}; {says}")
     limit = rules.rules.move_limit
     if limit is not None and proof.plies_left is None:
@@ -474,7 +472,7 @@ def _header(what: str, line: str) -> _Header:
     try:
         version = _Kind.model_validate_json(_bounded(line)).version
     except ValueError as error:
-        raise InputError(f"{what}: is no file that --save-proof wrote; line 1: {_problem(error)}") from error
+        raise InputError(f"{what}: is no file of a saved proof; line 1: {_problem(error)}") from error
     if version not in _READ:
         raise InputError(f"{what}: has format version {version}; this program reads {_READS}; {_AGAIN}")
     try:

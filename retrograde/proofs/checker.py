@@ -336,7 +336,7 @@ class StrategyCheck:
         """Refuse to ask other tables than those that the file names."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
-                raise InputError(f"it ends in the table {name}; name the store that has it with --tablebase")
+                raise InputError(f"it ends in the table {name}; name the tablebase that has it")
             store, (attackers, defenders) = self.tablebase.store, map(int, name.split("v"))
             if not store.has(attackers, defenders) or store.tier(attackers, defenders).record.digest != digest:
                 raise InputError(f"it ends in the table {name}, and {str(store.root)!r} has not that one")

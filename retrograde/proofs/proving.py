@@ -250,7 +250,8 @@ class ProofRun:
         self.winner: SideName = "black" if (loser == "white") == self.holds else "white"
         if self.holds and not variant.rules.repetition.spares(self.winner):
             loses = f"whether {self.winner} loses"
-            raise InputError(f"--claim: a repetition can decide {loses} a game of {variant.name}; claim a win")
+            why = f"a repetition can decide {loses} a game of {variant.name}; claim a win"
+            raise InputError(why, parameter="claim")
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
         self.checked = False

@@ -183,9 +183,9 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         if _DIGEST.fullmatch(tags["game"]) is None:
             raise InputError(f"tag 'game': expected 64 hexadecimal digits, not {excerpt(tags['game'])}")
         if variant is None or given is None:
-            raise InputError("is under rules that do not ship; name their file with --variant")
+            raise InputError("is under rules that do not ship; give their file beside it")
         if given.digest != tags["game"]:
-            raise InputError(f"is under other rules than {excerpt(given.name)}; name their file with --variant")
+            raise InputError(f"is under other rules than {excerpt(given.name)}; give their file beside it")
         return variant, given
     if "variant" not in tags and variant is not None and given is not None:
         return variant, given
@@ -195,7 +195,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         raise InputError(f"tag 'variant': {excerpt(tags['variant'])} is no rule set that ships; {hint}")
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
-        raise InputError(f"is under the rules of {name}, --variant names {excerpt(given.name)}; leave it out")
+        raise InputError(f"is under the rules of {name}, not those of {excerpt(given.name)}; leave the rules out")
     return name, rules
 
 

@@ -41,8 +41,10 @@ def tier_graph(
     for material in materials:
         if material not in whole:
             raise InputError(
-                f"--material {material[0]}v{material[1]}: {variant.name} has no tier of it; its tiers have 1 to "
-                f"{variant.attackers} attackers and at most {variant.defenders} defenders"
+                f"{variant.name} has no tier of it; its tiers have 1 to {variant.attackers} attackers and at most "
+                f"{variant.defenders} defenders",
+                parameter="material",
+                value="{}v{}".format(*material),
             )
         wanted |= {material, *nx.descendants(whole, material)}
     return whole.subgraph(wanted)
@@ -52,7 +54,8 @@ def tier_graph(
 def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
-        raise InputError(f"--men {most}: an undecided position has two men or more, a king and an attacker")
+        why = "an undecided position has two men or more, a king and an attacker"
+        raise InputError(why, parameter="men", value=most)
     # Captures lead strictly downwards, so it has no circles.
     graph: nx.DiGraph[Material] = nx.DiGraph()
     sizes = PlacementIndex(variant).tiers
@@ -133,8 +136,10 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {plural(workers, 'task')} at once" if workers > 1 else ""
     return InputError(
-        f"--memory {memory >> 20}: tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, not even "
-        f"in the smallest slices; --memory {enough} is enough"
+        f"tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, not even in the smallest slices; "
+        f"{enough} MiB are enough",
+        parameter="memory",
+        value=f"{memory >> 20} MiB",
     )
 
 
@@ -215,10 +220,11 @@ def check_build(
         return estimate
     most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
     possible = most_men(variant, most - 1, memory, root, built)
-    way_out = f"--men {possible} is possible here" if possible > 1 else "use a machine that has more"
-    asked = [] if men is None else [f"--men {men}"]
-    asked += [f"--material {attackers}v{defenders}" for attackers, defenders in materials]
-    raise InputError(f"{' '.join(asked)}: {problem}; {way_out} ({estimate})")
+    way_out = f"{possible} men are possible here" if possible > 1 else "use a machine that has more"
+    asked = [] if men is None else [str(men)]
+    asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
+    which = "material" if men is None else "men"
+    raise InputError(f"{problem}; {way_out} ({estimate})", parameter=which, value=" ".join(asked))
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
@@ -237,9 +243,7 @@ def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
         return f"needs {size_text(max(estimate.memory, estimate.least))} of memory, the machine has {size_text(has)}"
     if estimate.least > memory:
         enough = -(-estimate.least // (1 << 20))
-        return (
-            f"does not fit into --memory {memory >> 20}, not even in the smallest slices: --memory {enough} is enough"
-        )
+        return f"does not fit into {memory >> 20} MiB of memory, even in the smallest slices: {enough} MiB are enough"
     place = root.absolute()
     while not place.exists():
         place = place.parent

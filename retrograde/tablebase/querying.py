@@ -108,8 +108,9 @@ class _Reader:
         self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit).astype(np.int64)
         if query.wdl in ("draw", "unresolved") and query.wdl != unforced(store.variant):
             raise InputError(
-                f"--wdl {query.wdl}: no position of {store.variant.name} is; what is not forced is "
-                f"{unforced(store.variant)} there"
+                f"no position of {store.variant.name} is; what is not forced is {unforced(store.variant)} there",
+                parameter="wdl",
+                value=query.wdl,
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:

@@ -166,6 +166,10 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
             reply = function(**asked)
         except Interrupted as interrupted:
             stopped, reply = interrupted, interrupted.reply
+            _name_option(ctx, interrupted.cause)
+        except TablutError as error:
+            _name_option(ctx, error)
+            raise
         finally:
             AS_JSON.reset(token)
         code, line = reply.exit_code if stopped is None else EXIT_INTERRUPTED, ""
@@ -270,30 +274,36 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
 
 def _typed(ctx: typer.Context, name: str) -> str:
     """Return the name of a parameter as the user types it."""
-    found = next((param for param in ctx.command.params if param.name == name), None)
-    return max(found.opts, key=len) if found is not None else name
+    words = {param.name: max(param.opts, key=len) for param in ctx.command.params}
+    # The library says `count` and `hash` where the command has a longer name.
+    return words.get(name) or next((word for long, word in words.items() if f"{long}".startswith(f"{name}_")), name)
 
 
-def comment_of(variant: str | None) -> str:
-    """Return where a table or a listing comes from, for a comment in it: rule set, version and command."""
-    from tablut import __version__
-
-    facts = [f"variant {variant}"] * (variant is not None) + [f"version {__version__}", f"command {typed()}"]
-    return one_line("; ".join(facts))
+def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
+    """Put the option that the user typed in the place of the parameter that an error blames."""
+    if error is not None and error.parameter:
+        error.parameter = _typed(ctx, error.parameter)
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
     """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
-    game = getattr(reply.result, "variant", None)
     text = io.StringIO()
     if reply.commented:
-        text.write(one_line("# " + "; ".join([comment_of(game), *["interrupted"] * (not whole)])) + "\n")
+        about = source(getattr(reply.result, "variant", None))
+        text.write(one_line(f"# {about}" + "; interrupted" * (not whole)) + "\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(kind.model_fields)
     writer.writerows([_cell(value) for value in row.model_dump().values()] for row in rows)
     return printable(text.getvalue())
+
+
+def source(variant: str | None) -> str:
+    """Return where an answer comes from, for a comment in it: rule set, version and command."""
+    from tablut import __version__
+
+    return f"variant {variant}; " * (variant is not None) + f"version {__version__}; command {typed()}"
 
 
 def _cell(value: Any) -> Any:

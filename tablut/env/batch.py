@@ -12,7 +12,7 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.env.encoding import PLANES, encoding_for
 from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark_all, show_all, step_all
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.formats.reading import PositionLike
 from tablut.position import Move, Position
 from tablut.store.files import excerpt
@@ -69,8 +69,7 @@ class Batch:
     """
 
     def __init__(self, variant: VariantLike, games: int, seed: int = 0, position: PositionLike | None = None) -> None:
-        if games < 1 or seed < 0:
-            raise InputError(f"{games} games, seed {seed}: expected at least one game, and a seed from 0 on")
+        games, seed = whole_number("games", games, 1), whole_number("seed", seed)
         self.variant = as_variant(variant)
         board = Board(self.variant, position)
         if (outcome := board.outcome()) is not None:

@@ -20,7 +20,7 @@ from itertools import product
 from math import comb
 from typing import Final, Literal, NamedTuple
 
-from tablut.errors import InputError
+from tablut.errors import InputError, whole_number
 from tablut.notation import square_name
 from tablut.position import Position, Side
 from tablut.variants import Variant
@@ -232,7 +232,7 @@ class PlacementIndex:
         InputError
             If there is no such rank.
         """
-        if not 0 <= rank < self.size:
+        if not whole_number("rank", rank) < self.size:
             raise InputError(f"rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
         tier = next(tier for tier in self.tiers.values() if rank < tier.offset + tier.size)
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)

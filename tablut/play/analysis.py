@@ -525,7 +525,7 @@ def analyse_command(
     losses are known where a tablebase, the proof search or the search itself proves them. Accuracy is the mean
     share of expected points that moves kept.
     """
-    check_memory("--hash", hash_mib)
+    check_memory("hash", hash_mib)
     if option and player is None:
         raise InputError("--option: is a setting of --player, and none is named")
     for written in (annotate, picture):

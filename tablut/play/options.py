@@ -80,6 +80,6 @@ class PlayerSettings:
 
     def options(self) -> PlayerOptions:
         """Return the options of the player, checked as far as they concern every player."""
-        check_memory("--hash", self.hash_mib)
+        check_memory("hash", self.hash_mib)
         settings = parse_settings(self.option or ())
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)

@@ -219,7 +219,7 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
         if name is None:
             raise
         raise InputError(
-            f"record: {error}; a record under rules of your own is read with their file beside it (--variant FILE)"
+            f"record: {error}; a record under rules of your own is read with their file given beside it"
         ) from error
 
 
@@ -229,7 +229,7 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if _DIGEST.fullmatch(digest) is None:
         raise InputError(f"record: tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits")
     if digest.lower() != chosen.digest:
-        way = "give the file that it was written under" if given else "give their file (--variant FILE)"
+        way = "give the file that it was written under" if given else "give their file beside it"
         raise InputError(
             f"record: is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
             f"{chosen.digest[:12]}...; {way}"

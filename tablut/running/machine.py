@@ -63,20 +63,20 @@ def _trim() -> Callable[[int], object] | None:
         return None
 
 
-def check_memory(option: str, mib: int) -> None:
-    """Refuse an option that would take more memory than the machine has."""
+def check_memory(parameter: str, mib: int) -> None:
+    """Refuse a parameter that would take more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
-        raise InputError(f"{option} {mib}: the machine has {has >> 20:,} MiB of memory; ask for less")
+        raise InputError(f"the machine has {has >> 20:,} MiB of memory; ask for less", parameter=parameter, value=mib)
 
 
-def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, for asyncio; port 0 is any that is free."""
     shown = f"port {port} on {host}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise InputError(f"--host {host!r}: this machine has no such address") from error
+        raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
     # With the protocol said, asyncio sends every answer at once; otherwise its end waits 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -88,9 +88,9 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRNOTAVAIL:
-            raise InputError(f"--host {host!r}: this machine has no such address") from error
+            raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
         if isinstance(error, PermissionError):
             raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
-        way = f"choose another one with {option}, or any with {option} 0"
+        way = "choose another one, or 0 for any that is free"
         raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); {way}") from error
     return listener

@@ -152,12 +152,14 @@ class ClusterScheduler(Scheduler):
             raise
         except self.distributed.KilledWorker as error:
             raise MachineError(
-                "--scheduler: a task ended several workers, for want of memory perhaps; what is done is kept: "
-                "lower --memory, which is that of one worker, and go on"
+                "a task ended several workers, perhaps because they had too little memory; what is done is kept: "
+                "allow less memory, which is that of one worker, and go on",
+                parameter="scheduler",
             ) from error
         except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
             raise MachineError(
-                f"--scheduler: the cluster has gone ({_first_line(error)}); what is done is kept: go on with another"
+                f"the cluster has gone ({_first_line(error)}); what is done is kept: go on with another",
+                parameter="scheduler",
             ) from error
 
 
@@ -167,15 +169,15 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
-    shown = f"--scheduler {excerpt(address)}"
+    shown = {"parameter": "scheduler", "value": excerpt(address)}
     found = _ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found["port"]) < 1 << 16:
-        raise InputError(f"{shown}: is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786")
+        raise InputError("is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786", **shown)
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "--scheduler: needs the package 'distributed'; install it with: pip install 'tablut[cluster]'"
+            "needs the package 'distributed'; install it with: pip install 'tablut[cluster]'", parameter="scheduler"
         ) from error
     with _silent():
         try:

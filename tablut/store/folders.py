@@ -29,7 +29,6 @@ class Kind(NamedTuple):
 
     name: str
     head: str
-    option: str = "--store"
 
 
 @contextmanager
@@ -38,7 +37,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
 
     ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
     """
-    shown = f"{kind.option} {str(root)!r}"
+    shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "; choose another folder"):
         root.mkdir(parents=True, exist_ok=True)
         refuse_foreign(root, kind)

@@ -161,6 +161,8 @@ def load_variant(name: str) -> Variant:
         ...
     tablut.errors.VariantError: variant 'asthon': no such rule set; did you mean 'ashton'?
     """
+    if not isinstance(name, str):
+        return as_variant(name)
     path = Path(name)
     if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
         return _from_file(path)

@@ -16,7 +16,6 @@ from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
 
@@ -27,12 +26,12 @@ NAME_LENGTH: Final = 80
 _PROSE_LENGTH: Final = 1000
 # tomllib takes quadratic time for a key of many parts, and a key stands on one line.
 _LINE_LENGTH: Final = 2000
-_SHOWN: Final = 4
-"""Most faults of a file that one line names."""
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
 _SIZES = range(3, 20, 2)
+_FAULTS: Final = 10
+"""Most faults of a file that are named."""
 
 
 def _rows(value: Any) -> Any:
@@ -86,17 +85,11 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
-        raise VariantError(f"{origin}: {_listed(_errors(error))}") from error
-
-    faults = _faults_of(
-        lambda: _check_terrain(file.terrain, file.corners.wide),
-        lambda: _check_square_diagram("start", file.start, _START_LETTERS),
-    )
-    # What the diagrams hold is looked at where both can be read.
-    faults = faults or _faults_of(lambda: _check_start(file.start, file.terrain), lambda: _check_rules_fit(file))
-    faults = faults or _faults_of(lambda: _check_fields_agree(file))
-    if faults:
-        raise VariantError(f"{origin}: {_listed(faults)}")
+        raise VariantError(f"{origin}: {_errors(error)}") from error
+    # What a check takes for granted was checked in the stages before.
+    for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
+        if faults := [fault for check in stage if (fault := _fault(check, file))]:
+            raise VariantError(f"{origin}: {'; '.join(faults)}")
     return Variant(
         name=file.name or name,
         title=file.title,
@@ -109,8 +102,16 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
 
 class _FieldError(Exception):
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
+        super().__init__(f"field '{field}': {message}")
+
+
+def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
+    """Return what a check finds wrong, or nothing."""
+    try:
+        check(file)
+    except _FieldError as error:
+        return str(error)
+    return ""
 
 
 def _told(text: str) -> str:
@@ -127,35 +128,18 @@ _KINDS = {
 }
 
 
-def _errors(error: ValidationError) -> list[str]:
-    """Return what is wrong with the fields; an unknown one comes first, because it may be a missing one misspelt."""
+def _errors(error: ValidationError) -> str:
+    """Return all errors, unknown fields first, because one may be a missing one misspelt."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    found = []
+    told = []
     for detail in details:
         kinds = dict(_KINDS)
         if detail["loc"] in (("terrain",), ("start",)):
             kinds["tuple"] = "rows of text"
         if detail["type"] == "extra_forbidden":
             kinds["extra_forbidden"] = f"is not a field of variant files{_meant(detail, details)}"
-        found.append(fault_of([detail], kinds))
-    return found
-
-
-def _faults_of(*checks: Callable[[], None]) -> list[str]:
-    """Return what some checks, which do not need each other, find wrong."""
-    faults = []
-    for check in checks:
-        try:
-            check()
-        except _FieldError as error:
-            faults.append(f"field '{error.field}': {error}")
-    return faults
-
-
-def _listed(faults: Sequence[str]) -> str:
-    """Return faults in one line; of many the first ones, and how many more there are."""
-    more = len(faults) - _SHOWN
-    return "; ".join(faults[:_SHOWN]) + (f" (and {plural(more, 'more error')})" if more > 0 else "")
+        told.append(fault_of([detail], kinds))
+    return "; ".join(told[:_FAULTS]) + f"; and {len(told) - _FAULTS} more" * (len(told) > _FAULTS)
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
@@ -194,7 +178,8 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
                 )
 
 
-def _check_terrain(terrain: tuple[str, ...], wide: bool) -> None:
+def _check_terrain(file: _VariantFile) -> None:
+    terrain, wide = file.terrain, file.corners.wide
     _check_square_diagram("terrain", terrain, _TERRAIN_LETTERS)
     cells, size = diagram_cells(terrain), len(terrain)
     if cells.count("T") > 1:
@@ -205,9 +190,12 @@ def _check_terrain(terrain: tuple[str, ...], wide: bool) -> None:
             raise _FieldError("terrain", f"has {letter!r} on {square_name(cell, size)}, which is not a corner")
 
 
-def _check_start(start: tuple[str, ...], terrain: tuple[str, ...]) -> None:
-    _check_square_diagram("start", start, _START_LETTERS)
-    size = len(terrain)
+def _check_start(file: _VariantFile) -> None:
+    _check_square_diagram("start", file.start, _START_LETTERS)
+
+
+def _check_pieces(file: _VariantFile) -> None:
+    start, terrain, size = file.start, file.terrain, len(file.terrain)
     if len(start) != size:
         raise _FieldError("start", f"has {len(start)} rows, the terrain {size}")
     pieces, ground = diagram_cells(start), diagram_cells(terrain)

@@ -129,7 +129,7 @@ def from_placements(
         if men - 2 <= tier.attackers + tier.defenders + 1 <= men and tier.defenders < tier.attackers
     ]
     if not tiers:
-        raise InputError(f"--men {men}: {variant.name} has no such material")
+        raise InputError(f"{variant.name} has no such material", parameter="men", value=men)
     batches = _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64)
     return _from_batches(variant, wanted, batches, "p", f"placements of {men} men, seed {wanted.seed}", advanced)
 
@@ -140,7 +140,7 @@ def from_almost(
     """Return puzzles among random positions in which a fort, a ring or a shieldwall is almost there."""
     variant = as_variant(variant)
     if wanted.theme is None:
-        raise InputError("--from shapes: which is told by --theme")
+        raise InputError("is missing: it says which shape to make", parameter="theme")
     positions = from_shapes(variant, wanted.theme, np.random.default_rng(wanted.seed), samples)
     batches = ([position] for position in positions)
     return _from_batches(variant, wanted, batches, wanted.theme[0], f"almost a shape, seed {wanted.seed}", advanced)

@@ -295,7 +295,8 @@ class Openings(NamedTuple):
                 board.push(random.choice(list(board.legal_moves)))
             if board.ply == self.plies and board.outcome() is None:
                 return tuple(board.move_stack)
-        raise InputError(f"--opening {self.plies}: every line of so many plies that was tried ends the game")
+        why = "every line of this many plies that was tried ends the game"
+        raise InputError(why, parameter="opening", value=self.plies)
 
 
 def _weight(variant: Variant, line: tuple[Move, ...], start: Position | None) -> int:

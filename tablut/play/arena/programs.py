@@ -127,7 +127,7 @@ class Words(ABC):
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
         """Refuse limits that it cannot say, and a game that begins elsewhere if it cannot say where."""
         if elsewhere and not cls.anywhere:
-            raise InputError("its protocol cannot say a start of a game's own; leave --position out")
+            raise InputError("its protocol cannot say a start of a game's own; begin where its rules begin")
         if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
             raise InputError(f"its protocol cannot say {' or '.join(unsaid)}; name {' or '.join(cls.limits)} instead")
 

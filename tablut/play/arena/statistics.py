@@ -195,9 +195,11 @@ class Sprt(NamedTuple):
             If the hypotheses are in the wrong order, or a chance is not between 0 and ½.
         """
         if not self.elo0 < self.elo1:
-            raise InputError(f"--sprt {self.elo0:g} {self.elo1:g}: expected the lower difference first")
+            shown = f"{self.elo0:g} {self.elo1:g}"
+            raise InputError("expected the lower difference first", parameter="sprt", value=shown)
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
-            raise InputError(f"--sprt: chances of error {self.alpha:g} and {self.beta:g}: expected between 0 and 0.5")
+            shown = f"{self.alpha:g} {self.beta:g}"
+            raise InputError("expected chances of error between 0 and 0.5", parameter="errors", value=shown)
         return self
 
     @property

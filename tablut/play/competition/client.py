@@ -252,7 +252,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
                 time.sleep(_RETRY)
                 continue
             raise MachineError(
-                f"{where}: nobody listens there; start the server first, or wait for it with --wait SECONDS"
+                f"{where}: nobody listens there; start the server first, or wait longer for it"
             ) from error
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)

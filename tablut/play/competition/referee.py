@@ -166,8 +166,8 @@ class Referee(OneCaller):
         self._listeners: dict[Side, socket.socket] = {}
         self.match: Match | None = None
         try:
-            self._listeners["w"] = listen(settings.host, settings.port_white, "--port-white")
-            self._listeners["b"] = listen(settings.host, settings.port_black, "--port-black")
+            self._listeners["w"] = listen(settings.host, settings.port_white)
+            self._listeners["b"] = listen(settings.host, settings.port_black)
         except BaseException:
             self.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -27,7 +28,7 @@ from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import OUTCOMES
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.games import recurrence
 from tests.support.strategies import placement, random_play, small_variants
