@@ -65,7 +65,7 @@ def report_command(
         return _site_reply(store_path(site), check=check)
     folder = store_path(out) if out is not None else default_folder()
     check_folder(folder, "--out")
-    refuse_foreign(folder, Kind("report", "bounds.md", "--out"))
+    refuse_foreign(folder, Kind("report", "bounds.md"))
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
     files = []

@@ -21,6 +21,7 @@ from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import read_bytes
+from tablut.store.records import read_model
 from tablut.variants import load_variant
 
 DATA = Path(__file__).parent / "data"
@@ -77,7 +78,7 @@ def read_stored(
     hint = "; restore the file, or make it again with the command that its provenance names"
     try:
         content = read_bytes(path, "report data", _MOST_BYTES)
-        stored = model.model_validate_json(content)
+        stored = read_model(model, content)
         plain: dict[str, Any] = stored.model_dump(mode="json", by_alias=True)
         check_numbers(plain)
         if signed and not re.fullmatch(r"(tablut|python -m) [^`|\n]*", plain["provenance"]["command"]):

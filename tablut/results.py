@@ -7,12 +7,23 @@ from decimal import ROUND_HALF_UP, Context
 from html import escape
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from tablut.errors import InputError
 from tablut.store.files import brief, excerpt
 
-ExactInt = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
+ExactInt = Annotated[
+    int,
+    BeforeValidator(lambda value: int(value) if isinstance(value, str) else value),
+    PlainSerializer(str, return_type=str, when_used="json"),
+]
 """An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
 
 

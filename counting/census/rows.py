@@ -53,7 +53,7 @@ from counting.census.buckets import BINS, LEAF_BITS, LEAVES, by_leaf
 from counting.census.codes import CodeTables, decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
-from tablut.store.records import Count, Digest, digest_of
+from tablut.store.records import Count, Digest, digest_of, read_model
 
 FORMAT_VERSION: Final = 5
 MAGIC: Final = b"TABLROWS"
@@ -284,7 +284,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
             raise damaged(path, "the head has another checksum")
         text = file.read(length)
         try:
-            header = RowHeader.model_validate_json(text)
+            header = read_model(RowHeader, text)
         except ValidationError as error:
             raise damaged(path, "the header is not that of a row file") from error
         each = 8 << header.leaf_bits

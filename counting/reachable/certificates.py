@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
 from tablut.store.files import excerpt, read_bytes, write_bytes
-from tablut.store.records import fields_of
+from tablut.store.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
 """What is sampled: undecided positions with the side to move, or final placements by how they ended."""
@@ -165,6 +165,6 @@ def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
 
 def _validated(model: type[Model], line: bytes, number: int, shown: str) -> Model:
     try:
-        return model.model_validate_json(line)
+        return read_model(model, line)
     except ValidationError as error:
         raise InputError(f"certificate file {shown}: line {number}: {fault_of(error.errors())}") from error

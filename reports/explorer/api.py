@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any, Final
 
 from cachetools import LRUCache
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
@@ -29,6 +29,7 @@ from reports.explorer.asked import (
     SolveAsked,
     ThinkAsked,
     TryAsked,
+    given_once,
     known_players,
 )
 from reports.explorer.facts import MoveMade, PositionFacts, position_facts
@@ -70,7 +71,7 @@ _SOLVABLE: Final = 64 << 20
 
 def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRouter:
     """Return the addresses of the API."""
-    router = APIRouter(prefix="/api")
+    router = APIRouter(prefix="/api", dependencies=[Depends(given_once)])
     _add_commands(router, _Calls(settings, places, tables))
     _add_boards(router, tables)
     _add_puzzles(router, settings, places)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import cache, lru_cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticKnownError
+from starlette.requests import Request
 
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -19,6 +21,8 @@ from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import GameRecord, read_record, write_record
 from tablut.records.opentafl import write_game
+from tablut.store.files import excerpt
+from tablut.store.records import TwiceError, read_json
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
@@ -46,10 +50,40 @@ def known_players() -> dict[str, str]:
     return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 
-class GameAsked(BaseModel):
-    """Which game: a rule set that ships, or one's own."""
+REPEATED: Final = ("moves",)
+"""Fields that a query may give more than once: they are lists."""
+
+
+async def given_once(request: Request) -> None:
+    """Refuse a request that gives a field twice, in its query or in its JSON: only one of the values would be used."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in names:
+        if names.count(name) > 1 and name not in REPEATED:
+            raise InputError(f"field {excerpt(name)} is given twice")
+    try:
+        read_json(await request.body())
+    except TwiceError as error:
+        raise InputError(error.msg) from error
+    except (ValueError, RecursionError):
+        pass  # the model of the request says what is wrong
+
+
+class Asked(BaseModel):
+    """The base of what a request may say: no unknown fields, and true or false only where they are meant."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and (named := {int, float}.intersection(get_args(kind) or [kind])):
+            raise PydanticKnownError("int_type" if int in named else "float_type")
+        return value
+
+
+class GameAsked(Asked):
+    """Which game: a rule set that ships, or one's own."""
 
     variant: Annotated[
         str, Field(max_length=80, description="A rule set that ships; `rules` goes before it.", examples=["ashton"])
@@ -163,10 +197,8 @@ class ThinkAsked(MovesAsked):
     movetime: float = Field(5.0, gt=0, description="Seconds.")
 
 
-class EndingsAsked(BaseModel):
+class EndingsAsked(Asked):
     """Which positions of a tablebase to list; what is left out does not matter."""
-
-    model_config = ConfigDict(extra="forbid")
 
     wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
     side: Literal["white", "black"] | None = None
@@ -181,10 +213,9 @@ class EndingsAsked(BaseModel):
     skip: Annotated[int, Field(ge=0, le=100_000, description="Positions before those that are listed.")] = 0
 
 
-class TryAsked(BaseModel):
+class TryAsked(Asked):
     """A puzzle as far as it was played: the solver's moves and the answers to them."""
 
-    model_config = ConfigDict(extra="forbid")
     moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
 
 

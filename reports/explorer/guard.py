@@ -186,8 +186,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        asked, scope = scope["method"], {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+
         async def complete(message: Message) -> None:
-            """Send a message, with the headers if it begins an answer."""
+            """Send a message, with the headers if it begins an answer; HEAD is answered as GET is, without the body."""
+            if asked == "HEAD" and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():

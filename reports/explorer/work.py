@@ -23,6 +23,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
@@ -145,13 +146,21 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._pipe, self._theirs = context.Pipe()
         self._pool = ProcessPoolExecutor(1, context, _begin, (self._theirs, prepare))
+        self._processes: list[BaseProcess] = []
         self._number = 0
         self.ready = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether nothing has ended its process, which starts with the first job."""
+        return all(process.is_alive() for process in self._processes)
 
     def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
         self._number += 1
         try:
-            return self._pool.submit(_do, self._number, function, arguments)
+            future = self._pool.submit(_do, self._number, function, arguments)
+            self._processes = list(self._pool._processes.values())
+            return future
         except BrokenProcessPool as error:
             raise MachineError("the process that searched has ended; try again") from error
         except OSError as error:
@@ -174,7 +183,7 @@ class _Worker:
                     yield name, content
 
     def kill(self, *, wait: bool = False) -> None:
-        for process in list((self._pool._processes or {}).values()):  # Python 3.14 has kill_workers for this
+        for process in self._processes:  # Python 3.14 has kill_workers for this
             process.kill()
         self._pool.shutdown(wait, cancel_futures=True)
         self._pipe.close()
@@ -190,11 +199,13 @@ class Workers:
         self._closed = False
 
     def take(self) -> _Worker:
-        """Return a worker that has nothing to do, a new one if need be."""
+        """Return a worker that has nothing to do, a new one if there is none or the system has ended it."""
         if self._closed:
             raise MachineError("the explorer ends")
-        if self._idle:
-            return self._idle.pop()
+        while self._idle:
+            if (worker := self._idle.pop()).alive:
+                return worker
+            self.give_back(worker, sound=False)
         worker = _Worker(self._prepare)
         self._all.add(worker)
         return worker

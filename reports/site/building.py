@@ -17,6 +17,7 @@ from reports.site.play import pages, pictures
 from tablut import __version__
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.store.files import excerpt, read_text, write_bytes
+from tablut.store.records import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def check_folder(folder: Path) -> bool:
         raise MachineError(f"{where}: {error.strerror}; choose another") from error
     marker = folder / MARKER
     try:
-        sound = not marker.is_symlink() and json.loads(read_text(marker, "site", _MOST))["format"] == "tablut-site"
+        sound = not marker.is_symlink() and read_json(read_text(marker, "site", _MOST))["format"] == "tablut-site"
     except (InputError, ValueError, RecursionError, KeyError, TypeError):
         sound = False
     if not sound:

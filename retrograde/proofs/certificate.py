@@ -41,7 +41,7 @@ from tablut.errors import InputError, TablutError, fault_of, input_failure
 from tablut.indexing.values import MISSING
 from tablut.position import Move, Position, SideName
 from tablut.store.files import excerpt, write_bytes
-from tablut.store.records import Digest, Part, fields_of
+from tablut.store.records import Digest, Part, fields_of, read_model
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
 
 if TYPE_CHECKING:
@@ -470,13 +470,13 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
 def _header(what: str, line: str) -> _Header:
     """Return the header of a file."""
     try:
-        version = _Kind.model_validate_json(_bounded(line)).version
+        version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:
         raise InputError(f"{what}: is no file of a saved proof; line 1: {_problem(error)}") from error
     if version not in _READ:
         raise InputError(f"{what}: has format version {version}; this program reads {_READS}; {_AGAIN}")
     try:
-        return _Header.model_validate_json(line)
+        return read_model(_Header, line)
     except ValidationError as error:
         raise InputError(f"{what}, line 1: {_problem(error)}; {_AGAIN}") from error
 

@@ -16,6 +16,7 @@ from tablut.errors import InputError, shown_value
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, Position, Side
 from tablut.store.files import excerpt
+from tablut.store.records import read_json
 
 if TYPE_CHECKING:
     from tablut.rules.outcome import GameResult
@@ -160,7 +161,7 @@ def _json_object(text: str, what: str) -> dict[str, Any]:
 
 def _json_value(text: str, what: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
         raise InputError(f"{what} {excerpt(text)}: not JSON ({reason})") from error

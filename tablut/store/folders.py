@@ -22,7 +22,7 @@ Head = TypeVar("Head", bound=Record)
 
 
 class Kind(NamedTuple):
-    """A kind of store: how people call it, the file of its head, and the option that names its folder.
+    """A kind of store: what it is called, and the file of its head.
 
     The head may be a pattern of files, such as ``*/census.json``, for a store whose folder has no head of its own.
     """

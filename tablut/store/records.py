@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from tablut.errors import InputError, fault_of
 from tablut.store.files import brief, excerpt, read_bytes, write_text
@@ -60,6 +61,42 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
     """Return the fields of a model as JSON values, under the names that they have in files."""
     fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
     return {written: plain_of(getattr(model, name)) for name, written in fields.items()}
+
+
+# -- JSON ----------------------------------------------------------------------------------
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+class TwiceError(json.JSONDecodeError):
+    """An object of JSON that has a field twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(found := dict(pairs)) < len(names):
+        twice = next(name for name in found if names.count(name) > 1)
+        raise TwiceError(f"field {excerpt(twice)} is given twice", "", 0)
+    return found
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; refuse a field that is given twice, of which Python would keep the last value.
+
+    All JSON from outside is read by this function or by `read_model`.
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def read_model(model: type[Read], text: str | bytes) -> Read:
+    """Return what a JSON text holds, by a model: no field is given twice, and true is no number."""
+    found = model.model_validate_json(text, strict=True)
+    try:
+        read_json(text)
+    except TwiceError as error:
+        fault = PydanticCustomError("value_error", "{said}", {"said": error.msg})
+        raise ValidationError.from_exception_data(model.__name__, [{"type": fault, "input": None}]) from error
+    return found
 
 
 def digest_of(content: Any) -> str:
@@ -133,7 +170,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         raise DamagedError(f"{shown}: cannot be read: {str(error).rpartition(': ')[2]}; {way_out}") from error
     try:
         text = content.decode()
-        sealed = json.loads(text)
+        sealed = read_json(text)
         if model.GROUP:
             sealed = sealed["attributes"]["tablut"]
         body = {name: value for name, value in sealed.items() if name != "sha256"}

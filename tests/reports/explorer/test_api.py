@@ -147,6 +147,59 @@ def test_what_is_no_json_is_a_bad_request(client: httpx.Client) -> None:
         assert response.json()["status"] == response.status_code
 
 
+@pytest.mark.parametrize("query", ["depth=1&depth=2", "variant=ashton&depth=1&variant=brandubh"])
+def test_a_field_that_a_query_gives_twice_is_refused_by_name(client: httpx.Client, query: str) -> None:
+    response = client.get(f"/api/perft?{query}")
+    assert response.status_code == 422
+    assert f"'{query.partition('=')[0]}'" in response.json()["error"]
+
+
+def test_moves_are_a_list_in_a_query_too(client: httpx.Client) -> None:
+    response = client.get("/api/moves?moves=e4-f4&moves=a4-b4")
+    assert (response.status_code, response.json()["position"][-1]) == (200, "w")
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "field"),
+    [
+        ("perft", '{"depth": 1, "depth": 2}', "depth"),
+        ("moves", '{"variant": "ashton", "variant": "brandubh"}', "variant"),
+        ("save", '{"tags": {"White": "a", "White": "b"}}', "White"),
+        ("rules", '{"variant": "ashton", "variant": "ashton"}', "variant"),
+        ("position", '{"position": "{\\"turn\\": \\"WHITE\\", \\"turn\\": \\"BLACK\\"}"}', "turn"),
+        ("perft", '{"depth": true}', "depth"),
+        ("bestmove", '{"nodes": true}', "nodes"),
+        ("bestmove", '{"movetime": true}', "movetime"),
+        ("solve", '{"plies_left": false}', "plies_left"),
+        ("think", '{"movetime": true}', "movetime"),
+        ("analyse", '{"record": "x", "movetime": true}', "movetime"),
+        ("perft", '{"divide": "perhaps"}', "divide"),
+    ],
+)
+def test_a_field_given_twice_or_a_truth_for_a_number_is_refused_by_name(
+    client: httpx.Client, path: str, content: str, field: str
+) -> None:
+    response = client.post(f"/api/{path}", content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
+    assert field in response.json()["error"]
+
+
+HEADED = ("/", "/board", "/help", "/docs", "/nothing", "/static/king.svg", "/api", "/api/openapi.json", "/api/variants")
+ASKED = ("/api/perft?depth=1", "/api/perft?depth=x", "/api/puzzles/none", "/api/think", "/api/searches", "/api/nothing")
+
+
+@pytest.mark.parametrize("path", HEADED + ASKED)
+def test_head_is_answered_as_get_is_without_the_body(client: httpx.Client, path: str) -> None:
+    whole, head = client.get(path), client.head(path)
+    assert head.content == b""
+    assert head.status_code == whole.status_code
+    of_this_moment = {"date", "set-cookie"} | ({"content-length"} if "perft" in path else set())
+    first, second = (
+        {name: value for name, value in one.headers.items() if name not in of_this_moment} for one in (whole, head)
+    )
+    assert first == second
+
+
 # -- rule sets -----------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from tests.support.jobs import (
     niceness,
     refuse,
 )
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, eventually
 
 MANY = 100 * PATIENCE
 """Of these nobody waits for the last."""
@@ -57,6 +57,16 @@ def test_a_worker_is_another_process_that_stands_back_and_is_kept(workers: Worke
     assert first != os.getpid()
     assert priority >= (os.nice(0) + 10 if hasattr(os, "nice") and os.nice(0) < 9 else 10)
     assert done(workers, niceness)[0] == first
+
+
+def test_a_worker_that_died_idle_is_replaced_before_it_is_asked(own: Workers) -> None:
+    first, _ = done(own, niceness)
+    os.kill(first, signal.SIGKILL)
+    (worker,) = own._idle
+    eventually(lambda: not worker.alive)
+    second, _ = done(own, niceness)
+    assert second != first
+    assert own._all == set(own._idle) != {worker}
 
 
 def test_messages_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Workers) -> None:
