@@ -68,7 +68,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 
     A folder without files is as good as an empty one, and so is what a run leaves that was killed at once.
     """
-    shown = f"{kind.option} {str(root)!r}"
+    shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
         raise StoreError(f"{shown}: is no folder; choose another")
     left = re.compile(rf"lock|{fnmatch.translate(f'.{Path(kind.head).name}.*.tmp')}")

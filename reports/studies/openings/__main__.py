@@ -258,11 +258,8 @@ def check_command(
         checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:
             raise InputError(f"{str(path)!r}: {checked.failures[0]}")
-        each = {
-            "checked": checked.positions,
-            "checked_per_second": checked.positions_per_second,
-            "counted": checked.within,
-        }
+        each: dict[str, int | None] = {"checked": checked.positions, "counted": checked.within}
+        each["checked_per_second"] = checked.positions_per_second
         data = _write({opening.name: found.model_copy(update=each)})
     return _reply(chosen, data)
 

@@ -342,6 +342,15 @@ def test_first_moves_that_are_images_of_each_other_have_one_value_in_the_walk() 
     assert ("loss", 66) in set().union(*values.values())
 
 
+@pytest.mark.parametrize("one", [one for one in deciding.read_findings().items() if one[1].certificate])
+def test_a_claim_is_what_the_certificate_proves(one: tuple[str, Decided]) -> None:
+    name, found = one
+    assert found.certificate is not None
+    proof = read_certificate(name, DATA / found.certificate)
+    checked = StrategyCheck(proof.variant or GAME, proof, most_plies=0).run()
+    assert (checked.proved, checked.within) == (True, found.counted)
+
+
 def test_a_proof_of_a_board_with_fewer_men_agrees_with_the_tables_that_ship() -> None:
     tablebase = open_tablebase(RETROGRADE / "data" / "brandubh-5")
     board = next(one for one in openings()[1] if one.name == "6v2-file")

@@ -32,7 +32,7 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
-from tablut.position import Position
+from tablut.position import Move, Position
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant
 from tests.support.effort import MORE, examples
@@ -115,6 +115,45 @@ def test_the_shortest_is_shown_where_it_is_cheap_and_a_longer_win_is_noticed() -
     assert (checked.distance, checked.excluded) == ("exact", 2)
     checked = check(changed(certificate(*WINS[0][:3], plies=5), plies=5))
     assert (checked.failures, checked.distance, checked.shorter) == ([], "at most", 3)
+
+
+def longest_play(proof: ProofCertificate, variant: Variant, board: Board) -> int:
+    """Return the plies of the longest play by a strategy, every reply followed to the end of the game."""
+    if board.outcome() is not None:
+        return 0
+    images = [board.position.transformed(symmetry) for symmetry in variant.symmetries]
+    found = next(((image, proof.strategy[str(image)]) for image in images if str(image) in proof.strategy), None)
+    moves = list(board.legal_moves)
+    if board.turn == proof.winner and found is not None:
+        image, (_, move) = found
+        back = next(one for one in variant.symmetries if image.transformed(one) == board.position)
+        moves = [Move.parse(move, variant.size).transformed(back)]
+    lengths = []
+    for move in moves:
+        board.push(move)
+        lengths.append(1 + longest_play(proof, variant, board))
+        board.pop()
+    return min(lengths) if board.turn == proof.winner else max(lengths)
+
+
+@pytest.mark.parametrize(("name", "text", "winner", "plies"), WINS[:3])
+def test_the_longest_play_is_counted_whatever_the_header_says(
+    name: str, text: str, winner: str, plies: int, tmp_path: Path
+) -> None:
+    proof, variant = certificate(name, text, winner, plies), load_variant(name)
+    longest = longest_play(proof, variant, Board(variant, text))
+    assert longest <= plies
+    slow = {position: (3 * takes, move) for position, (takes, move) in proof.strategy.items()}
+    for lines, claimed in ((proof.strategy, plies), (proof.strategy, plies + 30), (slow, 3 * plies + 1)):
+        checked = check(changed(proof, strategy=lines, plies=claimed), most_plies=0)
+        assert (checked.proved, checked.within) == (True, longest)
+    # Where the fewest plies do not come first, the header's bound stands.
+    path = tmp_path / "proof.jsonl"
+    header, *lines = changed(proof, strategy=slow, plies=3 * plies + 1).text().splitlines()
+    path.write_text("\n".join([header, *lines[::-1]]) + "\n")
+    checked = check(read_certificate("proof", path), most_plies=0)
+    assert (checked.proved, checked.within) == (True, longest if len(lines) == 1 else 3 * plies + 1)
+    assert check(changed(proof, strategy={}), most_plies=0).within is None
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from clusters import cluster
 
+from retrograde.proofs import proving as proving_module
+from retrograde.proofs import tree as tree_module
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import DrawRun, ProofRun
@@ -154,6 +156,44 @@ def test_a_store_goes_on_and_is_for_one_search(tmp_path: Path, capsys: pytest.Ca
         assert name in asked(capsys, *here, code=2)
         path.write_bytes(sound)
     assert asked(capsys, "--claim", "black", code=1)["status"] == "refuted"
+
+
+def test_what_is_settled_is_checked_by_the_plain_rules_or_said_to_be_unchecked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for claim, code, way in (("white", 0, "puzzle check"), ("black", 1, "not-black"), ("not-white", 1, "white")):
+        here = ["--claim", claim, "--store", str(tmp_path / claim)]
+        with monkeypatch.context() as patch:
+            told = asked(capsys, *here, code=code)
+            assert told["checked"]
+            # It is white's win whatever black does first.
+            assert {one["checked"] for one in told["first_moves"]} == {claim == "white"}
+            patch.setattr(proving_module, "_CHECKED", -1)
+            told = asked(capsys, *here, code=code)
+            assert (told["status"], told["checked"]) == (("proved", "refuted")[code], False)
+            assert not any(one["checked"] for one in told["first_moves"])
+            assert run(["prove", "-v", BOARD, *here, "--memory", "1", "--nodes", "20"]) == code
+            assert way in capsys.readouterr().out.split("to check it")[1]
+    assert not asked(capsys, "--claim", "white", "--hours", "0", code=3)["checked"]
+
+
+def test_a_part_is_written_again_if_its_record_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    found, store = proving(BOARD, "2b2/5/b1K1b/5/2b2 b", "white", nodes=20), tmp_path / "store"
+    cut = Cut(1)
+    with monkeypatch.context() as patch:
+        commit = tree_module.commit
+        tried = iter((stopped, commit))
+        patch.setattr(tree_module, "commit", lambda *args: next(tried)(*args))
+        patch.setattr(proving_module, "_KEPT_EVERY", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            found.run(cut, store)
+    again = proving(BOARD, "2b2/5/b1K1b/5/2b2 b", "white", nodes=20)
+    again.run(LocalScheduler(1), store, hours=0)
+    assert again.tree.tasks == found.tree.tasks == 1
+    assert [path.name for path in sorted(store.glob("*.rows"))] == ["part-000001.rows"]
 
 
 def test_proofs_of_all_answers_are_one_of_the_position_before_them(tmp_path: Path) -> None:
