@@ -216,8 +216,7 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
     """
     if _is_decided_by_last_ply(t, w, p):
         return
-    king, sends = w.cursor.head[KING], p.messages.room > 0
-    men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
+    king, men = w.cursor.head[KING], x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
     # Without column soldiers a row is one position, and its residual group that position's own.
     symmetric = w.cursor.head[RESIDUAL] != 1 and (
         x.tier.column_men[p.tier] == 0 or symmetry_order(x, p.tier, king, w.here.black, w.here.white) > 1
@@ -232,6 +231,7 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
             start = cell_on_cross(t, centre, trailing_zeros(starts))
             starts &= starts - 1
             parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
+            sends = p.messages.room > 0
             # A loss makes every parent a win; a win takes moves from those that are still open.
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(p.mine[parent]))):
                 continue
