@@ -196,18 +196,8 @@ def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man:
 
 
 @inlined
-def _moves_from(
-    t: Tables, x: TierTables, w: Workspace, p: Pass, successor: int, symmetric: bool, parent: int, man: int, start: int
-) -> int:
-    """Return how many moves to take from a parent of the open position, which is won; 0 if none, or not again.
-
-    One for each way back, unless the position (``symmetric``) or the parent has a symmetry of its own: the ways back
-    do not match the moves then, so the parent's moves are counted when it is met first.
-    """
-    if p.messages.room == 0 and is_decided(I64(p.mine[parent])):
-        return I64(0)
-    if not (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
-        return I64(1)
+def _count_once(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int, successor: int) -> int:
+    """Return how many moves of a parent lead to the open position's class; 0 when the parent is met again."""
     return I64(0) if _is_known(w, parent) else _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
 
 
@@ -241,12 +231,17 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
             start = cell_on_cross(t, centre, trailing_zeros(starts))
             starts &= starts - 1
             parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
-            if parent < 0:
+            sends = p.messages.room > 0
+            # A loss makes every parent a win; a win takes moves from those that are still open.
+            if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(p.mine[parent]))):
                 continue
-            moves = I64(1) if is_loss(item) else _moves_from(t, x, w, p, successor, symmetric, parent, man, start)
+            moves = I64(1)
+            # Where one of the two has a symmetry of its own, the ways back do not match the parent's moves.
+            if not is_loss(item) and (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
+                moves = _count_once(t, x, w, p, parent, successor)
             if moves == 0:
                 continue
-            if p.messages.room > 0:
+            if sends:
                 _write(x, p, parent, moves)
             elif is_loss(item):
                 _propagate_loss(w, p, plies_of(item), parent)
