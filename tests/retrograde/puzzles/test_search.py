@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -34,6 +35,11 @@ from tests.support.games import recurrence
 from tests.support.strategies import placement, random_play, small_variants
 from tests.twins.proof import wins_within
 from tests.twins.solver import plain_solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tablut.variants import Variant
 
 SMALL = ["ashton-5-4v0", "brandubh-5-4v0"]
 WINNERS = ("white", "black")
