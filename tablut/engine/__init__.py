@@ -4,6 +4,15 @@ Importing this package imports numba. Code that can run without numba (the comma
 help, variants, formulas) must therefore import it where it uses it, not at the top.
 """
 
+from tablut.errors import InputError
+
+try:
+    import numba
+except ValueError as error:
+    raise InputError(f"numba refuses its settings ({error}): correct or unset NUMBA_NUM_THREADS") from error
+if vars(numba.config)["DISABLE_JIT"]:
+    raise InputError("NUMBA_DISABLE_JIT is set, but the engine is compiled code: unset it")
+
 from tablut.engine.engine import Children, Engine, LeafStatistics, engine_for
 from tablut.engine.tables import BLACK, WHITE, Tables, build_tables
 

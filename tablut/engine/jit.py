@@ -45,7 +45,7 @@ PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TA
 
 if PRIVATE:
     from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
-    from tablut.engine.parts import KernelCompiler, PartCompiler
+    from tablut.engine.parts import dispatcher_of
 
 KERNELS: Final[list[Any]] = []
 """All kernels of the modules that have been imported, as numba's dispatchers."""
@@ -58,6 +58,7 @@ U64: Final[Any] = np.uint64
 
 _intrinsic: Any = intrinsic
 _config: Any = numba.config
+_njit: Any = numba.njit
 
 
 class _Watch(event.Listener):
@@ -135,12 +136,12 @@ def by_type(decide: Callable[[Any], bool]) -> Any:
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
     """Return numba's dispatcher of a whole kernel or of a part; nothing here is called from C."""
     _ours.add(function)
-    settings: dict[str, Any] = {"nogil": True, "boundscheck": False, "no_cfunc_wrapper": True, **options}
-    if PRIVATE:
-        settings["pipeline_class"] = KernelCompiler if whole else PartCompiler
-    dispatcher: Any = numba.njit(**settings)(function)
+    options |= {"nogil": True, "no_cfunc_wrapper": True}
+    if not PRIVATE:
+        return _njit(boundscheck=False, **options)(function)
+    dispatcher = dispatcher_of(function, whole=whole, **options)
     # A function without a source file (typed at a prompt) cannot be cached.
-    if PRIVATE and Path(function.__code__.co_filename).is_file():
+    if Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function, whole=whole)
     return dispatcher
 

@@ -59,8 +59,6 @@ _MOST: Final = 1 << 28
 """Most bytes of a file: a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
 """Seconds after which a temporary file or a lock is one that a killed process left."""
-_BEGAN: Final = time.time()
-"""When this process began, to within what it takes to load modules."""
 _PATIENCE: Final = 120.0
 """Seconds that a process waits for another that compiles the same kernel; the largest takes a tenth of that."""
 
@@ -91,18 +89,36 @@ _COMPILER: Final = "tablut.engine.parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 
+_stamps: Final[dict[str, tuple[int, ...]]] = {}
+"""What the source file of each module was when it had been imported."""
+
+
+def _stamp(module: str) -> tuple[int, ...]:
+    """Return what changes with a source file; whether a date lies before or after now says nothing on other clocks."""
+    found = _path_of(module).stat()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+@cache
+def _stamp_sources(module: str) -> None:
+    """Note, when the first kernel of a module is made, what its source is and those of all that was imported before."""
+    for name in list(sys.modules):
+        if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
+            _stamps[name] = _stamp(name)
+
+
 @cache
 def source_digest(module: str, path: Path) -> str:
     """Return the SHA-256, in hexadecimal, of all sources that a module's kernels can be made of.
 
     These are the module and what it imports of the packages, directly or not: a kernel inlines functions and
-    freezes constants from anywhere among them. If one was changed since this process began, what runs may be what
-    stood there before: then the digest is one that no other process has.
+    freezes constants from anywhere among them. If one was changed since this process imported it, what runs may be
+    what stood there before: then the digest is one that no other process has.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
         digest.update(f"{name} {len(source)}\n".encode() + source)
-    if any((path if name == module else _path_of(name)).stat().st_mtime > _BEGAN for name in found):
+    if any(_stamp(name) != _stamps[name] for name in _stamps.keys() & found.keys()):
         digest.update(secrets.token_bytes(_DIGEST))
     return digest.hexdigest()
 
@@ -327,6 +343,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) -> None:
     """Give a kernel or a part its cache; print a warning once if there is no folder for one."""
+    _stamp_sources(function.__module__)
     try:
         dispatcher._cache = KernelCache(function, whole=whole)
     except (RuntimeError, OSError) as error:

@@ -7,27 +7,35 @@ on which the cheap passes have run; the full ones and the making of code are lef
 to the kernel that the part goes into. That halves the time to compile. A part is kept on
 disk as well: kernels have most of theirs in common.
 
-The hooks are numba's: a pass before lowering chooses the library that code is put into.
-What numba does over and over to every function with the same result is done once here.
+Nothing of numba's is changed for this: there are subclasses of its dispatcher, its compiler, its libraries of code
+and its typing context, which only kernels and parts are compiled with. Functions of other packages are compiled as if
+this module did not exist. A pass before lowering chooses the library that code is put into. What numba does over and
+over to every function with the same result is done once here.
 """
 
 from __future__ import annotations
 
 import operator
 import secrets
+from functools import cache
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from llvmlite.binding import ffi, parse_bitcode
-from numba.core import ir, types
+from llvmlite.binding import parse_bitcode
+from numba.core import event, ir, types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.ir_utils import get_definition, guard
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, IRLegalization, NativeLowering, NopythonRewrites
+from numba.core.typing.context import Context
 from numba.core.untyped_passes import (
+    ExtractByteCode,
     InlineClosureLikes,
     InlineInlinables,
     IRProcessing,
@@ -35,6 +43,9 @@ from numba.core.untyped_passes import (
     MakeFunctionToJitFunction,
     WithLifting,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _UNUSED = {
     AnnotateTypes,
@@ -50,8 +61,11 @@ _UNUSED = {
 whole arrays in one expression, types as a listing for people."""
 
 
-# numba numbers the functions of a process, to tell apart those of equal names and types; parts come from several.
-FunctionIdentity._unique_ids = count(secrets.randbits(48))
+class _Identity(FunctionIdentity):
+    """A function as numba knows it; its number tells it from those of equal name and types, in all processes."""
+
+    _unique_ids = count(secrets.randbits(48))
+
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
 """The hash of all options: numba's is of their names alone."""
@@ -75,49 +89,33 @@ class _Flags(Flags):
         return self is other or super().__eq__(other)
 
 
-# Each function that is being compiled times, for nobody, each call of LLVM by those within it.
-ffi.lib._lock._cblist.clear()
-
-
-_numba_ir: Any = ir
-
-
-def _variables(_self: Any, value: Any) -> list[Any]:
-    """Return the variables of a part of an instruction; most parts are names, numbers or variables."""
-    kind = type(value)
-    if kind is ir.Var:
-        return [value]
-    if kind in (str, int, bool, type(None)):
-        return []
-    if isinstance(value, ir.Inst):
-        return list(value.list_vars())
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [variable for item in inner for variable in _variables(_self, item)]
-
-
-_numba_ir.Inst._rec_list_vars = _variables
-
 _OPERATORS: Final = frozenset(filter(callable, vars(operator).values()))
 _typed: Final[dict[Any, Any]] = {}
-_Function: Any = types.functions.BaseFunction
-_call_type: Final = _Function.get_call_type
 
 
-def _type_once(function: Any, context: Any, arguments: Any, keywords: Any) -> Any:
-    """Return the signature of a call; that of an operator on numbers is looked for once among its many versions."""
-    key = context, function.typing_key, tuple(arguments)
-    numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in arguments)
-    if keywords or not numbers or function.typing_key not in _OPERATORS:
-        return _call_type(function, context, arguments, keywords)
-    if key not in _typed:
-        signature = _call_type(function, context, arguments, keywords)
-        _typed[key] = signature, function._impl_keys[signature.args]
-    signature, made = _typed[key]
-    function._impl_keys[signature.args] = made
-    return signature
+class _Typing(Context):
+    """The typing context as kernels and parts see it."""
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call; that of an operator on numbers is looked for once among its many versions."""
+        operation = func.typing_key if isinstance(func, types.functions.BaseFunction) else None
+        numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in args)
+        if kws or not numbers or operation not in _OPERATORS:
+            return super().resolve_function_type(func, args, kws)
+        if (key := (operation, tuple(args))) not in _typed:
+            signature = super().resolve_function_type(func, args, kws)
+            _typed[key] = signature, func._impl_keys[signature.args]
+        signature, implementation = _typed[key]
+        func._impl_keys[signature.args] = implementation
+        return signature
 
 
-_Function.get_call_type = _type_once
+@cache
+def _typing_of(context: Any) -> _Typing:
+    """Return the view of a typing context: it shares all that the context holds."""
+    view = object.__new__(_Typing)
+    view.__dict__ = context.__dict__
+    return view
 
 
 class _WithoutEnvironment:
@@ -131,6 +129,26 @@ class _WithoutEnvironment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
+
+
+def _hide_foreign(library: Any) -> None:
+    """Make functions of other packages, such as numba's own, private to a part or a kernel that they were linked into.
+
+    numba numbers them from 1 in each process, and what is kept on disk comes from several.
+    """
+    linked = (other for other in library._linking_libraries if not isinstance(other, _PartLibrary))
+    foreign = {function.name for other in linked for function in other._get_module_for_linking().functions}
+    for function in library._final_module.functions if foreign else ():
+        if function.name in foreign and function.name.startswith("_ZN") and not function.is_declaration:
+            function.linkage = "internal"
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """Code that Python calls."""
+
+    def _optimize_final_module(self) -> None:
+        _hide_foreign(self)
+        super()._optimize_final_module()
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -147,6 +165,7 @@ class _PartLibrary(JITCodeLibrary):
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        _hide_foreign(self)
         manager, builder = self._codegen._module_pass_manager(
             loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
         )
@@ -221,16 +240,17 @@ def _type_of(state: Any, variable: Any) -> Any:
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _ForLinking(LoweringPass):
-    """Puts the code into a library for linking."""
+class _ChooseLibrary(LoweringPass):
+    """Chooses the library that the code is put into."""
 
-    _name = "tablut_for_linking"
+    _name = "tablut_choose_library"
 
     def __init__(self) -> None:
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = state.pipeline.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
         return True
 
 
@@ -253,14 +273,21 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """numba's, without the passes that no kernel needs, and with two of ours."""
+    """numba's, without the passes that no kernel needs, and with three of ours."""
 
-    added: type
-    after: type
+    library: type
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.state.flags = _Flags(self.state.flags)
+        self.state.typingctx = _typing_of(self.state.typingctx)
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function, under a number of ours."""
+        self.state.func_id = _Identity.from_function(func)
+        ExtractByteCode().run_pass(self.state)
+        self.state.lifted, self.state.lifted_from = (), None
+        return self._compile_bytecode()
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes."""
@@ -268,18 +295,42 @@ class _Compiler(Compiler):
         for pipeline in pipelines:
             pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
             pipeline.add_pass_after(_AnswerByType, IRProcessing)
-            pipeline.add_pass_after(self.added, self.after)
+            pipeline.add_pass_after(_ChooseLibrary, IRLegalization)
+            pipeline.add_pass_after(_SetEnvironments, NativeLowering)
             pipeline.finalize()
         return pipelines
 
 
-class PartCompiler(_Compiler):
-    """For functions that kernels call: the library is chosen before lowering."""
-
-    added, after = _ForLinking, IRLegalization
+class _PartCompiler(_Compiler):
+    library = _PartLibrary
 
 
-class KernelCompiler(_Compiler):
-    """For functions that Python calls: environments are set after lowering."""
+class _KernelCompiler(_Compiler):
+    library = _KernelLibrary
 
-    added, after = _SetEnvironments, NativeLowering
+
+class _Dispatcher(CPUDispatcher):
+    """numba's, which times each call of LLVM for all functions that are being compiled; nobody asks for these times."""
+
+    def compile(self: Any, sig: Any) -> Any:
+        """Load or compile the version for argument types, and return what calls it."""
+        arguments, result = normalize_signature(sig)
+        with global_compiler_lock, self._compiling_counter:
+            if arguments in self.overloads:
+                return self.overloads[arguments].entry_point
+            found: Any = self._cache.load_overload(sig, self.targetctx)
+            if found is not None:
+                self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+                self.add_overload(found)
+                return found.entry_point
+            with event.trigger_event("numba:compile", {"dispatcher": self, "args": arguments, "return_type": result}):
+                found = self._compiler.compile(arguments, result)
+                self.add_overload(found)
+            self._cache.save_overload(sig, found)
+            return found.entry_point
+
+
+def dispatcher_of(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
+    """Return the dispatcher of a kernel that Python calls, or of a part that kernels are made of."""
+    options |= {"nopython": True, "boundscheck": False}
+    return _Dispatcher(function, {}, options, pipeline_class=_KernelCompiler if whole else _PartCompiler)
