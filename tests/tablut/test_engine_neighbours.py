@@ -1,4 +1,4 @@
-"""Compiled functions of other packages in the same process: they, and who records how they are compiled, see no change."""
+"""Compiled functions of other packages in the same process see no change, nor does a recorder of their compilation."""
 
 import json
 import os
@@ -144,4 +144,6 @@ def test_functions_of_others_are_compiled_as_if_there_were_no_engine(jobs, tmp_p
     assert found["changes"] == []
     assert found["alone"] == found["beside"]
     # The compiler was at work, unless the code was kept by numba.
-    assert all(events["numba:llvm_lock"] > 100 for (_, events), job in zip(found["alone"], jobs) if job != "kept")
+    assert all(
+        events["numba:llvm_lock"] > 100 for (_, events), job in zip(found["alone"], jobs, strict=True) if job != "kept"
+    )
