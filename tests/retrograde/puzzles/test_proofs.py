@@ -124,7 +124,10 @@ def longest_play(proof: ProofCertificate, variant: Variant, board: Board) -> int
     images = [board.position.transformed(symmetry) for symmetry in variant.symmetries]
     found = next(((image, proof.strategy[str(image)]) for image in images if str(image) in proof.strategy), None)
     moves = list(board.legal_moves)
-    if board.turn == proof.winner and found is not None:
+    if board.turn == proof.winner:
+        if found is None:
+            # The strategy leaves out what a move wins at once.
+            return 1
         image, (_, move) = found
         back = next(one for one in variant.symmetries if image.transformed(one) == board.position)
         moves = [Move.parse(move, variant.size).transformed(back)]
@@ -133,7 +136,7 @@ def longest_play(proof: ProofCertificate, variant: Variant, board: Board) -> int
         board.push(move)
         lengths.append(1 + longest_play(proof, variant, board))
         board.pop()
-    return min(lengths) if board.turn == proof.winner else max(lengths)
+    return max(lengths)
 
 
 @pytest.mark.parametrize(("name", "text", "winner", "plies"), WINS[:3])
