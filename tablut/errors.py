@@ -6,7 +6,6 @@ gives the exit code.
 
 from __future__ import annotations
 
-import copyreg
 import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +54,15 @@ class TablutError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TablutError:
+    """Return a copy of an error; a system error would lose its arguments if only its class was asked for one."""
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(fields)
+    return error
 
 
 class InputError(TablutError, ValueError):

@@ -285,6 +285,7 @@ def write_record(record: GameRecord) -> str:
 
     Examples
     --------
+    >>> from tablut.records import read_record
     >>> print(write_record(read_record('[Variant "ashton"] 1. e4f4')), end="")
     [Variant "ashton"]
     <BLANKLINE>

@@ -260,5 +260,5 @@ def test_a_folder_of_others_is_refused_and_left_alone(
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
     assert str(folder) in printed.err
-    assert "--site" in printed.err
+    assert "site folder" in printed.err
     assert sorted(folder.rglob("*")) == before

@@ -1,4 +1,4 @@
-"""Compiled functions of other packages in the same process: they, and who records how they are compiled, see no change."""
+"""Compiled functions of other packages in the same process see no change, nor does a recorder of their compilation."""
 
 import json
 import subprocess
