@@ -14,9 +14,9 @@ import hashlib
 import json
 from collections.abc import Container
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 from pydantic_core import PydanticCustomError
 
 from tablut.errors import InputError, fault_of
@@ -60,7 +60,25 @@ def plain_of(value: Any) -> Any:
 def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
     """Return the fields of a model as JSON values, under the names that they have in files."""
     fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
-    return {written: plain_of(getattr(model, name)) for name, written in fields.items()}
+    found = {}
+    for name, written in fields.items():
+        field, value = type(model).model_fields[name], plain_of(getattr(model, name))
+        exact = any(isinstance(item, PlainSerializer) for item in field.metadata) or _has_exact(field.annotation)
+        found[written] = _as_text(value) if exact else value
+    return found
+
+
+def _has_exact(annotation: Any) -> bool:
+    """Return whether a type holds integers that JSON has as text, because they may exceed 2^53."""
+    return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_text(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 # -- JSON ----------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ engine --hash 99999999 => hash
 engine «--protocol uci» --nodes 5
 engine «--protocol» gtp
 report --out {{none}} --check => does not exist
-report --site {{text}} => --site
+report --site {{text}} => site folder
 report --site {{none}} --check
 report --site {{none}} --out {{none}}
 serve --port 0 --host «192.0.2.1» => no such address
