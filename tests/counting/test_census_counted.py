@@ -158,7 +158,7 @@ def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_
 
 def test_a_part_counted_again(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
-    with pytest.raises(InputError, match=r"again: .* was not counted before"):
+    with pytest.raises(InputError, match=r"^again: .* was not counted before.*once first"):
         counting(folder, CountWish(again=True))
     counting(folder, TENTH)
     again = counting(folder, CountWish.part("2/20", 3, again=True), NARROW)
@@ -174,7 +174,7 @@ def test_what_a_part_may_be() -> None:
     assert CountWish.part("1/1", 1, again=False) == CountWish()
     assert CountWish.part("20/20", 2, again=True) == CountWish((95, 100), 2, True)
     for text in ("0/10", "11/10", "1/3", "1/0", "1", "a/b", "-1/10", "1/10 ", "²/10", "1" * 99 + "/10"):
-        with pytest.raises(InputError, match="part"):
+        with pytest.raises(InputError, match="^part "):
             CountWish.part(text, 1, again=False)
 
 
@@ -341,7 +341,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     assert any(f"in {found.passes} passes of at most" in line for line in listener.lines)
     shutil.rmtree(folder / f"count-{PLY:03}")
     (folder / f"count-{PLY:03}.json").unlink()
-    with pytest.raises(TooLargeError, match=r"disk: .*parents of one bin"):
+    with pytest.raises(TooLargeError, match=r"^disk: .*parents of one bin"):
         counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 50))
     with pytest.raises(TooLargeError, match=r"--memory: .*--memory \d+"):
         counting(folder, CountWish(), replace(WIDE, tally_children=10))
@@ -356,13 +356,13 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
         assert run([*arguments, *more, "--json"]) == 0
         return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
 
-    found = answer("part", "1/10")
+    found = answer("--part", "1/10")
     assert (found["passes"], found["counted"]["whole"], len(found["plies"])) == (1, False, PLY)
     plain = census(BOARD, plies=PLY).plies[PLY]
     for estimate in found["counted"]["estimates"][:2]:
         assert estimate["low"] <= getattr(plain, estimate["name"]) <= estimate["high"]
     assert run([*arguments, "--resume", "--passes", "3", "--disk", "0.5"]) == 0
-    found = answer("--resume", "--passes", "2", "part", "1/4", "--again")
+    found = answer("--resume", "--passes", "2", "--part", "1/4", "--again")
     assert found["counted"]["counted_again"] == list(range(25))
     assert found["counted"]["agrees"]
     assert (found["plies"][PLY]["new"], found["total"]) == (plain.new, plain.total)
@@ -373,7 +373,7 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     assert answer("--resume")["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
     capsys.readouterr()
-    for bad in (["part", "1/10"], ["--again"], ["--count-last", "--all"], ["--count-last", "--plies", "0"]):
+    for bad in (["--part", "1/10"], ["--again"], ["--count-last", "--all"], ["--count-last", "--plies", "0"]):
         assert run(["census", *bad]) == 2
         assert "--count-last" in capsys.readouterr().err
 

@@ -143,11 +143,11 @@ def test_the_command_answers_with_its_keys(capsys: pytest.CaptureFixture[str], t
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
-    store = ["estimate folder", str(tmp_path / "store")]
+    store = ["--store", str(tmp_path / "store")]
     for words in (
         ["--lemma-samples", "5"],
         ["--samples", "0"],
-        ["estimate folder", str(tmp_path / "file")],
+        ["--store", str(tmp_path / "file")],
         ["--scheduler", "tcp://127.0.0.1:1"],
         ["--scheduler", "nowhere", *store],
         ["--space", "decided", "--lemma-samples", "100"],
