@@ -343,7 +343,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     (folder / f"count-{PLY:03}.json").unlink()
     with pytest.raises(TooLargeError, match=r"^disk: .*parents of one bin"):
         counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 50))
-    with pytest.raises(TooLargeError, match=r"--memory: .*--memory \d+"):
+    with pytest.raises(TooLargeError, match=r"^memory: .*takes \d+ MiB"):
         counting(folder, CountWish(), replace(WIDE, tally_children=10))
 
 
