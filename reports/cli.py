@@ -65,9 +65,12 @@ def report_command(
         return _site_reply(store_path(site), check=check)
     folder = store_path(out) if out is not None else default_folder()
     check_folder(folder, "--out")
-    refuse_foreign(folder, Kind("report", "bounds.md"))
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
+    if not check:
+        # A report that has lost some of its pages is still a report.
+        pages = [f"{name}.md" for name in GENERATORS]
+        refuse_foreign(folder, Kind("report", next((page for page in pages if (folder / page).exists()), pages[0])))
     files = []
     with progress("rendering") as observer:
         observer.begin("pages", len(GENERATORS))

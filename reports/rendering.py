@@ -149,4 +149,4 @@ def _rendered(draw: Callable[[Any], Figure], data: Any, title: str, fingerprint:
 
 def write(folder: Path, artefact: Artefact) -> None:
     """Write an artefact into a folder, all of it or nothing."""
-    write_bytes(folder / artefact.path, artefact.render(), hint="; choose another folder")
+    write_bytes(folder / artefact.path, artefact.render(), remedy="choose another folder with `out`")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from reprlib import Repr
-from typing import Any
+from typing import Any, Self
 
 _WRONG_NAME = frozenset(
     {
@@ -31,26 +31,70 @@ _WRONG_NAME = frozenset(
 
 
 class TablutError(Exception):
-    """Base class of everything that the toolkit refuses.
+    """Base class of every error that the toolkit raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, without the subject if the next two fields name it.
+    parameter : str
+        Name of the parameter that is to blame; empty if the message names its subject.
+    value : object
+        Value of that parameter.
+    remedy : str
+        What to do, if the message does not say it. Parameters stand between backquotes. The command line replaces
+        them, and ``parameter``, by the options that the user knows.
 
     Attributes
     ----------
     exit_code : int
-        That of a command which ends with the error.
-    parameter, value : str
-        The parameter that is to blame, and its value; empty where the message names its subject itself. The command
-        line puts its option in the place of the parameter.
+        Exit code of a command that ends with the error.
+    parameter, value, remedy : str
+        The fields above, as text.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str = "", *, parameter: str = "", value: object = "") -> None:
+    def __init__(self, message: str = "", *, parameter: str = "", value: object = "", remedy: str = "") -> None:
         super().__init__(message)
-        self.parameter, self.value = parameter, str(value)
+        self.parameter, self.value, self.remedy = parameter, str(value), remedy
 
     def __str__(self) -> str:
+        return "; ".join(filter(None, [self.problem, self.remedy]))
+
+    @property
+    def problem(self) -> str:
+        """The message without its remedy."""
         subject = f"{self.parameter} {self.value}".strip()
-        return f"{subject}: {super().__str__()}" if subject else super().__str__()
+        return ": ".join(filter(None, [subject, super().__str__()]))
+
+    def within(self, place: str) -> Self:
+        """Put the place of an error in front of its message.
+
+        Parameters
+        ----------
+        place : str
+            A file and line, or whatever else the error is about.
+
+        Returns
+        -------
+        TablutError
+            The error itself.
+        """
+        self.args = (f"{place}: {self.problem}",)
+        self.parameter = self.value = ""
+        return self
+
+    def rename(self, name: Callable[[str], str | None]) -> None:
+        """Replace the names of parameters in the error by those that a user interface has for them.
+
+        Parameters
+        ----------
+        name : callable
+            Takes a parameter and returns its name for users, or None if it has none.
+        """
+        self.parameter = name(self.parameter) or self.parameter
+        self.remedy = re.sub("`([a-z_]+)`", lambda found: name(found[1]) or found[0], self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
@@ -126,9 +170,9 @@ def input_failure(message: str, error: OSError) -> TablutError:
     return InputError(message) if error.errno in _WRONG_NAME else MachineError(message)
 
 
-def output_failure(message: str, error: OSError) -> OutputError:
+def output_failure(message: str, error: OSError, remedy: str = "") -> OutputError:
     """Return the error to raise where the system cannot write: a `MachineError` unless another name would help."""
-    return OutputError(message) if error.errno in _WRONG_NAME else MachineError(message)
+    return (OutputError if error.errno in _WRONG_NAME else MachineError)(message, remedy=remedy)
 
 
 # -- words of messages: the nearest known name, and what a model of pydantic found wrong ---

@@ -112,7 +112,7 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.check_tallies(record)
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
-            raise InputError("this part was not counted before; count it once first", parameter="again")
+            raise InputError("this part was not counted before", parameter="again", remedy="count it without `again` first")
         if pending := self._pending():
             self._plan(pending)
             self.make()
@@ -166,8 +166,9 @@ class _CountedPly(Making[tuple[int, int]]):
         if largest > room:
             raise TooLargeError(
                 f"ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
-                f"{size_text(max(0, room))} are there; give more",
+                f"{size_text(max(0, room))} are there",
                 parameter=why,
+                remedy="give more",
             )
         children = max(float(sample.loads[slice(*bins)].max()) for bins in pending)
         if children * (0.8 if slack > 1 else 1.0) > search.limits.tally_children:
@@ -191,8 +192,9 @@ class _CountedPly(Making[tuple[int, int]]):
         search = self.search
         need = search.limits.memory_for(children, search.words, search.scheduler.sharing)
         return TooLargeError(
-            f"a bin of ply {self.ply} has {about}{children:,} children; counting it takes {need >> 20} MiB",
+            f"a bin of ply {self.ply} has {about}{children:,} children",
             parameter="memory",
+            remedy=f"give it {need >> 20} MiB",
         )
 
     # -- one pass ----------------------------------------------------------------------

@@ -103,11 +103,11 @@ class GraphNumbers(Result):
 def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
     """Return the graph of a complete census."""
     if not search.complete:
-        raise InputError("the census is not complete: count all plies", parameter="graph")
+        raise InputError("the census is not complete", parameter="graph", remedy="count all plies: leave out `plies`")
     total = sum(record.counters[name] for record in search.records for name in ("new_classes", "decided_classes"))
     if total > MOST_NODES:
-        why = f"{total:,} classes are more than {MOST_NODES:,}; choose a smaller board"
-        raise InputError(why, parameter="graph")
+        why = f"{total:,} classes are more than {MOST_NODES:,}"
+        raise InputError(why, parameter="graph", remedy="choose a smaller board")
     rows, plies = [], []
     for record in search.records:
         for source in search.store.parts(record):
@@ -158,7 +158,7 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     table = arrow.table(columns).replace_schema_metadata(about)
     sink = arrow.BufferOutputStream()
     parquet.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes(), hint="; choose another file")
+    write_bytes(path, sink.getvalue().to_pybytes(), remedy="choose another file with `graph`")
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:

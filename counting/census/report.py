@@ -115,10 +115,10 @@ def census(
         if value is not None:
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
-        why = "needs a number of plies from 1 on, and neither a count without symmetry (full) nor a graph"
-        raise InputError(why, parameter="count")
+        remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
+        raise InputError("is of the last ply, up to symmetry, and stores nothing", parameter="count", remedy=remedy)
     if passes > 1 and plies is None:
-        raise InputError("applies to the last ply: give the number of plies too", parameter="passes")
+        raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
@@ -171,9 +171,8 @@ def _enough_memory() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MachineError(
-            "census: the system has no more memory; what is done is kept: go on with less memory or fewer threads"
-        ) from error
+        remedy = "go on with less `memory` or fewer `threads`"
+        raise MachineError("census: the system has no more memory; what is done is kept", remedy=remedy) from error
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
@@ -187,11 +186,11 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
     classes = 2 * spaces(variant)["no_end"].value() // tools.order
     least = classes // 10 * tools.row_bytes
     if least > room:
-        way = "a number of plies, with a store, " if limits.disk_bytes is not None else "a number of plies "
+        way = "`plies` and `store`" if limits.disk_bytes is not None else "`plies`"
         raise TooLargeError(
             f"variant {variant.name}: has up to {classes:,} classes of positions, so a complete census takes "
-            f"{size_text(least)} at least, and {size_text(room)} are there; count ply by ply instead: {way}"
-            "goes as far as there is room, and says what the next ply takes"
+            f"{size_text(least)} at least, and {size_text(room)} are there",
+            remedy=f"count ply by ply instead: give {way}; the answer says what the next ply would take",
         )
 
 

@@ -294,9 +294,9 @@ class CensusSearch:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
                 f"ply {ply} takes about {size_text(positions)} for its positions alone, and "
-                f"{size_text(max(0, room))} are left; give it {enough / 2**30:.1f} GiB of disk, or count ply {ply} "
-                "last, without storing it",
+                f"{size_text(max(0, room))} are left",
                 parameter=limited,
+                remedy=f"allow {size_text(enough)} of `disk`, or let `count` count ply {ply} without storing it",
             )
         return max(passes, min(LEAVES, -(-int(_SLACK * children) // (room - positions))))
 
@@ -315,14 +315,15 @@ class CensusSearch:
         if limit is not None and not self.limits.in_passes and need + stored > limit:
             raise TooLargeError(
                 f"ply {ply} needs about {size_text(need + stored)}, more than the memory of "
-                f"{size_text(limit)}; give a folder to store it in, or more memory or disk"
+                f"{size_text(limit)}",
+                remedy="store it in a folder with `store`, or give more `memory` or `disk`",
             )
         room, _ = self.work_room()
         if limit is None and need > room:
             raise TooLargeError(
                 f"store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
-                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept: free some space and run "
-                "the command again, or limit the disk, so that it is made in passes"
+                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept",
+                remedy="free some space and run it again, or let it be made in passes within `disk`",
             )
 
 
@@ -450,8 +451,9 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         largest = max(int(counts[first:last].sum()) for first, last in ranges)
         if largest > most:
             raise TooLargeError(
-                f"some leaves of ply {self.ply} have {largest:,} children, {most:,} fit; give more, or more passes",
+                f"some leaves of ply {self.ply} have {largest:,} children, and {most:,} fit into memory",
                 parameter="memory",
+                remedy="give more, or more `passes`",
             )
 
 

@@ -114,7 +114,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
     if path.name.endswith(".gz"):
         # No time in the file: the same samples give the same bytes.
         content = gzip.compress(content, mtime=0)
-    write_bytes(path, content, "; choose another name")
+    write_bytes(path, content, "choose another name with `certificates`")
     return len(content)
 
 

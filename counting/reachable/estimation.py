@@ -372,7 +372,7 @@ def estimate(
         raise InputError(f"expected {' or '.join(get_args(SampledSpace))}", parameter="space", value=shown_value(space))
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
-        raise InputError("final placements have one stage; leave it out", parameter="lemma_samples")
+        raise InputError("decided placements have one stage", parameter="lemma_samples", remedy="leave it out, or `space`")
     if wanted < samples:
         why = f"is less than the {samples} samples that go through both stages"
         raise InputError(why, parameter="lemma_samples", value=wanted)

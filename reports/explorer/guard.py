@@ -106,9 +106,15 @@ def failure(message: str, status: int, headers: dict[str, str] | None = None, **
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
     """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer."""
     if isinstance(error, TablutError):
-        return {"error": _line(str(error)), "status": status_of(error)}
+        return {"error": _line(worded(error)), "status": status_of(error)}
     _LOG.error("%s failed", where, exc_info=error)
     return {"error": "a defect of the explorer; its terminal shows the trace", "status": 500}
+
+
+def worded(error: TablutError) -> str:
+    """Return the message of an error, with the names that the pages use."""
+    error.rename({"variant": "your own rules"}.get)
+    return str(error)
 
 
 def _line(message: str) -> str:
@@ -127,7 +133,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
     status = status_of(error)
     # What a worker failed at would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
-    return failure(str(error), status, headers, **({"why": error.why} if isinstance(error, IllegalMoveError) else {}))
+    return failure(worded(error), status, headers, **({"why": error.why} if isinstance(error, IllegalMoveError) else {}))
 
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:

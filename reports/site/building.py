@@ -87,7 +87,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     changed = {name: not path.is_file() or path.read_bytes() != files[name] for name, path in there.items()}
     for name in files if not check else ():
         if changed[name]:
-            write_bytes(folder / name, files[name], hint="; choose another folder")
+            write_bytes(folder / name, files[name], remedy="choose another folder with `site`")
     return changed
 
 

@@ -100,7 +100,7 @@ def check_command(
         checked = interruptible(check.run)
     except InputError as error:
         # What is wrong with the file itself names it already.
-        raise InputError(f"{named}: {str(error).removeprefix(f'{named}: ')}") from error
+        raise error if error.problem.startswith(f"{named}: ") else error.within(named)
     except KeyboardInterrupt:
         checked, interrupted = check.found(), True
     result = _Checked(

@@ -153,7 +153,7 @@ def solve_command(
         solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
         if save_proof is not None:
             proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
-            proof.write(save_proof, "; choose another file with --save-proof")
+            proof.write(save_proof, "choose another file with `save_proof`")
     except KeyboardInterrupt:
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
@@ -297,7 +297,7 @@ def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant])
         try:
             is_lost_at_once(games[puzzle.variant], puzzle.position)
         except InputError as error:
-            raise InputError(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}: {error}") from error
+            raise error.within(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}")
     for puzzle in puzzles:
         warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
 

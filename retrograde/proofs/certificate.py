@@ -143,10 +143,10 @@ class ProofCertificate(_Claim):
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
 
-    def write(self, target: Path, hint: str = "") -> None:
-        """Write the file, all of it or nothing; ``hint`` is the way out where that fails."""
+    def write(self, target: Path, remedy: str = "") -> None:
+        """Write the file, all of it or nothing; ``remedy`` is what to do if that fails."""
         content = self._content()
-        write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, hint)
+        write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, remedy)
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
@@ -313,7 +313,8 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
         if not (won := search.wins(one, plies=plies)):
             if won is False:
                 raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
-            raise TablutError(f"proof of '{text_of(engine, one)}': the limits ran out; allow more nodes or seconds")
+            where = f"proof of '{text_of(engine, one)}'"
+            raise TablutError(f"{where}: the limits ran out", remedy="allow more `nodes` or `seconds`")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
     return fresh.chosen(fresh.plies > 1)
@@ -450,7 +451,7 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     if proof.variant is not None and not ships:
         raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
     if given is None and not ships:
-        raise InputError(f"{what}: was made under rules that do not ship; give their file beside it")
+        raise InputError(f"{what}: was made under rules that do not ship", remedy="give the file of its rules as `variant`")
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
     if named is not None and proof.game != named.digest:
         raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")

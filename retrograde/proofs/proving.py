@@ -250,8 +250,8 @@ class ProofRun:
         self.winner: SideName = "black" if (loser == "white") == self.holds else "white"
         if self.holds and not variant.rules.repetition.spares(self.winner):
             loses = f"whether {self.winner} loses"
-            why = f"a repetition can decide {loses} a game of {variant.name}; claim a win"
-            raise InputError(why, parameter="claim")
+            why = f"a repetition can decide {loses} a game of {variant.name}"
+            raise InputError(why, parameter="claim", remedy="claim a win")
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
         self.checked = False

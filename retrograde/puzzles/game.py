@@ -153,7 +153,7 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
     variant = rules_of(puzzle)
     found = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if found.wdl is None or (found.winner is not None and found.dtm is None):
-        raise UnknownError(f"puzzle {excerpt(puzzle.id)}: {found.reason}; give it more nodes")
+        raise UnknownError(f"puzzle {excerpt(puzzle.id)}: {found.reason}", remedy="allow more `nodes`")
     return found
 
 
@@ -277,4 +277,4 @@ def _takes(board: Board, move: Move) -> tuple[str, ...]:
 
 
 def _unknown(puzzle: Puzzle, why: str) -> UnknownError:
-    return UnknownError(f"puzzle {excerpt(puzzle.id)}: {why}; give it more nodes or positions")
+    return UnknownError(f"puzzle {excerpt(puzzle.id)}: {why}", remedy="allow more `nodes` or `most` positions")

@@ -124,7 +124,7 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
         try:
             puzzle = _parse(line, str(number), variant, given)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise error.within(where)
         if puzzle.id in found:
             raise InputError(f"{where}: the id {excerpt(puzzle.id)} occurs twice")
         found[puzzle.id] = puzzle
@@ -183,9 +183,9 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         if _DIGEST.fullmatch(tags["game"]) is None:
             raise InputError(f"tag 'game': expected 64 hexadecimal digits, not {excerpt(tags['game'])}")
         if variant is None or given is None:
-            raise InputError("is under rules that do not ship; give their file beside it")
+            raise InputError("is under rules that do not ship", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
-            raise InputError(f"is under other rules than {excerpt(given.name)}; give their file beside it")
+            raise InputError(f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`")
         return variant, given
     if "variant" not in tags and variant is not None and given is not None:
         return variant, given
@@ -195,7 +195,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         raise InputError(f"tag 'variant': {excerpt(tags['variant'])} is no rule set that ships; {hint}")
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
-        raise InputError(f"is under the rules of {name}, not those of {excerpt(given.name)}; leave the rules out")
+        raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="leave out `variant`")
     return name, rules
 
 

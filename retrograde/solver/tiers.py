@@ -136,10 +136,10 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {plural(workers, 'task')} at once" if workers > 1 else ""
     return InputError(
-        f"tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, not even in the smallest slices; "
-        f"{enough} MiB are enough",
+        f"tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, even in the smallest slices",
         parameter="memory",
         value=f"{memory >> 20} MiB",
+        remedy=f"give it {enough} MiB",
     )
 
 
@@ -220,11 +220,11 @@ def check_build(
         return estimate
     most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
     possible = most_men(variant, most - 1, memory, root, built)
-    way_out = f"{possible} men are possible here" if possible > 1 else "use a machine that has more"
+    way_out = f"this machine can build `men` {possible}" if possible > 1 else "use a machine that has more"
     asked = [] if men is None else [str(men)]
     asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
     which = "material" if men is None else "men"
-    raise InputError(f"{problem}; {way_out} ({estimate})", parameter=which, value=" ".join(asked))
+    raise InputError(problem, parameter=which, value=" ".join(asked), remedy=f"{way_out} ({estimate})")
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:

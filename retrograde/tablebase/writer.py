@@ -102,7 +102,7 @@ def write_tier(
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    with folders.writing(f"tablebase folder {str(target)!r}", "; tiers that are finished are kept"):
+    with folders.writing(f"tablebase folder {str(target)!r}", "tiers that are finished are kept"):
         # What a killed writer left is of no use.
         folders.drop(folder)
         folder.mkdir()

@@ -265,24 +265,24 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
         numbers = value if isinstance(value, (list, tuple)) else [value]
         for given in numbers:
             if isinstance(given, int) and abs(given) > _LARGEST:
-                raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LARGEST:,}")
+                raise InputError(f"{_option(ctx, name)}: is too large; at most {_LARGEST:,}")
             if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
-                raise InputError(f"{_typed(ctx, name)}: is too large; at most {_LONGEST:,.0f}")
+                raise InputError(f"{_option(ctx, name)}: is too large; at most {_LONGEST:,.0f}")
             if isinstance(given, float) and not math.isfinite(given):
-                raise InputError(f"{_typed(ctx, name)} {given}: expected a finite number")
+                raise InputError(f"{_option(ctx, name)} {given}: expected a finite number")
 
 
-def _typed(ctx: typer.Context, name: str) -> str:
-    """Return the name of a parameter as the user types it."""
-    words = {param.name: max(param.opts, key=len) for param in ctx.command.params}
+def _option(ctx: typer.Context, name: str) -> str | None:
+    """Return how the user types a parameter, or None if the command does not have it."""
+    words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
     # The library says `count` and `hash` where the command has a longer name.
-    return words.get(name) or next((word for long, word in words.items() if f"{long}".startswith(f"{name}_")), name)
+    return words.get(name) or next((word for long, word in words.items() if name and long.startswith(f"{name}_")), None)
 
 
 def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
     """Put the option that the user typed in the place of the parameter that an error blames."""
-    if error is not None and error.parameter:
-        error.parameter = _typed(ctx, error.parameter)
+    if error is not None:
+        error.rename(lambda name: _option(ctx, name))
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:

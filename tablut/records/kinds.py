@@ -133,7 +133,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         return kind.read(text, rules)
     except InputError as error:
         if origin:
-            error.args = (f"{kind.name} {excerpt(origin)}: {_PREFIX.sub('', str(error), count=1)}",)
+            error.args = (f"{kind.name} {excerpt(origin)}: {_PREFIX.sub('', error.problem, count=1)}",)
         raise
 
 

@@ -218,9 +218,8 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
             return None
         if name is None:
             raise
-        raise InputError(
-            f"record: {error}; a record under rules of your own is read with their file given beside it"
-        ) from error
+        remedy = "give the file of its rules as `variant`"
+        raise InputError(f"record: {error}", remedy=remedy) from error
 
 
 def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None:
@@ -229,10 +228,11 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if _DIGEST.fullmatch(digest) is None:
         raise InputError(f"record: tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits")
     if digest.lower() != chosen.digest:
-        way = "give the file that it was written under" if given else "give their file beside it"
+        way = "give the file that it was written under as `variant`" if given else "give the file of its rules as `variant`"
         raise InputError(
             f"record: is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
-            f"{chosen.digest[:12]}...; {way}"
+            f"{chosen.digest[:12]}...",
+            remedy=way,
         )
 
 

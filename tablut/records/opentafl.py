@@ -90,7 +90,7 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
         own = read_rules(rules)
     except InputError as error:
         if variant is None:
-            raise InputError(f"{error}; a variant given beside the record replaces its rules") from error
+            raise InputError(str(error), remedy="a `variant` given beside the record replaces its rules") from error
         return variant, (f"record: it was read under {variant.name!r} as you asked; its own rules no field can say",)
     return variant or own, overruled(own, variant)
 

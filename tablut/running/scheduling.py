@@ -152,9 +152,9 @@ class ClusterScheduler(Scheduler):
             raise
         except self.distributed.KilledWorker as error:
             raise MachineError(
-                "a task ended several workers, perhaps because they had too little memory; what is done is kept: "
-                "allow less memory, which is that of one worker, and go on",
+                "a task ended several workers, perhaps because they had too little memory; what is done is kept",
                 parameter="scheduler",
+                remedy="lower `memory`, which is that of one worker, and go on",
             ) from error
         except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
             raise MachineError(

@@ -120,7 +120,7 @@ def child(folder: Path, name: str, what: str) -> Path:
 # -- writing -------------------------------------------------------------------------------
 
 
-def write_bytes(target: Path, content: bytes | Iterable[bytes], hint: str = "", *, lasting: bool = False) -> None:
+def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
     """Write a file under a temporary name in its folder, then rename it."""
     parts = [content] if isinstance(content, bytes) else content
     try:
@@ -145,7 +145,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], hint: str = "", 
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise output_failure(f"output file {str(target)!r}: {error.strerror}{hint}", error) from error
+        raise output_failure(f"output file {str(target)!r}: {error.strerror}", error, remedy) from error
 
 
 def check_output(target: Path) -> None:
@@ -164,9 +164,9 @@ def check_output(target: Path) -> None:
         raise output_failure(f"output file {str(target)!r}: {error.strerror}", error) from error
 
 
-def write_text(target: Path, content: str, hint: str = "", *, lasting: bool = False) -> None:
+def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = False) -> None:
     """Write a text file in UTF-8, as `write_bytes` does."""
-    write_bytes(target, content.encode(), hint, lasting=lasting)
+    write_bytes(target, content.encode(), remedy, lasting=lasting)
 
 
 def remove_temporaries(folder: Path) -> None:

@@ -38,7 +38,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
     ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
     """
     shown = f"{kind.name} folder {str(root)!r}"
-    with writing(shown, "; choose another folder"):
+    with writing(shown, "choose another folder"):
         root.mkdir(parents=True, exist_ok=True)
         refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
@@ -54,7 +54,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
         else:
             fault = other(found) if other is not None else None if found == head else f"holds another {kind.name}"
             if fault is not None:
-                raise StoreError(f"{shown}: {fault}; choose another folder")
+                raise StoreError(f"{shown}: {fault}", remedy="choose another folder")
         yield found
 
 
@@ -70,12 +70,12 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
     """
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
-        raise StoreError(f"{shown}: is no folder; choose another")
+        raise StoreError(f"{shown}: is no folder", remedy="choose another")
     left = re.compile(rf"lock|{fnmatch.translate(f'.{Path(kind.head).name}.*.tmp')}")
     files = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
-    with writing(shown, "; choose another folder"):
+    with writing(shown, "choose another folder"):
         if not any(root.glob(kind.head)) and any(left.fullmatch(path.name) is None for path in files):
-            raise StoreError(f"{shown}: is not empty and holds no {kind.name}; choose another folder")
+            raise StoreError(f"{shown}: is not empty and holds no {kind.name}", remedy="choose another folder")
 
 
 def commit(path: Path, record: Record) -> None:
@@ -101,11 +101,11 @@ def drop(folder: Path) -> None:
 
 
 @contextmanager
-def writing(what: str, hint: str = "") -> Iterator[None]:
+def writing(what: str, remedy: str = "") -> Iterator[None]:
     """Turn an error of the system into one line that names what was written."""
     try:
         yield
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        raise output_failure(f"{what}: {error.strerror or error}{hint}", error) from error
+        raise output_failure(f"{what}: {error.strerror or error}", error, remedy) from error

@@ -167,9 +167,9 @@ def _text(model: type[Record], body: dict[str, Any]) -> str:
     return json.dumps(sealed, indent=1, sort_keys=True) + "\n"
 
 
-def write_record(path: Path, record: Record, *, hint: str = "") -> None:
+def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
     """Write a record, whole or not at all, and have it on the disk."""
-    write_text(path, record_text(record), hint, lasting=True)
+    write_text(path, record_text(record), remedy, lasting=True)
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:

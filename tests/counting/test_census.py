@@ -167,7 +167,7 @@ def test_the_command_for_people(capsys: Captured) -> None:
         (["--plies", "2", "--all"], ["--plies", "--all"]),
         (["--plies", "-1"], ["--plies"]),
         (["--memory", "100"], ["--memory 100", "MiB"]),
-        (["--all"], ["--all", "ashton", "classes", "--plies N"]),
+        (["--all"], ["ashton", "classes", "give --plies"]),
         (["--plies", "1", "verify", "here"], ["options come after 'verify'"]),
         (["verify", "nowhere"], ["nowhere", "holds no census"]),
         (["--scheduler", "tcp://127.0.0.1:1"], ["--scheduler", "--store"]),

@@ -158,7 +158,7 @@ def test_threads_and_a_part_after_another(before: Path, truth: CountRecord, tmp_
 
 def test_a_part_counted_again(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = copied(before, tmp_path)
-    with pytest.raises(InputError, match=r"^again: .* was not counted before.*once first"):
+    with pytest.raises(InputError, match=r"^again: .* was not counted before; .*`again`"):
         counting(folder, CountWish(again=True))
     counting(folder, TENTH)
     again = counting(folder, CountWish.part("2/20", 3, again=True), NARROW)
@@ -343,7 +343,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     (folder / f"count-{PLY:03}.json").unlink()
     with pytest.raises(TooLargeError, match=r"^disk: .*parents of one bin"):
         counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 50))
-    with pytest.raises(TooLargeError, match=r"^memory: .*takes \d+ MiB"):
+    with pytest.raises(TooLargeError, match=r"^memory: .*give it \d+ MiB"):
         counting(folder, CountWish(), replace(WIDE, tally_children=10))
 
 

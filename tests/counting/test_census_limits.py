@@ -90,7 +90,7 @@ def test_a_hopeless_census_is_refused_before_it_begins(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(LocalScheduler, "run", never)
     for store in (None, tmp_path / "store"):
-        with pytest.raises(InputError, match=r"ashton: has up to 236,972,[0-9,]+ classes.*number of plies"):
+        with pytest.raises(InputError, match=r"ashton: has up to 236,972,[0-9,]+ classes.*give `plies`"):
             census(load_variant("ashton"), store=store)
     assert not (tmp_path / "store").exists()
 
@@ -123,7 +123,7 @@ def test_no_more_memory_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch,
     with monkeypatch.context() as patch:
         patch.setattr("counting.census.tasks.MergeTask.make", full)
         partial: list[CensusReport] = []
-        with pytest.raises(MachineError, match="less memory") as caught:
+        with pytest.raises(MachineError, match="less `memory`") as caught:
             census(VARIANT, plies=8, store=tmp_path, partial=partial.append)
     assert caught.value.exit_code == 74
     assert len(partial[0].plies) == 6

@@ -154,7 +154,7 @@ def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
         counts.append(len(cuts) - 1)
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
-    with pytest.raises(InputError, match=r"tier 2v2 .* does not fit.*; --memory 1 is enough"):
+    with pytest.raises(InputError, match=r"tier 2v2 .* does not fit.*; give it 1 MiB"):
         cut_tier(tier, 1000)
     # The index of a tier without defenders takes more than its items: it is not cut.
     with pytest.raises(InputError, match=r"tier 3v0 .* does not fit"):
@@ -338,7 +338,7 @@ def test_a_checkpoint_that_was_changed_is_named(workshop: Workshop, change: str)
 def test_the_command_says_what_would_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tablebase", "build", "--men", "5", "--memory", "1", "--store", str(tmp_path / "s")]) == 2
     error = capsys.readouterr().err
-    assert "does not fit into --memory 1, not even in the smallest slices: --memory " in error
+    assert "does not fit into 1 MiB of memory, even in the smallest slices" in error
     assert error.count("\n") == 1
     assert not (tmp_path / "s").exists()
 

@@ -78,7 +78,7 @@ def test_the_path_of_a_variant_file(tmp_path: Path) -> None:
     assert f'[Variant "mine"]\n[Rules-SHA256 "{mine.digest}"]' in text
     for beside in (mine, str(path), path):
         assert read_record(text, beside) == replace(record, variant=mine)
-    with pytest.raises(InputError, match=r"variant 'mine': no such rule set; .* \(--variant FILE\)"):
+    with pytest.raises(InputError, match=r"variant 'mine': no such rule set; .* as `variant`"):
         read_record(text)
     with pytest.raises(InputError, match=r"those of 'ashton-5-4v2' have .*; give the file that it was written under"):
         read_record(text, "ashton-5-4v2")
@@ -215,7 +215,7 @@ def test_results_of_opentafl(value: str, result: str | None) -> None:
 def test_rules_beside_a_record_that_no_field_can_say() -> None:
     rules = RULES.replace("surf:n", "tfr:w kj:r")
     with pytest.raises(
-        InputError, match=r"can say a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a variant given"
+        InputError, match=r"can say a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a `variant` given"
     ):
         read_record(otg("1. d1-e1", rules=rules))
     record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))

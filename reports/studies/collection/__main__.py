@@ -106,7 +106,7 @@ def make_command(
     if not made.examined and not interrupted:
         raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
     if out is not None:
-        write_text(out, format_puzzles(made.puzzles), hint="; choose another file with --out")
+        write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out")
     result = _Made(
         variant=rules.name,
         asked=count,

@@ -162,4 +162,4 @@ def _cores() -> int:
 
 def write_trace(target: Path, trace: Mapping[str, Any]) -> None:
     """Write a trace as JSON, whole or not at all."""
-    write_text(target, json.dumps(trace) + "\n", hint="; choose another file with --out")
+    write_text(target, json.dumps(trace) + "\n", remedy="choose another file with --out")

@@ -155,7 +155,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         assert run(["reachable", "estimate", "-v", "brandubh-5-4v0", "--samples", "10", *words]) == 2
         said = capsys.readouterr().err
-        assert words[0] in said or f"folder {words[1]!r}" in said
+        assert words[0] in said or f"estimate folder {words[1]!r}" in said
 
 
 def test_an_estimate_goes_on_with_more_lemma_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

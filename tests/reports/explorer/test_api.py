@@ -436,7 +436,7 @@ def test_a_record_brings_its_rules_along(client: httpx.Client) -> None:
     mine = f'name = "mine"\n{SMALL_RULES}'
     unknown = client.post("/api/record", json={"record": '[Variant "mine"] 1. c3-b3'})
     assert unknown.status_code == 422
-    assert "choose your own rules" in unknown.json()["error"]
+    assert "as your own rules" in unknown.json()["error"]
     known = client.post("/api/record", json={"record": '[Variant "mine"] 1. c3-b3', "rules": mine}).json()
     assert known["problems"] == []
     assert [one["move"] for one in known["moves"]] == ["c3-b3"]

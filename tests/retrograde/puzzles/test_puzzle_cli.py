@@ -119,7 +119,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "game is over" in refused(capsys, "solve", "-v", "brandubh", "-p", "K6/7/7/7/7/7/3b3 b")
     assert "SOLDIER_ON_CASTLE" in refused(capsys, "solve", "-v", "brandubh", "-p", "7/7/7/3b3/2K4/7/7 w")
     assert "tablebase" in refused(capsys, "solve", "-v", "brandubh", "--tablebase", str(tmp_path))
-    assert "is no file that --save-proof wrote" in refused(capsys, "check", __file__)
+    assert "is no file of a saved proof" in refused(capsys, "check", __file__)
     assert "reports.studies.collection" in refused(capsys, "make", "-n", "3")  # where it went
     unwritable = tmp_path / "file"
     unwritable.write_text("not a folder")
@@ -206,7 +206,7 @@ def test_ids_and_slips(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, answer["checked"], answer["puzzles"][0]["id"]) == (0, 1, "brandubh-01")
     assert answer["puzzles"][0]["solution"]["variant"] == "brandubh"
     assert "did you mean 'collection'?" in refused(capsys, "solve", "colection")
-    assert "--variant names 'mcgill'; leave it out" in refused(capsys, "solve", "brandubh-01", "-v", "mcgill")
+    assert "not of 'mcgill'; leave out --variant" in refused(capsys, "solve", "brandubh-01", "-v", "mcgill")
 
 
 def test_impossible_positions_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
