@@ -37,7 +37,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         rendering.drawing("figures/b.svg", "<svg/>"),
         rendering.figure("figures/a.svg", _curve, [1, 2], "A"),
     ]
-    monkeypatch.setattr("reports.cli.GENERATORS", {"a": lambda: files})
+    monkeypatch.setattr("reports.cli.GENERATORS", {"b": lambda: files})
 
 
 def test_rebuilding_checking_and_staleness(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
