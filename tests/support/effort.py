@@ -17,7 +17,7 @@ MORE = 20
 
 def fuzzing() -> bool:
     """Return whether this is `pytest -m fuzz`; by default kernels are compiled for few kinds of rule sets."""
-    return settings.get_current_profile_name() == "fuzz"
+    return not settings.default.derandomize
 
 
 def examples(few: int, more: int = MORE) -> int:

@@ -1,0 +1,1 @@
+"""What the toolkit costs in time, and how its evaluation is tuned; see docs/testing.md."""
