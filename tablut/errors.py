@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from reprlib import Repr
-from typing import Any, Self
+from typing import Any
 
 _WRONG_NAME = frozenset(
     {
@@ -68,22 +68,16 @@ class TablutError(Exception):
         subject = f"{self.parameter} {self.value}".strip()
         return ": ".join(filter(None, [subject, super().__str__()]))
 
-    def within(self, place: str) -> Self:
+    def within(self, place: str) -> None:
         """Put the place of an error in front of its message.
 
         Parameters
         ----------
         place : str
             A file and line, or whatever else the error is about.
-
-        Returns
-        -------
-        TablutError
-            The error itself.
         """
         self.args = (f"{place}: {self.problem}",)
         self.parameter = self.value = ""
-        return self
 
     def rename(self, name: Callable[[str], str | None]) -> None:
         """Replace the names of parameters in the error by those that a user interface has for them.

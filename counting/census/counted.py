@@ -112,7 +112,8 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.check_tallies(record)
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
-            raise InputError("this part was not counted before", parameter="again", remedy="count it without `again` first")
+            remedy = "count it without `again` first"
+            raise InputError("this part was not counted before", parameter="again", remedy=remedy)
         if pending := self._pending():
             self._plan(pending)
             self.make()

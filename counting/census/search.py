@@ -314,8 +314,7 @@ class CensusSearch:
         need = children // passes + positions
         if limit is not None and not self.limits.in_passes and need + stored > limit:
             raise TooLargeError(
-                f"ply {ply} needs about {size_text(need + stored)}, more than the memory of "
-                f"{size_text(limit)}",
+                f"ply {ply} needs about {size_text(need + stored)}, more than the memory of {size_text(limit)}",
                 remedy="store it in a folder with `store`, or give more `memory` or `disk`",
             )
         room, _ = self.work_room()

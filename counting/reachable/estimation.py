@@ -372,7 +372,8 @@ def estimate(
         raise InputError(f"expected {' or '.join(get_args(SampledSpace))}", parameter="space", value=shown_value(space))
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
-        raise InputError("decided placements have one stage", parameter="lemma_samples", remedy="leave it out, or `space`")
+        remedy = "leave it out, or `space`"
+        raise InputError("decided placements have one stage", parameter="lemma_samples", remedy=remedy)
     if wanted < samples:
         why = f"is less than the {samples} samples that go through both stages"
         raise InputError(why, parameter="lemma_samples", value=wanted)

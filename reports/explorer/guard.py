@@ -133,7 +133,8 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
     status = status_of(error)
     # What a worker failed at would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
-    return failure(worded(error), status, headers, **({"why": error.why} if isinstance(error, IllegalMoveError) else {}))
+    more = {"why": error.why} if isinstance(error, IllegalMoveError) else {}
+    return failure(worded(error), status, headers, **more)
 
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:

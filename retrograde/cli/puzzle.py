@@ -100,7 +100,9 @@ def check_command(
         checked = interruptible(check.run)
     except InputError as error:
         # What is wrong with the file itself names it already.
-        raise error if error.problem.startswith(f"{named}: ") else error.within(named)
+        if not error.problem.startswith(f"{named}: "):
+            error.within(named)
+        raise
     except KeyboardInterrupt:
         checked, interrupted = check.found(), True
     result = _Checked(

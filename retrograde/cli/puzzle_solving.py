@@ -297,7 +297,8 @@ def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant])
         try:
             is_lost_at_once(games[puzzle.variant], puzzle.position)
         except InputError as error:
-            raise error.within(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}")
+            error.within(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}")
+            raise
     for puzzle in puzzles:
         warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
 

@@ -451,7 +451,8 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     if proof.variant is not None and not ships:
         raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
     if given is None and not ships:
-        raise InputError(f"{what}: was made under rules that do not ship", remedy="give the file of its rules as `variant`")
+        remedy = "give the file of its rules as `variant`"
+        raise InputError(f"{what}: was made under rules that do not ship", remedy=remedy)
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
     if named is not None and proof.game != named.digest:
         raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")

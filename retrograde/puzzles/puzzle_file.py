@@ -124,7 +124,8 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
         try:
             puzzle = _parse(line, str(number), variant, given)
         except InputError as error:
-            raise error.within(where)
+            error.within(where)
+            raise
         if puzzle.id in found:
             raise InputError(f"{where}: the id {excerpt(puzzle.id)} occurs twice")
         found[puzzle.id] = puzzle
@@ -185,7 +186,9 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         if variant is None or given is None:
             raise InputError("is under rules that do not ship", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
-            raise InputError(f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`")
+            raise InputError(
+                f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`"
+            )
         return variant, given
     if "variant" not in tags and variant is not None and given is not None:
         return variant, given

@@ -7,7 +7,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -206,8 +206,8 @@ def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
             return str(error), error.exit_code
         case typer.TyperException():
             return _usage(error, args, name), EXIT_BAD_INPUT
-        case MemoryError():
-            about = f" ({error})" if str(error) else ""
+        case _ if any(isinstance(one, MemoryError) or _NO_MEMORY.search(str(one)) for one in _causes(error)):
+            about = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
             return f"the machine has not enough memory{about}; allow less, or take a smaller task", 74
         case OSError() if error.errno in _MACHINE:
             about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
@@ -223,6 +223,15 @@ def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
     return f"a defect of this program ({what}; {where}); {_TRACE}=1 shows the trace", EXIT_DEFECT
 
 
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and the errors that caused it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+_NO_MEMORY = re.compile("failed to map segment|cannot allocate memory|can't start new thread", re.IGNORECASE)
+"""How the loader of shared libraries and the thread module report a lack of memory."""
 _MACHINE = frozenset(
     {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EMFILE}
     | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}

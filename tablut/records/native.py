@@ -228,7 +228,11 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if _DIGEST.fullmatch(digest) is None:
         raise InputError(f"record: tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits")
     if digest.lower() != chosen.digest:
-        way = "give the file that it was written under as `variant`" if given else "give the file of its rules as `variant`"
+        way = (
+            "give the file that it was written under as `variant`"
+            if given
+            else "give the file of its rules as `variant`"
+        )
         raise InputError(
             f"record: is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
             f"{chosen.digest[:12]}...",

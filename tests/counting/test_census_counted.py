@@ -174,7 +174,7 @@ def test_what_a_part_may_be() -> None:
     assert CountWish.part("1/1", 1, again=False) == CountWish()
     assert CountWish.part("20/20", 2, again=True) == CountWish((95, 100), 2, True)
     for text in ("0/10", "11/10", "1/3", "1/0", "1", "a/b", "-1/10", "1/10 ", "²/10", "1" * 99 + "/10"):
-        with pytest.raises(InputError, match="^part "):
+        with pytest.raises(InputError, match=r"^part "):
             CountWish.part(text, 1, again=False)
 
 

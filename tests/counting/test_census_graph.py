@@ -71,7 +71,7 @@ def test_graphs_that_cannot_be(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variant = small_board(5)
-    with pytest.raises(InputError, match="^graph: .*complete"):
+    with pytest.raises(InputError, match=r"^graph: .*complete"):
         census(variant, plies=2, graph=tmp_path / "graph.parquet")
     blocker = tmp_path / "file"
     blocker.write_text("no folder")

@@ -46,7 +46,7 @@ def test_the_order_puts_every_tier_after_those_that_captures_lead_to() -> None:
 
 
 def test_one_man_is_no_tablebase() -> None:
-    with pytest.raises(InputError, match="^men 1: "):
+    with pytest.raises(InputError, match=r"^men 1: "):
         tier_graph(load_variant("ashton"), 1)
 
 

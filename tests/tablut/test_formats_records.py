@@ -215,7 +215,8 @@ def test_results_of_opentafl(value: str, result: str | None) -> None:
 def test_rules_beside_a_record_that_no_field_can_say() -> None:
     rules = RULES.replace("surf:n", "tfr:w kj:r")
     with pytest.raises(
-        InputError, match=r"can say a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a `variant` given"
+        InputError,
+        match=r"can say a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a `variant` given",
     ):
         read_record(otg("1. d1-e1", rules=rules))
     record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))

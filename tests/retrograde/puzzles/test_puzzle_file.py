@@ -90,7 +90,7 @@ def test_rules_that_do_not_ship_are_written_by_their_digest(tmp_path) -> None:
     assert f"; game={variant.digest}" in line
     assert "ashton" not in line
     assert [str(puzzle) for puzzle in parse_puzzles("mine", line, str(own))] == [line]
-    with pytest.raises(InputError, match="under rules that do not ship; .* as `variant`"):
+    with pytest.raises(InputError, match=r"under rules that do not ship; .* as `variant`"):
         parse_puzzles("mine", line)
     with pytest.raises(InputError, match="is under other rules than 'ashton-5-4v0'"):
         parse_puzzles("mine", line, "ashton-5-4v0")
