@@ -30,6 +30,7 @@ from tablut.cli.streams import (
     write_output,
 )
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
+from tablut.running.machine import check_address_space
 from tablut.store.files import excerpt
 
 __all__ = ["command_specs", "main", "run"]
@@ -232,6 +233,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 _NO_MEMORY = re.compile("failed to map segment|cannot allocate memory|can't start new thread", re.IGNORECASE)
 """How the loader of shared libraries and the thread module report a lack of memory."""
+_ADDRESS_SPACE_MIB = 192
+"""Needed by commands that compile nothing."""
 _MACHINE = frozenset(
     {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EMFILE}
     | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}
@@ -333,6 +336,11 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
     try:
         prepare_streams()
         watch_interrupts()
+        try:
+            check_address_space(_ADDRESS_SPACE_MIB)
+        except MachineError as error:
+            complain(str(error))
+            sys.exit(error.exit_code)
         if _COMPLETE in os.environ:
             _complete(get_command(app))
         code = run(sys.argv[1:], program, name)

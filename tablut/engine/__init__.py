@@ -5,11 +5,15 @@ help, variants, formulas) must therefore import it where it uses it, not at the 
 """
 
 from tablut.errors import InputError
+from tablut.running.machine import check_address_space
 
 try:
+    check_address_space(600)
     import numba
 except ValueError as error:
     raise InputError(f"numba refuses its settings ({error}): correct or unset NUMBA_NUM_THREADS") from error
+if any(feature[:1] not in "+-" for feature in (vars(numba.config)["CPU_FEATURES"] or "").split(",")):
+    raise InputError("NUMBA_CPU_FEATURES: expected features with + or - before each, with commas between: unset it")
 if vars(numba.config)["DISABLE_JIT"]:
     raise InputError("NUMBA_DISABLE_JIT is set, but the engine is compiled code: unset it")
 

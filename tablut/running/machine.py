@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from tablut.errors import InputError, MachineError
@@ -42,6 +43,22 @@ def peak_memory() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def check_address_space(mib: int) -> None:
+    """Refuse to go on if the limit on the process's address space (``ulimit -v``) leaves less than this.
+
+    OpenBLAS would exit with code 1, which is an answer here, and LLVM would abort or wait for ever.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    if limit != resource.RLIM_INFINITY and limit - used < mib << 20:
+        left = f"this needs {mib} MiB of address space, and the limit leaves {max(0, limit - used) >> 20}"
+        raise MachineError(left, remedy="raise the limit (ulimit -v)")
 
 
 def return_memory() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -376,3 +377,36 @@ def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None
     file = tmp_path / "game.txt"
     file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
     assert "has 20,004 moves; at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
+
+
+# -- an environment in which compiled code cannot run ------------------------------------
+
+
+def command_under(setting: str, kib: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command that needs compiled code under an environment variable or a limit on the address space."""
+    program = "import sys; from tablut.cli.shell import main; sys.argv = ['tablut', 'perft', '-d', '1']; main()"
+    if kib is not None:
+        limit = f"resource.setrlimit(resource.RLIMIT_AS, ({kib << 10}, {kib << 10}))"
+        program = f"import resource; {limit}; {program}"
+    name, _, value = setting.partition("=")
+    environment = {**os.environ, **({name: value} if name else {})}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=False)
+
+
+@pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT=1", "NUMBA_NUM_THREADS=0", "NUMBA_CPU_FEATURES=nonsense"])
+def test_a_setting_of_numba_that_cannot_be_is_refused_in_one_line(setting: str) -> None:
+    done = command_under(setting)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert setting.partition("=")[0] in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is read as Linux tells it")
+@pytest.mark.parametrize("kib", [150_000, 450_000])
+def test_too_small_an_address_space_is_the_machines_failure(kib: int) -> None:
+    """The first ends OpenBLAS with the code of an answer, the second LLVM by a signal or never."""
+    done = command_under("", kib)
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr.count("\n") == 1
+    assert "address space" in done.stderr
