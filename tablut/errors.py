@@ -218,6 +218,13 @@ def whole_number(parameter: str, value: object, least: int = 0) -> int:
     return int(value)
 
 
+def text_value(what: str, value: object) -> str:
+    """Return a text that a caller gave, or raise an error about what it should have been."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} {shown_value(value)}: expected a text")
+    return value
+
+
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
     """Return in our words what pydantic found wrong with a value; ``kinds`` names what it may have expected."""
     kind = detail["type"]

@@ -28,7 +28,7 @@ from tablut import Board, Move, Position, svg
 from tablut.env import Batch
 from tablut.errors import InputError, TablutError
 from tablut.formats import bologna, opentafl
-from tablut.formats.reading import as_position, read_position
+from tablut.formats.reading import as_position, read_move, read_position
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search import Searcher
 from tablut.prober import find_prober
@@ -270,3 +270,18 @@ def test_a_json_state_without_a_side_takes_it_beside() -> None:
         read_position(over, 5)
     with pytest.raises(InputError, match="says that w is to move, not b"):
         read_position(TEXT, 5, "b")
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        Board("brandubh").push_text,
+        lambda wrong: read_position(wrong, 5),
+        lambda wrong: read_move(wrong, 5),
+        read_record,
+    ],
+)
+@pytest.mark.parametrize("wrong", [3, None, ["e4-f4"]])
+def test_what_is_no_text_is_refused_in_one_line(door: Callable[[Any], object], wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"^(move|position|record) [^\n]*: expected a text\Z"):
+        door(wrong)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tablut.errors import InputError, shown_value
+from tablut.errors import InputError, shown_value, text_value
 from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 from tablut.position import BoardLike, Move, MoveText, Position, Side
 from tablut.store.files import excerpt
@@ -39,7 +39,7 @@ class SaidMove(NamedTuple):
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Return the position of a text: our line or grid, OpenTafl's string, a FEN, or the Bologna server's JSON."""
-    trimmed = text.strip()
+    trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
         raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
     if trimmed.startswith("{"):
@@ -87,7 +87,7 @@ def looks_like_position(text: str) -> bool:
 
 def read_move(text: str, size: int) -> SaidMove:
     """Return the move of a text: ours, OpenTafl's, a Bologna client's JSON, Berkeley's or McGill's."""
-    text = text.strip()
+    text = text_value("move", text).strip()
     if len(text) > _MOST:
         raise InputError(f"move {excerpt(text)}: is longer than any move")
     if text.startswith("{"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from tablut.errors import InputError
+from tablut.errors import InputError, text_value
 from tablut.records.archive import looks_like_archive, read_archive, record_of, write_line
 from tablut.records.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
 from tablut.records.game import GameRecord
@@ -86,7 +86,14 @@ def decoded(content: bytes, origin: str = "") -> str:
 
 def _plain(text: str) -> str:
     """Return a text with line feeds alone, without a byte order mark and without the Ctrl-Z of old systems."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip().removesuffix("\x1a")
+    return (
+        text_value("record", text)
+        .removeprefix("\ufeff")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .rstrip()
+        .removesuffix("\x1a")
+    )
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
