@@ -62,6 +62,14 @@ _READERS: Final[dict[str, list[list[str]]]] = {
     "puzzles": [["puzzle", "solve", "FILE", "--nodes", "200", "--positions", "20", "--memory", "2"]],
     "corpus": [["perft", *_SMALL, "--corpus", "FILE"]],
     "certificate": [["puzzle", "check", "FILE", "--plies", "10"], ["puzzle", "check", "-", *_SMALL, "--plies", "10"]],
+    # The records of other programs, most of which name no rules; their encodings too.
+    "foreign": [
+        ["replay", "FILE"],
+        ["replay", "FILE", "-v", "brandubh-federation"],
+        ["replay", "-", "-v", "copenhagen"],
+    ],
+    # Scripts of a program that drives the engine; they come over standard input.
+    "script": [["engine", *_SMALL, "--player", "random"], ["engine", *_SMALL, "--hash", "1"]],
 }
 
 _REFUSING: Final = frozenset({"report", "bench", "warmup", "serve"})
@@ -146,6 +154,10 @@ def _classics() -> list[Input]:
     rules = sound_texts()["variant"][0]
     return [
         *(Input("option", args) for args in options),
+        Input("script", ["engine", *_SMALL], b"position 9/9 w\ngo nodes 5\n"),
+        Input("script", ["engine", *_SMALL], b"setoption name hash value -5\ngo nodes 5\n"),
+        Input("foreign", record, b"", "1. e4-f4".encode("utf-16")),
+        Input("foreign", record, b"", b"game=/" + b"A" * 5000),
         Input("record", record, b"", game),
         Input("record", record, b"", b'[Variant "/dev/zero"]\n1. e4-e7\n'),
         Input("record", record, b"", b'[Variant "ashton"]\n[White "[/bold]"]\n1. e4-f4\n'),
@@ -169,18 +181,19 @@ def _input(seed: str, proof: str) -> Input:
     if rng.random() < 0.25:
         return _hostile_option(rng)
     texts = sound_texts()
-    kind = rng.choices(list(texts), [5, 2, 5, 4, 4, 1, 3])[0]
+    kind = rng.choices(list(texts), [5, 2, 5, 4, 4, 1, 3, 3, 3])[0]
     sound = proof if kind == "certificate" and rng.random() < 0.8 else rng.choice(texts[kind])
     text = mangled(rng, sound, _all_texts())
     if kind == "corpus":
         # A depth that takes hours is no fault of the reader.
         text = re.sub(r"\b([4-9]|\d\d)=", "3=", text)
-    coded = text.encode("utf-8", rng.choice(["replace", "surrogatepass"]))
+    encoding = rng.choice(["utf-8", "utf-8-sig", "utf-16", "latin-1"]) if kind == "foreign" else "utf-8"
+    coded = text.encode(encoding, "replace" if encoding != "utf-8" else rng.choice(["replace", "surrogatepass"]))
     reader = rng.choice(_READERS[kind])
     # A command line has no null characters, and is not endless.
     shown = text.replace("\0", "")[:100_000]
     args = ["input.txt" if word == "FILE" else shown if word == "TEXT" else word for word in reader]
-    return Input(kind, args, coded if "-" in reader else b"", coded)
+    return Input(kind, args, coded if "-" in reader or kind == "script" else b"", coded)
 
 
 @cache
@@ -317,6 +330,16 @@ def sound_texts() -> dict[str, list[str]]:
             '{"format": "tablut-proof", "version": 1, "variant": "ashton-5-4v0", "rules": "bbdb", '
             '"position": "2b1b/5/bK3/5/2b2 w", "winner": "white", "plies": 1, "positions": 1}\n'
             '["2b1b/5/bK3/5/2b2 w", 1, "b3-b1"]\n'
+        ],
+        "foreign": [
+            content.decode("utf-16" if content[:2] == b"\xff\xfe" else "utf-8")
+            for content in (path.read_bytes() for path in sorted((data / "foreign").iterdir()))
+        ],
+        "script": [
+            "uci\nsetoption name variant value ashton-5-4v0\nposition startpos moves c1-d1\ngo nodes 20\nquit\n",
+            "position 2b2/5/b1K1b/5/2b2 w\ngo depth 1\nposition startpos moves c1-c2\ngo nodes 10\n",
+            "board_size 5\nplay attacker c1 d1\ngenerate_move\nfinal_status\n",
+            "isready\nsetoption name nosuch value 1\nucinewgame\ngo nodes 5\nstop\n",
         ],
     }
 
