@@ -44,7 +44,7 @@ STORED = [
     ROOT / "tests" / "data" / "faults.json",
 ]
 # Limits and scores that pages state.
-NODES_OF_A_TEST = 10_000  # what a move of the matches of docs/search.md may take
+NODES_OF_A_TEST = 10_000  # what a move of the matches of docs/notes/search-strength.md may take
 LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, NODES_OF_A_TEST}
 # What measures a number that only a long run gives again.
 COMMAND = re.compile(r"^(?:tablut|pytest|python -m) |`[^`\n]*\b(?:tablut|pytest|python -m) [^`\n]*`", re.MULTILINE)

@@ -31,9 +31,12 @@ def test_every_page_stands_in_one_of_the_four_parts() -> None:
     listed = [names.get(entry, entry) for entries in parts.values() for entry in entries]
     assert len(listed) == len(set(listed))
     pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES[1:]} - {"index"}
-    assert pages == set(listed) - {"README", "CHANGELOG", "generated/results/index"}, (
+    notes = {page for page in pages if page.startswith("notes/")} - {"notes/index"}
+    assert pages - notes == set(listed) - {"README", "CHANGELOG", "generated/results/index"}, (
         "docs/index.md: a page has no place"
     )
+    listed_notes = re.findall(r"^[\w-]+$", read(DOCS / "notes" / "index.md"), re.MULTILINE)
+    assert notes == {f"notes/{name}" for name in listed_notes}, "docs/notes/index.md: a note is not listed"
     for folder, part in (("tutorials", "Tutorials"), ("howto", "How to")):
         assert {page for page in pages if page.startswith(f"{folder}/")} == set(parts[part])
 
