@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from counting import bounds
 from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
-from reports.reachable import explanations, lower_bounds, share
+from reports.reachable import explanations, share
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA, STUDIES
