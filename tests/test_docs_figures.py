@@ -112,7 +112,7 @@ def number(text: str) -> int:
 
 def test_the_table_of_censuses() -> None:
     tried = 0
-    for name, positions, classes, children, *_ in rows_of("docs/census.md", "census | positions | classes"):
+    for name, positions, classes, children, *_ in rows_of("docs/notes/census.md", "census | positions | classes"):
         if not positions:
             continue
         stored = censuses()[name.split()[0].rstrip(",")]
