@@ -112,7 +112,7 @@ def number(text: str) -> int:
 
 def test_the_table_of_censuses() -> None:
     tried = 0
-    for name, positions, classes, children, *_ in rows_of("docs/census.md", "census | positions | classes"):
+    for name, positions, classes, children, *_ in rows_of("docs/notes/census.md", "census | positions | classes"):
         if not positions:
             continue
         stored = censuses()[name.split()[0].rstrip(",")]
@@ -129,7 +129,7 @@ def test_the_table_of_censuses() -> None:
 
 
 def test_the_table_of_boards_explained_whole() -> None:
-    rows = {name: cells for name, *cells in rows_of("docs/reachable.md", "board (computed)")}
+    rows = {name: cells for name, *cells in rows_of("docs/notes/reachability.md", "board (computed)")}
     assert rows.keys() == explanations().keys()
     for name, (counted, reached, locked, stuck, closed, circles, layers) in rows.items():
         found = explanations()[name]

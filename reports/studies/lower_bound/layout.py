@@ -2,7 +2,7 @@
 
 Cells are indices from a1 = 0. A *region* holds free cells only. The upper region is ranks 7 to 9, the lower one its
 mirror image, ranks 3 to 1; a *place* is a cell's number within its region, the same for mirror images. What stands
-beyond a region is judged at its worst: see `docs/reachable.md`, "A proved lower bound".
+beyond a region is judged at its worst: see `docs/notes/lower-bound.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The finite part of the proof, checked by program: every step that the construction takes outside the closures.
 
-Each function checks one kind of step for all materials and names what fails. `docs/reachable.md`, "A proved lower
-bound", says how the proof uses them.
+Each function checks one kind of step for all materials and names what fails. `docs/notes/lower-bound.md` says how the
+proof uses them.
 """
 
 from __future__ import annotations
