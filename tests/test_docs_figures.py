@@ -148,7 +148,8 @@ def test_the_table_of_boards_explained_whole() -> None:
 
 def test_what_a_position_takes_in_a_tablebase() -> None:
     known = {1_737_174: ("ashton", 5), 3_251_331: ("mcgill", 5), 58_285_314: ("ashton", 6), 74_735_940: ("brandubh", 7)}
-    text = " ".join((read(ROOT / "docs" / "notes" / "solving.md") + read(ROOT / "docs" / "notes" / "tablebases.md")).split())
+    notes = ROOT / "docs" / "notes"
+    text = " ".join((read(notes / "solving.md") + read(notes / "tablebases.md")).split())
     found = re.findall(r"([\d,]+) bytes(?: with those)?, (0\.\d{4}) a position", text)
     found += [(size, each) for _, size, each, _ in rows_of("docs/notes/tablebases.md", "how | bytes | a position")]
     assert len(found) > 7
