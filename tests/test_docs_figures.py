@@ -148,9 +148,10 @@ def test_the_table_of_boards_explained_whole() -> None:
 
 def test_what_a_position_takes_in_a_tablebase() -> None:
     known = {1_737_174: ("ashton", 5), 3_251_331: ("mcgill", 5), 58_285_314: ("ashton", 6), 74_735_940: ("brandubh", 7)}
-    text = " ".join((read(ROOT / "docs" / "solving.md") + read(ROOT / "docs" / "tablebases.md")).split())
+    notes = ROOT / "docs" / "notes"
+    text = " ".join((read(notes / "solving.md") + read(notes / "tablebases.md")).split())
     found = re.findall(r"([\d,]+) bytes(?: with those)?, (0\.\d{4}) a position", text)
-    found += [(size, each) for _, size, each, _ in rows_of("docs/tablebases.md", "how | bytes | a position")]
+    found += [(size, each) for _, size, each, _ in rows_of("docs/notes/tablebases.md", "how | bytes | a position")]
     assert len(found) > 7
     for size, each in found:
         assert f"{number(size) / classes_of_men(*known.get(number(size), ('ashton', 5)))[0]:.4f}" == each, size
@@ -161,7 +162,7 @@ def test_the_table_of_patterns() -> None:
     stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
     found = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
     tried = set()
-    for _, result in rows_of("docs/puzzles.md", "pattern | result"):
+    for _, result in rows_of("docs/notes/puzzles.md", "pattern | result"):
         for name in re.findall(r"`([a-z-]+)`", result):
             tried.add(name)
             assert found[name]["winner"] == ("black" if "refuted" in result else "white")
