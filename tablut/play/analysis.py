@@ -17,7 +17,7 @@ from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
-from tablut.play.arena.plan import player_for
+from tablut.play.bridges import player_for
 from tablut.play.options import DepthOption, HashOption, NodesOption, SettingsOption, TablebaseOption, player_names_from
 from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestMoveResult, bestmove_result

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -17,23 +17,22 @@ from tablut.cli.people import Live, PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
-from tablut.play.arena.fronts import Front
-from tablut.play.arena.htp import HtpFront
-from tablut.play.arena.otep import OtepFront
-from tablut.play.arena.plan import name_of, player_for
-from tablut.play.arena.taflzero import TaflZeroFront
-from tablut.play.competition import ClientSettings, play_on_server, write_player_script
+from tablut.play.bridges import front_of, name_of, player_for
 from tablut.play.options import Budget, PlayerOption, PlayerSettings
 from tablut.play.players import Player, PlayerOptions, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result
-from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession
 from tablut.play.search.limits import SearchLimits, said_score
-from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 from tablut.prober import find_prober
 from tablut.results import Result
 from tablut.running.progress import plural
 from tablut.store.files import check_output
 from tablut.variants import Variant, load_variant, variant_names
+
+# Sessions are imported where they begin: one move needs no protocol, no server and no terminal.
+if TYPE_CHECKING:
+    from tablut.play.bridges.fronts import Front
+    from tablut.play.competition import ClientSettings
+    from tablut.play.protocol import EngineSession
 
 
 @command
@@ -146,6 +145,8 @@ def play_command(
     In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
     is read line by line. On a server the exit code is 3 if it ends without a result.
     """
+    from tablut.play.competition import ClientSettings
+
     options = settings.options()
     rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
     given = budget.given
@@ -185,6 +186,8 @@ def _in_terminal(
     side: PlayedSide,
     save: Path | None,
 ) -> Reply:
+    from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
+
     if position == "-" and side != "none":
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
@@ -235,6 +238,8 @@ def _show_left(console: PeopleConsole, result: _Played, save: Path | None) -> No
 def _on_server(
     rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
 ) -> Reply:
+    from tablut.play.competition import play_on_server
+
     live = Live()
     with player_for(player, rules, options, ready=True) as chooser:
         game = play_on_server(chooser, rules, settings, live.print)
@@ -274,6 +279,8 @@ class _Script(Result):
 
 
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
+    from tablut.play.competition import write_player_script
+
     with player_for(player, rules, options):
         pass  # a name or an option that is wrong is said now, not on the day
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
@@ -305,9 +312,6 @@ class _Engine(Result):
     players: list[str]
 
 
-_FRONTS: Final[dict[str, Callable[..., Front]]] = {"otep": OtepFront, "taflzero": TaflZeroFront, "htp": HtpFront}
-
-
 @command
 def engine_command(
     *,
@@ -329,6 +333,8 @@ def engine_command(
     --json nothing is read: it tells the commands, options and players that there are.
     Limits of a move, such as --movetime, are for otep and htp, whatever their clocks say.
     """
+    from tablut.play.protocol import COMMANDS, OPTIONS, EngineOptions, EngineSession
+
     options = EngineOptions(
         variant,
         player,
@@ -351,7 +357,8 @@ def engine_command(
     )
     reply = Reply(result, lambda _: None, seed=settings.seed)
     if not AS_JSON.get():
-        _obey(_FRONTS[protocol](_print, options, limits) if protocol in _FRONTS else engine, line if line else _lines())
+        front = None if protocol == "uci" else front_of(protocol)(_print, options, limits)
+        _obey(front or engine, line or _lines())
     return reply
 
 
@@ -369,6 +376,8 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 def _lines() -> Iterator[str]:
     """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
+    from tablut.play.protocol import LONGEST_LINE
+
     while True:
         line = read_line(LONGEST_LINE + 1)
         if not line:

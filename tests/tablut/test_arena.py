@@ -20,8 +20,8 @@ from tablut import Board
 from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.play import bridges
 from tablut.play.arena import MatchPlan, Openings, Sprt, contestant, measure, play_match
-from tablut.play.arena import plan as contestants_module
 from tablut.play.arena.cli import show_match
 from tablut.play.arena.statistics import Tally, elo_of, same_chances, score_of, superiority, wilson
 from tablut.play.arena.tournament import ratings
@@ -108,10 +108,8 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    real = contestants_module.make_player
-    monkeypatch.setattr(
-        contestants_module, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest)
-    )
+    real = bridges.make_player
+    monkeypatch.setattr(bridges, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest))
     monkeypatch.setattr("tablut.play.arena.match.time", CLOCK)
     bad = contestant("bad@movetime=0.01", ONE)
     whole = MatchPlan(RULES, RANDOM, bad, 2, openings=Openings(2, 1, 1), grace=0.05)
@@ -149,8 +147,8 @@ def test_a_match_goes_on_where_it_ended(
         (folder / f"game-{number:06d}.txt").unlink()
     (folder / ".game-000001.txt.x.tmp").write_text("half")
     made: list[int] = []
-    real = contestants_module.make_player
-    monkeypatch.setattr(contestants_module, "make_player", lambda *rest: made.append(1) or real(*rest))
+    real = bridges.make_player
+    monkeypatch.setattr(bridges, "make_player", lambda *rest: made.append(1) or real(*rest))
     again = play_match(plan(6), folder=folder)
     assert moves(again) == moves(kept[1])
     assert again.tally == kept[1].tally

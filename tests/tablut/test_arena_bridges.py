@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tablut import Board
 from tablut.cli.shell import run
 from tablut.formats.opentafl import write_position
-from tablut.play.arena import MatchPlan, Openings, contestant, play_match, programs
-from tablut.play.arena.fronts import Front
-from tablut.play.arena.htp import HtpFront
-from tablut.play.arena.otep import OtepFront
-from tablut.play.arena.taflzero import TaflZeroFront
+from tablut.play.arena import MatchPlan, Openings, contestant, play_match
+from tablut.play.bridges import programs
+from tablut.play.bridges.fronts import Front
+from tablut.play.bridges.htp import HtpFront
+from tablut.play.bridges.otep import OtepFront
+from tablut.play.bridges.taflzero import TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position

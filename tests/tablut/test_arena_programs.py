@@ -12,8 +12,8 @@ from tablut import Board, __version__
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
-from tablut.play.arena.plan import PROTOCOLS, close_player, player_for
-from tablut.play.arena.programs import Process
+from tablut.play.bridges import PROTOCOLS, close_player, player_for
+from tablut.play.bridges.programs import Process
 from tablut.play.competition.referee import ENDS
 from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tablut.formats import fen
 from tablut.formats.opentafl import write_position
-from tablut.play.arena.htp import HtpFront
-from tablut.play.arena.otep import OtepFront
-from tablut.play.arena.taflzero import TaflZeroFront
+from tablut.play.bridges.htp import HtpFront
+from tablut.play.bridges.otep import OtepFront
+from tablut.play.bridges.taflzero import TaflZeroFront
 from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession, LineReader
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position

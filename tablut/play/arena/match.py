@@ -11,9 +11,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.plan import Contestant, MatchPlan, close_player
-from tablut.play.arena.programs import IdlePrograms, UnreadableMoveError
+from tablut.play.arena.plan import Contestant, MatchPlan
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
+from tablut.play.bridges import close_player
+from tablut.play.bridges.programs import IdlePrograms, UnreadableMoveError
 from tablut.play.players import Player
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record

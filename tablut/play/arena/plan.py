@@ -7,28 +7,25 @@ what is not said is the match's.
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.players import Player, PlayerOptions, make_player
-from tablut.play.players.registry import check_limits, number, once, ready_player
+from tablut.play.bridges import close_player, make_any, program_of
+from tablut.play.players import Player, PlayerOptions
+from tablut.play.players.registry import check_limits, number, once
 from tablut.play.search.limits import SearchLimits
 from tablut.store.files import brief, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from tablut.play.arena.programs import IdlePrograms, Words
+    from tablut.play.bridges.programs import IdlePrograms
     from tablut.play.search.searcher import Searcher
     from tablut.position import Move, Position
     from tablut.variants import Variant
-
-PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
-"""Before the command of a program that plays, and a colon: what it speaks."""
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
@@ -73,7 +70,7 @@ class Contestant(NamedTuple):
         Player
             Which knows nothing of earlier games.
         """
-        return _made(self.player, variant, self.options._replace(seed=seed), idle)
+        return make_any(self.player, variant, self.options._replace(seed=seed), idle)
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
@@ -94,19 +91,6 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         if rules := getattr(player, "unsaid", ()):
             unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
     return unsaid
-
-
-def program_of(name: str) -> tuple[type[Words], str] | None:
-    """Return the words that a program understands, and its command; None for a player that is no program."""
-    protocol, colon, command = name.partition(":")
-    if not colon or protocol not in PROTOCOLS:
-        return None
-    from tablut.play.arena.htp import HtpWords
-    from tablut.play.arena.otep import OtepWords
-    from tablut.play.arena.taflzero import TaflZeroWords
-    from tablut.play.arena.uci import UciWords
-
-    return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
@@ -171,44 +155,6 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     # The player's own settings replace those of the match.
     settled = settled._replace(settings=tuple((dict(settled.settings) | dict(own_settings)).items()))
     return Contestant(text, name, chosen.checked(), settled)
-
-
-def _made(
-    name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
-) -> Player:
-    if (found := program_of(name)) is None:
-        if {" ", ".", "/"}.intersection(name):
-            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is program:COMMAND")
-        return (ready_player if ready else make_player)(name, variant, options)
-    from tablut.play.arena.programs import ProgramPlayer
-
-    return ProgramPlayer(*found, variant, options, idle)
-
-
-@contextmanager
-def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player of the registry or a program, such as ``program:COMMAND``; at the end it lets go of what it holds.
-
-    A ready player has compiled and loaded what it needs.
-    Only what a user of this machine has typed may be the name: it starts programs.
-    """
-    player = _made(name, variant, options, ready=ready)
-    try:
-        yield player
-    finally:
-        close_player(player)
-
-
-def name_of(player: Player, said: str) -> str:
-    """Return the name that a program says it has; by default how the player was named."""
-    return getattr(player, "name", "") or said
-
-
-def close_player(player: Player) -> None:
-    """Have a player let go of what it holds, such as a process; most hold nothing."""
-    close = getattr(player, "close", None)
-    if close is not None:
-        close()
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:

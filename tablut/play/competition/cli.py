@@ -17,7 +17,7 @@ from tablut.cli.options import VariantOption, warn
 from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
-from tablut.play.arena.plan import name_of, player_for
+from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
 from tablut.play.competition.wire import PORTS

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from tablut.cli.streams import one_line
-from tablut.play.arena.uci import go
+from tablut.play.bridges.uci import go
 from tablut.play.protocol import EngineOptions, EngineSession, LineReader
 from tablut.play.search.limits import MATE, SearchLimits
 

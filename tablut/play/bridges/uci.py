@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import read_move
-from tablut.play.arena.programs import Answer, Process, Words, opening_of
+from tablut.play.bridges.programs import Answer, Process, Words, opening_of
 from tablut.play.players import Choice
 from tablut.play.players.registry import once
 from tablut.play.search.limits import MATE, SearchLimits

@@ -14,8 +14,8 @@ from typing import ClassVar, Final
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats import htp
-from tablut.play.arena.fronts import Front
-from tablut.play.arena.programs import REFUSAL, Answer, Process, Words, bare, built_in
+from tablut.play.bridges.fronts import Front
+from tablut.play.bridges.programs import REFUSAL, Answer, Process, Words, bare, built_in
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import SIDES, SideName

@@ -16,8 +16,8 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.opentafl import read_position, write_move, write_position
 from tablut.formats.reading import read_move
-from tablut.play.arena.fronts import Front, in_points, plain
-from tablut.play.arena.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
+from tablut.play.bridges.fronts import Front, in_points, plain
+from tablut.play.bridges.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText, Position, SideName

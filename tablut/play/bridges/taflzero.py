@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from tablut.errors import InputError
 from tablut.formats import fen
-from tablut.play.arena.fronts import Front, in_points
-from tablut.play.arena.programs import Process, built_in
-from tablut.play.arena.uci import UciWords, option_line
+from tablut.play.bridges.fronts import Front, in_points
+from tablut.play.bridges.programs import Process, built_in
+from tablut.play.bridges.uci import UciWords, option_line
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, Position
 from tablut.variants import Variant

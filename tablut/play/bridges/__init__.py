@@ -1,0 +1,85 @@
+"""Programs of other authors as players, and our engine under their protocols.
+
+A player's name is one of the registry, or a protocol and a command: ``program:COMMAND``.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Literal
+
+from tablut.errors import InputError
+from tablut.play.players import Player, PlayerOptions, make_player
+from tablut.play.players.registry import ready_player
+from tablut.store.files import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tablut.play.bridges.fronts import Front
+    from tablut.play.bridges.programs import IdlePrograms, Words
+    from tablut.variants import Variant
+
+PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
+"""Before the command of a program that plays, and a colon: what it speaks."""
+
+
+def program_of(name: str) -> tuple[type[Words], str] | None:
+    """Return the words that a program understands, and its command; None for a player that is no program."""
+    protocol, colon, command = name.partition(":")
+    if not colon or protocol not in PROTOCOLS:
+        return None
+    from tablut.play.bridges.htp import HtpWords
+    from tablut.play.bridges.otep import OtepWords
+    from tablut.play.bridges.taflzero import TaflZeroWords
+    from tablut.play.bridges.uci import UciWords
+
+    return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
+
+
+def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
+    """Return the class with which our engine speaks the protocol of other programs."""
+    from tablut.play.bridges.htp import HtpFront
+    from tablut.play.bridges.otep import OtepFront
+    from tablut.play.bridges.taflzero import TaflZeroFront
+
+    return {"otep": OtepFront, "taflzero": TaflZeroFront, "htp": HtpFront}[protocol]
+
+
+def make_any(
+    name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
+) -> Player:
+    """Return a new player: one of the registry, or a program that is started."""
+    if (found := program_of(name)) is None:
+        if {" ", ".", "/"}.intersection(name):
+            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is program:COMMAND")
+        return (ready_player if ready else make_player)(name, variant, options)
+    from tablut.play.bridges.programs import ProgramPlayer
+
+    return ProgramPlayer(*found, variant, options, idle)
+
+
+@contextmanager
+def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
+    """Yield a player of the registry or a program, such as ``program:COMMAND``; at the end it lets go of what it holds.
+
+    A ready player has compiled and loaded what it needs.
+    Only what a user of this machine has typed may be the name: it starts programs.
+    """
+    player = make_any(name, variant, options, ready=ready)
+    try:
+        yield player
+    finally:
+        close_player(player)
+
+
+def name_of(player: Player, said: str) -> str:
+    """Return the name that a program says it has; by default how the player was named."""
+    return getattr(player, "name", "") or said
+
+
+def close_player(player: Player) -> None:
+    """Have a player let go of what it holds, such as a process; most hold nothing."""
+    close = getattr(player, "close", None)
+    if close is not None:
+        close()
