@@ -1,1 +1,1 @@
-"""Why positions of the reduced boards are out of reach, all of them; see README.md."""
+"""Why unreachable positions of the reduced boards are out of reach, for every one of them; see README.md."""
