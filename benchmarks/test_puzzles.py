@@ -1,6 +1,6 @@
 """Speed of the proof search, one thread: ``pytest benchmarks/test_puzzles.py --benchmark-enable --benchmark-only``.
 
-Nodes are moves made on the board. Timed in CPU seconds of the process; `docs/puzzles.md`
+Nodes are moves made on the board. Timed in CPU seconds of the process; `docs/notes/puzzles.md`
 says what was tried.
 """
 

@@ -1,7 +1,7 @@
 """Speeds of search, one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
 
 Timed in CPU seconds of the process. A node is a move made on the board and judged, in
-quiescence as anywhere else. `docs/search.md` quotes the figures.
+quiescence as anywhere else. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import time

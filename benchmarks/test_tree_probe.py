@@ -1,7 +1,7 @@
 """What tables inside the tree cost and are worth: ``pytest benchmarks/test_tree_probe.py --benchmark-enable -s``.
 
 ``TABLUT_TABLEBASE`` names a tablebase of ashton up to five men; it is the truth, and search
-has its tiers up to four. Timed in CPU seconds of the process. `docs/search.md` quotes the figures.
+has its tiers up to four. Timed in CPU seconds of the process. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import os

@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from counting import bounds
 from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
-from reports.reachable import explanations, lower_bounds, share
+from reports.reachable import explanations, share
 from reports.reachable import results as estimates
 from reports.solutions import results as solutions
 from reports.stored import DATA, STUDIES
@@ -44,7 +44,7 @@ STORED = [
     ROOT / "tests" / "data" / "faults.json",
 ]
 # Limits and scores that pages state.
-NODES_OF_A_TEST = 10_000  # what a move of the matches of docs/search.md may take
+NODES_OF_A_TEST = 10_000  # what a move of the matches of docs/notes/search-strength.md may take
 LIMITS = {MOST_POSITIONS, MOST_PLIES, EVALUATION_LIMIT, REPETITION, TABLEBASE, NODES_OF_A_TEST}
 # What measures a number that only a long run gives again.
 COMMAND = re.compile(r"^(?:tablut|pytest|python -m) |`[^`\n]*\b(?:tablut|pytest|python -m) [^`\n]*`", re.MULTILINE)
@@ -112,7 +112,7 @@ def number(text: str) -> int:
 
 def test_the_table_of_censuses() -> None:
     tried = 0
-    for name, positions, classes, children, *_ in rows_of("docs/census.md", "census | positions | classes"):
+    for name, positions, classes, children, *_ in rows_of("docs/notes/census.md", "census | positions | classes"):
         if not positions:
             continue
         stored = censuses()[name.split()[0].rstrip(",")]
@@ -129,7 +129,7 @@ def test_the_table_of_censuses() -> None:
 
 
 def test_the_table_of_boards_explained_whole() -> None:
-    rows = {name: cells for name, *cells in rows_of("docs/reachable.md", "board (computed)")}
+    rows = {name: cells for name, *cells in rows_of("docs/notes/reachability.md", "board (computed)")}
     assert rows.keys() == explanations().keys()
     for name, (counted, reached, locked, stuck, closed, circles, layers) in rows.items():
         found = explanations()[name]
@@ -148,9 +148,10 @@ def test_the_table_of_boards_explained_whole() -> None:
 
 def test_what_a_position_takes_in_a_tablebase() -> None:
     known = {1_737_174: ("ashton", 5), 3_251_331: ("mcgill", 5), 58_285_314: ("ashton", 6), 74_735_940: ("brandubh", 7)}
-    text = " ".join((read(ROOT / "docs" / "solving.md") + read(ROOT / "docs" / "tablebases.md")).split())
+    notes = ROOT / "docs" / "notes"
+    text = " ".join((read(notes / "solving.md") + read(notes / "tablebases.md")).split())
     found = re.findall(r"([\d,]+) bytes(?: with those)?, (0\.\d{4}) a position", text)
-    found += [(size, each) for _, size, each, _ in rows_of("docs/tablebases.md", "how | bytes | a position")]
+    found += [(size, each) for _, size, each, _ in rows_of("docs/notes/tablebases.md", "how | bytes | a position")]
     assert len(found) > 7
     for size, each in found:
         assert f"{number(size) / classes_of_men(*known.get(number(size), ('ashton', 5)))[0]:.4f}" == each, size
@@ -161,7 +162,7 @@ def test_the_table_of_patterns() -> None:
     stored = json.loads((DATA / "puzzles" / "collection.json").read_text(encoding="utf-8"))
     found = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
     tried = set()
-    for _, result in rows_of("docs/puzzles.md", "pattern | result"):
+    for _, result in rows_of("docs/notes/puzzles.md", "pattern | result"):
         for name in re.findall(r"`([a-z-]+)`", result):
             tried.add(name)
             assert found[name]["winner"] == ("black" if "refuted" in result else "white")
@@ -174,23 +175,19 @@ def test_the_table_of_patterns() -> None:
 
 def test_the_readmes_numbers() -> None:
     readme = " ".join(read(ROOT / "README.md").split())
-    report = bounds("ashton")
-    ladder = [(rung.what, f"{rung.number:,}".replace(",", " "), rung.unit, rung.status) for rung in report.ladder()]
-    assert [tuple(row) for row in rows_of("README.md", "step | number | of what")] == ladder
+    rungs = [f"{rung.number:,}".replace(",", " ") for rung in bounds("ashton").ladder()]
+    assert f"**{rungs[2]}** placements" in readme
+    assert f"symmetric placements once, {rungs[4]}." in readme
+    assert scientific(int(rungs[2].replace(" ", "")), 3) == "1.18e27"
+    assert "At most 1.18·10²⁷" in readme
     reached = share("ashton")
     assert reached is not None
-    assert reached.counted == 2 * report.corrected.no_end
     low, high = estimates()["ashton"]["interval99"]
     assert float(reached.low) <= 100 * low < 100 * high <= float(reached.high)
-    positions = " to ".join(scientific(end, 6) for end in reached.positions)
-    counted = f"{reached.counted:,}".replace(",", " ")
-    assert f"the bound counts {counted} of them. Between {reached.low} % and {reached.high} % of these " in readme
-    assert f" positions can be reached, {positions}." in readme
-    (proved,) = lower_bounds().values()
-    assert f"{int(proved['positions']):,}".replace(",", " ") in readme
-    assert 1 / 6 < proved["share"] < 0.2  # "more than one in six"
-    new = f"{censuses()['ashton']['plies'][7]['new']:,}".replace(",", " ")
-    assert f"{new} new positions at ply 7" in readme
+    assert f"About {float(reached.low):.1f} % of" in readme
+    assert round(float(reached.low), 1) == round(float(reached.high), 1)
+    largest = max(int(found["positions"]) for found in solutions().values())
+    assert f"the largest with {largest:,} positions".replace(",", " ") in readme
     older = older_variants()
     reduced = [variant for variant in older if "-" in variant.name]
     assert (len(variant_names()), len(older), len(reduced), len(solutions())) == (22, 13, 7, 7)

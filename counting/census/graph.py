@@ -133,6 +133,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
     if len(distinct) != len(words):
         raise ArithmeticError(f"{variant.name}: a move leads out of the complete census")
     node = np.empty(len(words), dtype=np.int64)
+    numbers = numbers.reshape(-1)  # numpy 2.0 gives a column
     node[numbers[: len(words)]] = np.arange(len(words))
     targets = node[numbers[len(words) :]]
     pairs, moves = np.unique(np.repeat(parents, counts) * len(words) + targets, return_counts=True)

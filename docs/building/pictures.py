@@ -1,6 +1,6 @@
 """Pictures of the pages, drawn by the toolkit itself: ``python -m docs.building.pictures`` draws them again.
 
-The scenes of the rules page stand in `reports.rulebook`, where the engine plays them: it decides which piece is framed
+The scenes of the rules pages are in `reports.rulebook`, where the engine plays them: it decides which piece is framed
 and what is said below a picture. Their tables stand between ``<!-- scenes: NAME -->`` and ``<!-- scenes: end -->``.
 The pictures of a tutorial are what its own code gives; `docs.building.sessions` runs it.
 """
@@ -100,9 +100,9 @@ def other_pictures() -> dict[str, str]:
 def pictures() -> dict[Path, str]:
     """Return every file that this module makes, with its text."""
     made, tables = rule_pictures()
-    page = DOCS / "rules.md"
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
-    return files | {page: with_tables(page.read_text(encoding="utf-8"), tables)}
+    pages = [DOCS / "rules.md", DOCS / "rules-family.md"]
+    return files | {page: with_tables(page.read_text(encoding="utf-8"), tables) for page in pages}
 
 
 def write() -> None:

@@ -81,7 +81,7 @@ def check_command(
     deep: Annotated[bool, typer.Option("--deep", help="Play out what the proof leaves to tables.")] = False,
     threads: Annotated[int, threads_option("Processes that check side by side.")] = 1,
 ) -> Reply:
-    """Check a saved proof by the rules alone, in plain Python; docs/puzzles.md says what a proof is.
+    """Check a saved proof by the rules alone, in plain Python; docs/proofs.md says what a proof is.
 
     Exit code 1: it proves nothing, or there is a shorter win.
     """

@@ -14,7 +14,7 @@ move, and 0 for the plies; its header has null for them.
 The file is JSON lines: a header, then one array ``[position, plies, move]`` for each
 position. The header is the claim: under which game, from which position, with how many
 plies left, who wins within how many, and the digests of the tables in which the strategy
-may end. docs/puzzles.md says what each of its fields means. A name that ends in ``.gz``
+may end. docs/proofs.md says what each of its fields means. A name that ends in ``.gz``
 is compressed. A file is written and read a block at a time, whatever its length.
 
 A file names its game by a shipped name and `Variant.digest`, or under rules of one's own

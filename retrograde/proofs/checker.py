@@ -7,7 +7,7 @@ under the symmetries of the rules, with a number of plies that is enough. As the
 fall with every ply, no play lasts for ever and none meets a position twice, so that no
 rule on repetition has a say; and as the first of them fits into the plies that are left,
 neither has the move limit. What is accepted is a proof, whatever wrote the file.
-docs/puzzles.md has the definition.
+docs/proofs.md has the definition.
 
 What a block has and what it needs goes, by a hash of the position, into shares that are
 compared one after the other. So the memory is that of one block and one share, and the

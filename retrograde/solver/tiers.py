@@ -85,7 +85,7 @@ def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int
 
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""What a processor solves: 7 to 12 million were measured in memory, less in slices (docs/solving.md)."""
+"""What a processor solves: 7 to 12 million were measured in memory, less in slices (docs/notes/solving.md)."""
 _STORED_BYTES: Final = 0.012
 """Of a class on disk, as measured for ashton up to six men."""
 _ITEM_BYTES: Final = 2

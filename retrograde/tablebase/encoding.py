@@ -3,7 +3,7 @@
 A code (`tablut.indexing.values`) is stored as it is, in one byte
 where all codes of an array fit, in the order of the index: other orders, differences to
 neighbours, and predicting one side to move from the other all pack worse
-(``docs/tablebases.md`` has the figures).
+(``docs/notes/tablebases.md`` has the figures).
 
 Aliases, to which no position is ranked, repeat the code before them, which costs nothing.
 """

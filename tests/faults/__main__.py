@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="PART:SEED", help="make one trial again, such as others:1.17")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the counts as JSON, as tests/data has them")
     parser.add_argument(
-        "--store", action="store_true", help="keep the counts in tests/data, the table in docs/testing.md"
+        "--store", action="store_true", help="keep the counts in tests/data, the table in docs/notes/fault-injection.md"
     )
     parser.add_argument(
         "--trials", type=Path, metavar="FILE", help="keep every trial as it is made; a run goes on from its file"

@@ -1,4 +1,4 @@
-"""The result of a run: counted, kept as JSON, shown as a table here and in docs/testing.md."""
+"""The result of a run: counted, kept as JSON, shown as a table here and in docs/notes/fault-injection.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STORED: Final = Path(__file__).resolve().parents[1] / "data" / "faults.json"
 """The result that the docs show."""
-DOCS: Final = STORED.parents[2] / "docs" / "testing.md"
+DOCS: Final = STORED.parents[2] / "docs" / "notes" / "fault-injection.md"
 BEGIN: Final = "<!-- faults: begin -->\n"
 END: Final = "<!-- faults: end -->"
 

@@ -1,4 +1,4 @@
-"""Forts held to a search of all that black can do while white only moves the king within; see docs/rules.md."""
+"""Forts held to a search of all that black can do while white only moves the king within; see docs/rules-family.md."""
 
 from __future__ import annotations
 

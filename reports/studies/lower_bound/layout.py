@@ -2,7 +2,7 @@
 
 Cells are indices from a1 = 0. A *region* contains free cells only. The upper region is ranks 7 to 9, and the lower one
 is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region, the same for mirror images.
-Cells beyond a region are assumed to be in the worst possible state: see `docs/reachable.md`, "A proved lower bound".
+Cells beyond a region are assumed to be in the worst possible state: see `docs/notes/lower-bound.md`.
 """
 
 from __future__ import annotations
