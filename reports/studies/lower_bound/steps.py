@@ -1,7 +1,7 @@
 """The finite part of the proof, checked by program: every step of the construction outside the closures.
 
-Each function checks one kind of step for all materials and names the failures. `docs/notes/lower-bound.md` explains how the
-proof uses them.
+Each function checks one kind of step for all materials and names the failures. `docs/notes/lower-bound.md` explains how
+the proof uses them.
 """
 
 from __future__ import annotations
