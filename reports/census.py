@@ -21,7 +21,7 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 def _growing() -> list[str]:
-    """Return the names of all games except the reduced boards: only their first plies can be counted."""
+    """Return the names of the full games, of which only the first plies can be counted."""
     return [name for name in variant_names() if name not in REDUCED_BOARDS]
 
 

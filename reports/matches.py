@@ -64,7 +64,7 @@ def _check_statistics(stored: StoredMatch) -> None:
 
 
 WANTED: Final = 0.99
-"""The score that our player is expected to reach."""
+"""Target score of our player."""
 _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 

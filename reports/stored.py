@@ -1,8 +1,8 @@
 """Stored results from which the pages are rendered, checked before use.
 
-Each file is the output of a command with ``--json``. Reading it limits its size, validates it with the model of the
-command's result, and checks it for consistency (sums, names, lines of play). A damaged file is reported by name and
-never rendered.
+Each file is the output of a command with ``--json``. When it is read, its size is limited, it is validated with the
+model of the command's result, and it is checked for consistency (sums, names, lines of play). A damaged file is
+reported by name and never rendered.
 """
 
 from __future__ import annotations

@@ -175,9 +175,9 @@ class _Calls:
         return await self._places.work(request, seconds, jobs.bestmove, asked, limits, self._settings)
 
     def _limits(self, asked: BestMoveAsked) -> SearchLimits:
-        """Return the limits of a search: those requested, capped by the server's own.
+        """Return the limits of a search, which never exceed the server's own.
 
-        Explicit values above the server's limits are refused.
+        Requested values above the server's limits are refused, and a missing time limit is filled in.
         """
         most = self._settings
         if asked.movetime is not None and asked.movetime > most.movetime:
@@ -200,7 +200,7 @@ class _Calls:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
-        board.outcome()  # what cannot be played on is refused here
+        board.outcome()  # refuse an invalid position before queueing
         # Use a table only if it covers the position and so answers at once: a search would unpack too much of a table.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
@@ -221,7 +221,7 @@ class _Calls:
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
-        asked.searched().outcome()  # what cannot be played on is refused here
+        asked.searched().outcome()  # refuse an invalid position before queueing
         return await self._places.work(
             request, self._settings.count_seconds, jobs.count_sequences, asked, self._settings.sequences
         )

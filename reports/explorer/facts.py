@@ -264,7 +264,7 @@ def _standing(board: Board) -> PositionStanding:
         tier, within = index.rank_in_tier(position)
         rank, size, tier_rank, tier_size = tier.offset + within, index.size, within, tier.size
     except InputError:
-        # Decided or impossible placements have no number among the undecided ones.
+        # Decided or impossible placements have no rank among the undecided ones.
         rank = None
     return PositionStanding(
         canonical=str(board.canonical().position),

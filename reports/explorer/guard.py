@@ -144,7 +144,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Each place begins with the part of the request that it is in: body, query or path.
+    # Drop the first part of each location, which names the part of the request: body, query or path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_SAID[400], 400)

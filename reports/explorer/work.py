@@ -1,4 +1,4 @@
-"""Long-running work: done by low-priority worker processes, with limits on running, waiting and per-visitor jobs.
+"""Execution of long-running work in low-priority worker processes, with limits on running and waiting jobs.
 
 In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
 therefore a separate process, started on demand and reused. It does one job at a time, sends messages about it, and ends

@@ -1,4 +1,4 @@
-"""Rules that decide a puzzle: changing their value changes the solution, as far as that is proved in time."""
+"""Rules that decide a puzzle: changing one of them changes the solution, as far as that is proved in time."""
 
 from __future__ import annotations
 

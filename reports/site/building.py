@@ -35,7 +35,7 @@ _NEEDED: Final = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutto
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the playable pages, with their scripts and drawings, as a Sphinx extension."""
+    """Register the playable pages, their scripts and their drawings with Sphinx."""
     app.connect(
         "config-inited", lambda _, config: config.html_static_path.append(str(Path(__file__).parent / "static"))
     )

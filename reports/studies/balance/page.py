@@ -50,7 +50,7 @@ def quoted() -> list[Quoted]:
 
 
 def favours(row: Row) -> str:
-    """Return the side that a cell favours, judged by the interval of its decided games."""
+    """Return the side that a cell favours, or ``neither``, judged by the interval of its decided games."""
     return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
 
 

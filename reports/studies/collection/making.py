@@ -97,7 +97,7 @@ class Making:
 def from_self_play(
     variant: VariantLike, wanted: Wanted, *, games: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles from self-play; each game yields at most one, with the longest win."""
+    """Return puzzles from self-play: at most one per game, the one with the longest win."""
     making = Making(as_variant(variant), wanted)
     for number in range(games):
         best = _best_of_game(making, np.random.default_rng([wanted.seed, number]))
@@ -110,7 +110,7 @@ def from_self_play(
 
 
 def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
-    """Return the puzzle of a game with the longest win, or None if the game contains no puzzle."""
+    """Return the puzzle with the longest win in a game, or None if the game contains no puzzle."""
     variant, wanted = making.variant, making.wanted
     searches = {letter: _endless(variant, letter, wanted) for letter in _SIDES}
     found = []

@@ -1,1 +1,1 @@
-"""Why unreachable positions of the reduced boards are out of reach, for every one of them; see README.md."""
+"""Explanation of every unreachable position of the reduced boards; see README.md."""

@@ -1,8 +1,8 @@
 """Construction of games from the start to placements of the theorem, following its proof.
 
 The plies are planned regardless of whose turn it is. If it is the wrong side's turn, a side loses a tempo: black with a
-ply within the token camp, white with a ply there and back. Tests examine only the game's result:
-`counting.reachable.checker.Checker` replays the game by the plain rules.
+ply within the token camp, white with a ply there and back. The plan itself is not trusted: in the tests
+`counting.reachable.checker.Checker` replays each game by the plain rules and compares the placement in which it ends.
 """
 
 from __future__ import annotations

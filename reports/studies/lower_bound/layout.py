@@ -52,7 +52,7 @@ UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
-"""Lane cells whose neighbour in the middle has terrain behind it. A piece may enter a door but never leaves it."""
+"""Lane cells whose neighbour in the middle has terrain behind it; within the region they are entered but never left."""
 CAMPS: Final = (
     cells_of("e9 d9 f9 e8"),
     cells_of("a5 a4 a6 b5"),

@@ -119,7 +119,7 @@ def _fill(
     black_at = np.zeros(4 * len(columns), dtype=np.int64)
     white_at = np.zeros(4 * len(columns), dtype=np.int64)
     for file in range(4):
-        # The files c, d, f, g: their places on ranks 6, 5, 4.
+        # Set the bits of the files c, d, f, g on ranks 6, 5, 4.
         upper = file + 1 + (file > 1)
         for number in range(len(columns)):
             for rank in range(3):
@@ -143,7 +143,7 @@ def _fill(
         for d in range(size):
             black_left = black_at[c] | black_at[size + d]
             white_left = white_at[c] | white_at[size + d]
-            # The corridor between camp and castle: never two colours.
+            # The two cells between camp and castle must not hold different colours.
             if black_left & left and white_left & left:
                 continue
             for f in range(size):

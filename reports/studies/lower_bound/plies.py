@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reports.studies.lower_bound.summing import RegionMaterial
 
 MOST_SEEN: Final = 4_000_000
-"""Maximum number of placements that a search for a path visits; they take half a gigabyte. Few paths need 100,000."""
+"""Maximum number of placements that a search for a path visits, about half a gigabyte; few paths need 100,000."""
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
 

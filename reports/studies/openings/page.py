@@ -48,13 +48,13 @@ def _checked_above(opening: Opening, findings: dict[str, Decided]) -> str | None
 
 
 def _answers(rows: list[dict[str, Any]], moves: str) -> str:
-    """Return the number of moves after an opening that are proved to lose."""
+    """Return how many of the moves after an opening are proved to lose, such as ``3 of 12``."""
     after = [one["found"] for one in rows if one["opening"].moves.rpartition(" ")[0] == moves]
     return f"{sum(one is not None and one.status == 'proved' for one in after)} of {len(after)}"
 
 
 def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the openings in depth-first order, each with its depth below the nearest listed opening above it."""
+    """Return the openings in depth-first order, each with its depth below the nearest opening above it."""
     found: list[dict[str, Any]] = []
     above: list[str] = []
     for row in sorted((one for one in rows if one["opening"].moves), key=lambda one: one["opening"].moves.split()):

@@ -423,7 +423,7 @@ def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> Pas
 
 
 class Rates(NamedTuple):
-    """The fitted laws of a game; rates are per class unless the name says otherwise."""
+    """The fitted laws of a game: ``passes`` per slice, ``plan`` per slice and row, all others per class."""
 
     costs: PassCosts
     cpu: tuple[Law, Law]
