@@ -1,1 +1,1 @@
-"""Pages that render what the other packages computed; `reports/rendered/` holds the last rendering."""
+"""Pages that present the results of the other packages; the latest rendering is in `reports/rendered/`."""

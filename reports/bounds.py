@@ -1,4 +1,4 @@
-"""The pages on the complexity bounds: equations, findings, better bounds, all variants; the tafl family."""
+"""Pages on the complexity bounds: equations, findings, improved bounds and all variants; and on the tafl family."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from tablut.variants import Variant, load_variant
 from tablut.variants.library import older_variants, shipped_variants
 
 _DRAWN = 3
-"""Locked sets of at most so many pieces are drawn, one of each orbit, without those that differ by a king."""
+"""Largest number of pieces of the locked sets that are drawn.
+
+One set of each orbit is drawn; sets with a king are left out.
+"""
 _PIXELS = 170
 
 
@@ -74,7 +77,7 @@ def artefacts() -> list[Artefact]:
 
 
 class FamilyGame(NamedTuple):
-    """A full game with its bounds, and the figures of others for it."""
+    """A full game with its bounds, and the estimates that others published for it."""
 
     title: str
     variant: Variant
@@ -83,7 +86,7 @@ class FamilyGame(NamedTuple):
 
 
 def _family_page(every: list[BoundsReport]) -> list[Artefact]:
-    """Return the files of the page on the tafl family: all games but the reduced boards, the small boards first."""
+    """Return the files of the page on the tafl family: all games except the reduced boards, smallest boards first."""
     estimates = published_estimates()
     games = []
     for report in every:
@@ -99,7 +102,7 @@ def _family_page(every: list[BoundsReport]) -> list[Artefact]:
 
 
 def _draw_family(rows: list[list[Any]]) -> Figure:
-    """Draw the bound of each game on a logarithmic scale, a band for each size of board, with the figures of others."""
+    """Draw the bound of each game on a logarithmic scale, with published estimates and a band for each board size."""
     figure, axes = axes_of(7.6, 0.34 * len(rows) + 1.1)
     sizes = sorted({size for size, *_ in rows})
     for place, (size, _, exact, *quoted) in enumerate(rows):
@@ -138,12 +141,12 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 
 def _data(report: BoundsReport) -> dict[str, Any]:
-    """Everything about the paper's rules; of the others all but the counts by material, which are many."""
+    """Return a report as plain data; counts by material are kept only for the paper's rules, as they are numerous."""
     return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
 
 
 def _spaces_data(report: BoundsReport) -> list[list[Any]]:
-    """Rows of label, exact value, published value or None, agreement or None; all values as strings."""
+    """Return rows of label, exact value, published value or None, agreement or None; the values are strings."""
     rows: list[list[Any]] = [
         [f"{term.equation} {term.description}", str(term.exact), term.published, term.agrees] for term in report.terms
     ]
@@ -155,7 +158,7 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
 
 
 def _draw_spaces(rows: list[list[Any]]) -> Figure:
-    """Draw all sizes on a logarithmic scale, and the totals, which it does not tell apart, on a linear one."""
+    """Draw all sizes on a logarithmic scale, and the totals, which coincide there, on a linear one."""
     colours = ["#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b" for *_, agrees in rows]
     figure, (whole, near) = axes_of(7.6, 8.6, 2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
     for place, ((_, exact, published, _), colour) in enumerate(zip(rows, colours, strict=True)):
@@ -207,7 +210,7 @@ def _material_data(report: BoundsReport) -> list[list[str]]:
 
 
 def _draw_material(rows: list[list[str]]) -> Figure:
-    """Draw the number of labelled states by material as a heat map, the shares above 0.1 % written in."""
+    """Draw the number of labelled states by material as a heat map, labelled with the shares above 0.1 %."""
     from matplotlib.figure import Figure
 
     values = [[int(count) for count in row] for row in rows]

@@ -1,4 +1,4 @@
-"""What the report consists of, and where it lives; its two smallest pages, on symmetry and on the rule sets."""
+"""Contents of the report and its default folder, plus its two smallest pages, on symmetry and on the rule sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tablut.variants.library import older_variants, shipped_variants
 
 
 def default_folder() -> Path:
-    """Return ``reports/rendered`` of the checkout that the program runs from or in, else ``tablut-report``."""
+    """Return ``reports/rendered`` of the program's checkout, or of a checkout in the current directory.
+
+    If there is neither, return ``tablut-report``, which is relative to the current directory.
+    """
     for root in (Path(__file__).resolve().parents[1], Path.cwd()):
         rendered = root / "reports" / "rendered"
         if rendered.is_dir() and (root / "pyproject.toml").is_file():
@@ -30,7 +33,7 @@ def default_folder() -> Path:
 
 _PIXELS: Final = 200
 _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
-"""A position without a symmetry of its own: it has eight images."""
+"""A position without any symmetry, so that it has eight images."""
 
 
 def _symmetry() -> list[Artefact]:
@@ -66,7 +69,7 @@ def _variants() -> list[Artefact]:
 
 
 def _fields(variants: list[Variant]) -> list[tuple[str, str, list[str]]]:
-    """Rows of field, meaning and the value under each variant."""
+    """Return one row per rule field: its name, its meaning, and its value in each variant."""
     by_variant = [{field.name: field for field in rule_fields(variant.rules)} for variant in variants]
     rows = []
     for name, field in {name: field for fields in by_variant for name, field in fields.items()}.items():
@@ -83,14 +86,14 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "symmetry": _symmetry,
     "variants": _variants,
 }
-"""One generator a page: the page itself, its data and its figures."""
+"""Generators by page name; each returns the page itself, its data and its figures."""
 
 
-# -- the first page of the results on the site: each number, how it is known, and the command that gives it
+# -- the first page of the results on the site: each number, how it is known, and the command that computes it
 
 
 def first_page() -> str:
-    """Return the first page of the results, in Markdown; the pages to play on are HTML beside them."""
+    """Return the first page of the results in Markdown; the playable HTML pages are built separately."""
     made = page(
         "index.md",
         "first.md.j2",

@@ -1,9 +1,8 @@
-"""The page on the census: how many positions can be reached, and how that compares with the bounds.
+"""Page on the census: the number of positions that can be reached, and how it compares with the bounds.
 
-Small boards take seconds to count and the full game takes minutes, so the
-page is rendered from results that `tablut census --json` gave, kept in
-``reports/data/census`` with the command, time and memory of each. Tests count the
-small ones again.
+Small boards take seconds to count and the full game takes minutes, so the page is rendered from the output of `tablut
+census --json`, stored in ``reports/data/census`` together with the command, time and memory of each run. Tests count
+the small boards again.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from tablut.variants import variant_names
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored censuses by variant, in the order of the page; those that are there."""
+    """Return the stored censuses by variant, in the order of the page; variants without stored data are left out."""
     return read_stored_all("census", (*_growing(), *REDUCED_BOARDS), CensusReport, _check)
 
 
 def _growing() -> list[str]:
-    """Return the games whose first plies are counted, where that was done: all but the reduced boards."""
+    """Return the names of the full games, of which only the first plies can be counted."""
     return [name for name in variant_names() if name not in REDUCED_BOARDS]
 
 
 def _check(stored: CensusReport, name: str) -> None:
-    """Compare a census with itself."""
+    """Check a census for internal consistency."""
     hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
     if [ply.ply for ply in stored.plies] != list(range(len(stored.plies))) or not stored.plies:
         raise ValueError("plies: are not numbered from 0 on")
@@ -51,7 +50,7 @@ def _check(stored: CensusReport, name: str) -> None:
 
 
 def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
-    """Compare a ply that was counted and not stored with its hundredths, and with itself among the plies."""
+    """Check a ply that was counted but not stored: against its hundredths, and against the other plies."""
     numbers = [each.number for each in counted.hundredths]
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")
@@ -109,7 +108,7 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the curves, the longest first, those that run together as one."""
+    """Return the curves, longest first, merging curves that coincide."""
     found: list[dict[str, Any]] = []
     for curve in sorted(curves, key=lambda curve: -len(curve["new"])):
         same = [other for other in found if other["new"][: len(curve["new"])] == curve["new"]]
@@ -141,13 +140,13 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the share of the bound that can be reached, board by board."""
+    """Draw the reachable share of the bound for each board."""
     bars = [(share["variant"], int(share["total"]) / int(share["bound"])) for share in shares]
     return draw_shares(bars, "reachable undecided positions, percent of the bound", "#e6ddc9")
 
 
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
-    """Classes of a state graph by where play can go from them."""
+    """Return the classes of a state graph, grouped by where play can continue from them."""
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]
     other_loop = 0 if largest == returning else largest
@@ -161,7 +160,7 @@ def _parts(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
-    """Draw the classes of each state graph by where play can go from them, as shares."""
+    """Draw the classes of each state graph as shares, grouped by where play can continue from them."""
     figure, axes = axes_of(6.6, 0.6 * len(boards) + 1.3)
     names = [name for name in boards[0] if name != "variant"]
     for name, colour in zip(names, ["#54803c", "#2f6f8f", "#c9b98f", "#a0522d"], strict=True):

@@ -1,10 +1,10 @@
-"""The page on all endings of few men: the longest wins and their best play, mutual zugzwangs.
+"""Page on the endings with few men: the longest wins with best play, and mutual zugzwangs.
 
-Tables of six men take minutes to build and do not ship, so the page is rendered from what `reports/studies/sources.py`
-gave, kept in ``reports/data/endings``, and `tablut tablebase verify --json` in
-``reports/data/verified``. Every line of play is played again before it is drawn, the numbers of positions and classes
-are counted again, and the values are compared by their digests with those that are published. Tests compare with the
-tables that ship.
+Tables of six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
+results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
+tablebase verify --json`, in ``reports/data/verified``. Before drawing, every line of play is replayed, the numbers of
+positions and classes are counted again, and the digests of the tables are compared with the published ones. Tests
+compare the stored results with the tables that are shipped.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from tablut.variants import load_variant, variant_names
 _PIXELS: Final = 300
 _STRIP_PIXELS: Final = 150
 _DRAWN: Final = 2
-"""Mutual zugzwangs of each kind that are drawn for each game."""
+"""Number of mutual zugzwangs of each kind drawn per game."""
 _PRINTED: Final = 6
-"""Those of each kind that stand on the page; a file has all."""
+"""Number of mutual zugzwangs of each kind printed on the page; the CSV file contains all of them."""
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored summaries by game, in the order of the page; those that are there."""
+    """Return the stored summaries by game, in the order of the page; games without stored data are left out."""
     return read_stored_all("endings", variant_names(), TablebaseSummary, _check)
 
 
 def verified() -> dict[str, dict[str, Any]]:
-    """Return what verified the tables of each game; those that are there."""
+    """Return the stored verification of each game's tables; games without stored data are left out."""
     return read_stored_all("verified", variant_names(), Verification, _check_verified)
 
 
@@ -68,22 +68,25 @@ def artefacts() -> list[Artefact]:
 
 
 def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return what verified a game's tables if it did so with all of them, and found them as published."""
+    """Return a game's verification if it covered all tables and matches the published digests, otherwise None."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
-    # What was verified before, in a run that was stopped, is as good.
+    # Positions verified by an earlier, interrupted run count as well.
     return proof if proof["positions_checked"] + sum(proof["verified_before"].values()) == summary["classes"] else None
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the longest win of each side, over all materials."""
+    """Return the longest win of each side over all materials."""
     sides = ("white", "black")
     won = {side: [one for one in summary["longest"] if one["winner"] == side] for side in sides}
     return {side: max(won[side], key=lambda one: one["dtm"]) for side in sides if won[side]}
 
 
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Return the first mutual zugzwangs of each kind, those that lose for either side before those that cost a draw."""
+    """Return the first `most` mutual zugzwangs of each kind.
+
+    Full zugzwangs, which either side to move loses, come before half zugzwangs, which cost one side a draw.
+    """
     listed = summary["zugzwangs"]["listed"]
     full = [one for one in listed if one["white"]["wdl"] == one["black"]["wdl"]]
     half = [one for one in listed if one["white"]["wdl"] != one["black"]["wdl"]]
@@ -91,7 +94,7 @@ def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _drawings(game: dict[str, Any]) -> list[Artefact]:
-    """Return a game's longest wins, the longest of them as a strip, and some of its mutual zugzwangs."""
+    """Draw a game's longest wins, the longest of them as a strip, and some of its mutual zugzwangs."""
     name = game["variant"]
     variant = load_variant(name)
     boards = [
@@ -134,7 +137,7 @@ def _words(verdict: dict[str, Any]) -> str:
 
 
 def _csv(found: dict[str, dict[str, Any]]) -> str:
-    """Return all mutual zugzwangs of all games, one a row, without a side to move."""
+    """Return all mutual zugzwangs of all games as CSV, one placement per row, without a side to move."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("variant", "placement", "white_wdl", "white_dtm", "black_wdl", "black_dtm"))
@@ -145,11 +148,11 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-# -- what is read --------------------------------------------------------------------------
+# -- checks --------------------------------------------------------------------------------
 
 
 def _check(stored: TablebaseSummary, name: str) -> None:
-    """Compare a summary with itself, with exact counts and with the published values, and play its lines."""
+    """Check a summary for consistency, compare it with exact counts and published digests, and replay its lines."""
     hold(stored.variant == name and not stored.missing, f"variant or missing: is not the whole of {name!r}")
     _check_tiers(stored)
     variant = load_variant(name)
@@ -175,7 +178,7 @@ def _check_tiers(stored: TablebaseSummary) -> None:
     there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
     if there != {material: graph.nodes[material]["positions"] for material in graph}:
         raise ValueError("tiers: have not the positions that the index has")
-    # By Burnside's lemma: the solver's index counts the classes one by one.
+    # Counted with Burnside's lemma, independently of the solver's index, which enumerates the classes.
     orbits = classes_by_material(spaces(stored.variant)["no_end"])
     for tier in stored.tiers:
         name = f"{tier.attackers}v{tier.defenders}"
@@ -189,7 +192,7 @@ def _check_tiers(stored: TablebaseSummary) -> None:
 
 
 def _check_longest(name: str, one: LongestResult) -> str:
-    """Play a longest win; return its tier."""
+    """Replay a longest win and return its tier."""
     check_line(name, one.position, one.line)
     variant = load_variant(name)
     position = Position.parse(one.position, variant.size)
@@ -204,10 +207,13 @@ def _check_longest(name: str, one: LongestResult) -> str:
 
 
 def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
-    """Return whether whoever is to move loses; refuse what is no mutual zugzwang."""
+    """Return whether a mutual zugzwang is full, so that either side to move loses.
+
+    A position that is not a mutual zugzwang is refused.
+    """
     variant = load_variant(name)
     position = Position.parse(one.position, variant.size)
-    # A side that cannot move has lost in no ply.
+    # A side without a legal move has already lost: its distance is 0.
     over = Board(variant, position).outcome() is not None
     if position.side != "w" or over != (one.white.dtm == 0):
         raise ValueError(f"zugzwangs: {one.position!r} is decided, or black's move")
@@ -220,7 +226,7 @@ def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
 
 
 def _check_verified(stored: Verification, name: str) -> None:
-    """Compare what a verification says with itself."""
+    """Check a verification report for internal consistency."""
     hold(stored.variant == name and not stored.quick, f"variant or quick: does not say whether {name!r} was verified")
     if len(stored.failed) > stored.failures or bool(stored.failed) != bool(stored.failures):
         raise ValueError("failed: is another number than its failures")

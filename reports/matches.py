@@ -1,4 +1,4 @@
-"""Stored matches: what ``tablut match --json`` printed, compared with itself before a page shows it."""
+"""Stored matches: output of ``tablut match --json``, checked for consistency before a page shows it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _ELO_CLOSE: Final = 0.06
 
 
 class StoredMatch(MatchSummary):
-    """A match with where it comes from."""
+    """A match with its provenance."""
 
     provenance: Provenance
 
 
 def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], command: str) -> None:
-    """Compare a match with what it is said to be, and with itself."""
+    """Check that a match has the expected variant, players and command, and that its counts are consistent."""
     if (stored.variant, stored.a, stored.b) != (variant, *players):
         raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
     hold(stored.provenance.command == command, "provenance.command: is not that of the match")
@@ -40,7 +40,7 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
 
 
 def _check_statistics(stored: StoredMatch) -> None:
-    """Compute the score and its intervals again."""
+    """Recompute the score and its intervals, and compare them with the stored ones."""
     hold(len(stored.pairs) == 5 and 2 * sum(stored.pairs) == stored.games, "pairs: are not half as many as games")
     a, b, c, d, e = stored.pairs
     tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
@@ -60,16 +60,16 @@ def _check_statistics(stored: StoredMatch) -> None:
             raise ValueError("elo: is not that of the score")
 
 
-# -- how our player fares against those of the sources: matches kept in ``reports/data/players`` as ``ours-NAME``
+# -- our player against those of the sources: matches stored in ``reports/data/players`` as ``ours-NAME``
 
 
 WANTED: Final = 0.99
-"""The score that our player is to reach."""
+"""Target score of our player."""
 _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 
 class Opponent(NamedTuple):
-    """A player of the sources, and the game in which ours meets it."""
+    """A player of the sources, and the game in which our player meets it."""
 
     name: str
     text: str
@@ -89,7 +89,7 @@ OPPONENTS: Final = (
     Opponent("heuristic", "heuristic@nodes=1"),
     Opponent("minimax3", "minimax3@movetime=0.1", "berkeley", "berkeley"),
 )
-"""The hardest ones: 400 games at 0.1 s a move, without a move limit."""
+"""The strongest players of the sources: 400 games each at 0.1 s a move, without a move limit."""
 
 
 def results() -> dict[str, dict[str, Any]]:
@@ -98,6 +98,6 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 def _check(stored: StoredMatch, name: str) -> None:
-    """Compare a match with its opponent, and with itself."""
+    """Check that a match belongs to its opponent and is internally consistent."""
     one = next(one for one in OPPONENTS if name == f"ours-{one.name}")
     check_match(stored, one.variant, ("alphabeta@movetime=0.1", one.text), one.command)

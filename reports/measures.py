@@ -1,7 +1,8 @@
-"""The page on how large the games are as they are played, and which side they favour.
+"""Page on the size of the games as they are played in practice, and on which side they favour.
 
-Rendered from what ``tablut measure --json`` printed, kept in ``reports/data/measures``: each shipped game as played
-by random moves, by the heuristic of the McGill paper and by our search. A test measures small games again.
+It is rendered from the output of ``tablut measure --json``, stored in ``reports/data/measures``: each shipped game,
+played by random moves, by the heuristic of the McGill paper and by this toolkit's search. A test repeats the
+measurement for small games.
 
 References
 ----------
@@ -25,7 +26,7 @@ GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 
 class SelfPlayer(NamedTuple):
-    """Who plays itself."""
+    """A player whose games against itself are measured, and how many games it plays."""
 
     name: str
     text: str
@@ -51,11 +52,14 @@ _OTHERS: Final = (
 )
 _CLOSE: Final = 2e-6
 _MOST_CUT: Final = 0.05
-"""Where more of the games are cut off, lengths and trees are those of the cut."""
+"""Largest share of games cut off by the ply limit.
+
+Above it, lengths and tree sizes reflect the limit rather than the game.
+"""
 
 
 class KnownGame(NamedTuple):
-    """A game: its name, mean branching factor and length, the logarithm of its tree, and where that is from."""
+    """A game from the literature: its name, mean branching factor, mean length, log10 of its tree size, and source."""
 
     name: str
     branching: str
@@ -65,11 +69,11 @@ class KnownGame(NamedTuple):
 
 
 KNOWN: Final = tuple(KnownGame(**one) for one in quoted("games"))
-"""Quoted, each from its source."""
+"""Values quoted from the literature, each with its source."""
 
 
 def results() -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the stored measures by player and variant, in the order of the page, which needs them all."""
+    """Return the stored measures by player and variant, in the order of the page; all of them must exist."""
     return {
         (player.name, game): read_stored("measures", f"{player.name}-{game}", _Stored, _check)
         for player in (*PLAYERS, *_OTHERS)
@@ -82,7 +86,7 @@ class _Stored(GameMeasures):
 
 
 def _check(stored: _Stored, name: str) -> None:
-    """Compare measures with their name, and with themselves."""
+    """Check that measures match their file name and are internally consistent."""
     player = next(one for one in (*PLAYERS, *_OTHERS) if name in {f"{one.name}-{game}" for game in one.variants})
     variant = name.removeprefix(f"{player.name}-")
     if (stored.variant, stored.player, stored.games) != (variant, player.text, player.games):
@@ -138,7 +142,7 @@ def _is_cut(row: dict[str, Any]) -> bool:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Return which side a game favours as a player plays it, as far as its games can tell."""
+    """Return in words which side a game favours with this player, if its games show it."""
     low, high = row["white_score_interval"]
     if low <= 0.5 <= high:
         return "neither, as far as this shows"
@@ -147,7 +151,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 
 def _places(rows: list[dict[str, Any]]) -> list[KnownGame]:
-    """Return our games and those of the literature in the order of their trees."""
+    """Return our games and those of the literature, sorted by the size of their trees."""
     ours = [
         KnownGame(
             row["variant"],
@@ -173,7 +177,7 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(points: list[dict[str, Any]]) -> Figure:
-    """Draw white's score and the length of games by variant, a colour a player, with intervals of 95 %."""
+    """Draw white's score and the length of games by variant, with one colour per player and 95 % intervals."""
     figure, (left, right) = axes_of(7.2, 3.6, 1, 2, sharey=True)
     games = list(dict.fromkeys(point["game"] for point in points))
     players = list(dict.fromkeys(point["player"] for point in points))

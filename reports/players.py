@@ -1,6 +1,6 @@
-"""The page on the players of the McGill paper: its tables beside matches of ours, and its claims tested.
+"""Page on the players of the McGill paper: its tables next to our own matches, and tests of its claims.
 
-The matches take minutes, so the page is rendered from what ``tablut match --json`` printed, kept in
+The matches take minutes, so the page is rendered from the output of ``tablut match --json``, stored in
 ``reports/data/players``. A test plays some of the games again.
 
 References
@@ -24,16 +24,16 @@ from reports.stored import hold, quoted, read_stored
 from tablut.play.arena.statistics import same_chances, wilson
 
 LEVEL: Final = 0.01
-"""A published result is called incompatible with ours below this p-value."""
+"""The p-value below which a published result is called incompatible with ours."""
 PER_CELL: Final = 200
-"""Our games for each published result."""
+"""Number of games that we play for each published result."""
 _MOVE_LIMIT: Final = 100
 _FIFTH: Final = 0.2
 _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
 class PublishedGames(NamedTuple):
-    """A cell as it is printed: games of the first player, and the mean number of moves of those not drawn."""
+    """A cell of a published table: results of the first player, and the mean number of moves of decided games."""
 
     wins: int
     losses: int
@@ -42,12 +42,12 @@ class PublishedGames(NamedTuple):
 
     @property
     def games(self) -> int:
-        """How many games."""
+        """Total number of games."""
         return self.wins + self.losses + self.draws
 
 
 class PublishedPair(NamedTuple):
-    """Two players of a table, and what was published of them."""
+    """A pairing of two players in a table of the paper, with the published results for both colours."""
 
     table: str
     name: str
@@ -57,7 +57,7 @@ class PublishedPair(NamedTuple):
     white: PublishedGames
     options: str = _BUDGET
     reasons: dict[str, str] | None = None
-    """Why a published result is not ours, by the first player's colour."""
+    """Why a published result differs from ours, by the first player's colour."""
 
     @property
     def command(self) -> str:
@@ -72,16 +72,16 @@ PAIRINGS: Final = tuple(
 """The ten pairings of the paper, each with both colours."""
 
 _SELF_PLAY: Final = ("heuristic", "mcts", "mcts-heuristic")
-"""Players whose games against themselves under mcgill show how much they oscillate."""
+"""Players whose games against themselves under mcgill show how often they move back and forth."""
 
 CLOCK: Final = PAIRINGS[2]._replace(
     name="table-3-clock", first="mcts", options="-v mcgill --opening 0 -n 40 --movetime 2 --json"
 )
-"""Table III once more, at the paper's two seconds a move."""
+"""Table III again, at the paper's two seconds a move."""
 
 
 class ComparedCell(NamedTuple):
-    """A published cell beside our games."""
+    """A published cell next to our results."""
 
     pairing: PublishedPair
     side: str
@@ -95,7 +95,7 @@ class ComparedCell(NamedTuple):
 
     @property
     def compatible(self) -> bool:
-        """Whether the published result may be ours."""
+        """Whether the published result is statistically compatible with ours."""
         return self.p >= LEVEL
 
     @property
@@ -105,29 +105,32 @@ class ComparedCell(NamedTuple):
 
     @property
     def longer(self) -> bool:
-        """Whether our games take longer."""
+        """Whether our games are longer on average."""
         return self.plies is not None and self.plies > self.published.moves
 
     @property
     def reason(self) -> str:
-        """Why it is not ours, where it is not."""
+        """Why the published result differs from ours; defined only for incompatible cells."""
         return (self.pairing.reasons or {})[self.side]
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored matches by name, in the order of the paper; the page needs them all."""
+    """Return the stored matches by name, in the order of the paper; all of them must exist."""
     return {one.name: read_stored("players", one.name, StoredMatch, _check) for one in (*PAIRINGS, CLOCK)}
 
 
 def _check(stored: StoredMatch, name: str) -> None:
-    """Compare a match with its pairing, and with itself."""
+    """Check that a match belongs to its pairing and is internally consistent."""
     pairing = next(one for one in (*PAIRINGS, CLOCK) if one.name == name)
     check_match(stored, "mcgill", (pairing.first, pairing.second), pairing.command)
     _check_plies(stored)
 
 
 def _check_plies(stored: StoredMatch) -> None:
-    """Compare the lengths of all games with those of the decided ones: drawn games have the limit's."""
+    """Check the mean length of all games against that of the decided ones.
+
+    All draws are due to the move limit, so every drawn game has exactly that length.
+    """
     if stored.termination.get("move_limit", 0) != stored.draws:
         raise ValueError("termination: games are drawn by the move limit alone")
     total = float(_MOVE_LIMIT * stored.draws)
@@ -140,7 +143,7 @@ def _check_plies(stored: StoredMatch) -> None:
 
 
 def cells(found: dict[str, dict[str, Any]], pairings: tuple[PublishedPair, ...] = PAIRINGS) -> list[ComparedCell]:
-    """Return the published cells beside the stored matches."""
+    """Return the published cells next to the stored matches."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
@@ -160,10 +163,14 @@ def _cell(pairing: PublishedPair, side: str, match: dict[str, Any]) -> ComparedC
 
 
 def noticed(games: int, theirs: float, ours: float) -> float:
-    """Return how often so many published games come out as incompatible with ours, where a game is won or lost."""
+    """Return the probability that a published result over `games` games is called incompatible with ours.
+
+    Each game is won or lost, with probability `theirs` of a win in the published games and `ours` in our own. This is
+    the power of the test: the chance that a real difference is noticed.
+    """
     own, places = PER_CELL, np.arange(games + 1)
     chance = 0.0
-    for wins in range(games + own + 1):  # of all these games together
+    for wins in range(games + own + 1):  # over both samples together
         likely = hypergeom.pmf(places, games + own, wins, games)
         p = np.array([likely[likely <= one * (1 + 1e-7)].sum() for one in likely])
         both = binom.pmf(places, games, theirs) * binom.pmf(wins - places, own, ours)
@@ -204,7 +211,11 @@ def artefacts() -> list[Artefact]:
 
 
 def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, float]:
-    """Return how fast the heuristic player is: seconds a move when alone, its slowest move, and in how many games."""
+    """Return the speed of the heuristic player.
+
+    It is given as seconds per move in self-play, the slowest single move of all its matches, and the number of games in
+    those matches.
+    """
     moves = alone["games"] * alone["plies"]["mean"]
     seconds = alone["provenance"]["seconds"] - alone["provenance"]["compile_seconds"]
     seats = [
@@ -234,7 +245,10 @@ def _bar(cell: ComparedCell) -> dict[str, Any]:
 
 
 def _draw_cells(bars: list[dict[str, Any]]) -> Figure:
-    """Draw each cell twice, the paper's above ours: won, drawn, lost; a line is Wilson's interval of our wins."""
+    """Draw each cell twice, the paper's results above ours, as shares won, drawn and lost.
+
+    A black line marks Wilson's interval of our wins.
+    """
     figure, axes = axes_of(7.2, 0.42 * len(bars) + 0.9)
     colours = ("#54803c", "#d9cba8", "#a0522d")
     for place, bar in enumerate(bars):

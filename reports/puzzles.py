@@ -1,8 +1,8 @@
-"""The page on the puzzles that ship: every position drawn, every solution as it was proved.
+"""Page on the shipped puzzles: a drawing of every position, and every solution as it was proved.
 
-Proving all of them takes a minute, so the page is rendered from what ``tablut puzzle
-solve collection --json`` gave, kept in ``reports/data/puzzles``. A test compares that
-with the puzzle files, a slow one proves all of them again.
+Proving all of them takes a minute, so the page is rendered from the output of ``tablut puzzle solve collection
+--json``, stored in ``reports/data/puzzles``. A test compares the stored solutions with the puzzle files, and a slow
+test proves all of them again.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tablut.variants import load_variant, shipped_variants
 
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
-"""Puzzles whose line is drawn, beside the longest of each file."""
+"""Puzzles whose line is drawn, in addition to the longest puzzle of each file."""
 
 
 def results() -> dict[str, Any]:
-    """Return the stored solutions: what ``tablut puzzle solve collection --json`` printed."""
+    """Return the stored solutions, which are the output of ``tablut puzzle solve collection --json``."""
     return read_stored("puzzles", "collection", PuzzleFile, _check)
 
 
 def _check(stored: PuzzleFile, _name: str) -> None:
-    """Compare the solutions with the puzzles that ship, and play their lines."""
+    """Compare the solutions with the shipped puzzles and replay their lines."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
     hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
     if stored.checked != len(stored.puzzles) or stored.nodes != sum(one.solution.nodes for one in stored.puzzles):
@@ -69,7 +69,7 @@ def _longest(puzzles: list[Puzzle], solutions: dict[str, Any]) -> Puzzle:
 
 
 def _depths(files: dict[str, list[Puzzle]], solutions: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return by distance how many puzzles of each file white and black win."""
+    """Return, for each distance, the number of puzzles of each file that white and black win."""
     found = sorted({solutions[puzzle.id]["dtm"] for puzzles in files.values() for puzzle in puzzles})
     rows = []
     for plies in found:

@@ -1,8 +1,8 @@
-"""The page on reachability: what share of the counted positions a game can come to.
+"""Page on reachability: the share of the counted positions that can occur in a game.
 
-The estimates take minutes each, so the page is rendered from what ``tablut reachable estimate
---json`` gave, kept in ``reports/data/reachable``. Tests draw small runs again, and a slow one the small
-boards whole. What the studies `lower_bound` and `explained` found is read from their data.
+The estimates take minutes each, so the page is rendered from the output of ``tablut reachable estimate --json``, stored
+in ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the small boards completely. Results of
+the studies `lower_bound` and `explained` are read from the data folders of those studies.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 _CLOSE = 1e-9
 _DECIDED = "decided-"
-"""What the names of stored estimates of final placements begin with."""
+"""Prefix of the names of stored estimates of final placements."""
 
 
 class Example(NamedTuple):
-    """A position out of reach that is drawn: its name, rule set and text, the squares that tell, and why."""
+    """An unreachable position that is drawn on the page: name, rule set, text, squares to highlight, and the reason."""
 
     name: str
     variant: str
@@ -44,12 +44,12 @@ _PIXELS = 260
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates by variant, in the order of the page; those that are there."""
+    """Return the stored estimates by variant, in the order of the page; variants without stored data are left out."""
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
 class Share(NamedTuple):
-    """What share of the counted positions a game can come to, at 99 %: in percent, the ends rounded outwards."""
+    """Share of the counted positions that is reachable: a 99 % interval in per cent, rounded outwards."""
 
     low: str
     high: str
@@ -60,7 +60,7 @@ class Share(NamedTuple):
 
 
 def share(name: str) -> Share | None:
-    """Return the stored estimate of a variant as every page says it; None if there is none."""
+    """Return the stored estimate of a variant, rounded as on every page, or None if there is no estimate."""
     found = results().get(name)
     if found is None:
         return None
@@ -76,17 +76,17 @@ def share(name: str) -> Share | None:
 
 
 def decided_results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates of final placements by variant; those that are there."""
+    """Return the stored estimates of final placements by variant; variants without stored data are left out."""
     names = [_DECIDED + name for name in (*_FULL, *REDUCED_BOARDS)]
     found = read_stored_all("reachable", names, ReachableEstimate, _check)
     return {name.removeprefix(_DECIDED): result for name, result in found.items()}
 
 
-# -- what the studies found ------------------------------------------------------------
+# -- results of the studies -----------------------------------------------------------
 
 
 class LowerBound(Result, extra="ignore"):
-    """A proved lower bound, as `python -m reports.studies.lower_bound` gives it, but for its parts."""
+    """A proved lower bound as printed by `python -m reports.studies.lower_bound`, without its parts."""
 
     variant: str
     positions: ExactInt
@@ -101,30 +101,30 @@ class LowerBound(Result, extra="ignore"):
 
 
 def _check_lower_bound(stored: LowerBound, name: str) -> None:
-    """Compare a lower bound with its name, and with itself."""
+    """Check that a lower bound matches its file name and is internally consistent."""
     if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
         raise ValueError("variant, failures, positions: are not those of a proved lower bound")
     hold(0 < stored.positions <= stored.counted, "positions: are more than are counted")
 
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
-    """Return the stored proved lower bounds by variant; those that are there."""
+    """Return the stored proved lower bounds by variant; variants without stored data are left out."""
     return read_stored_all(STUDIES / "lower_bound" / "data", ("ashton",), LowerBound, _check_lower_bound)
 
 
 class Amount(Result):
-    """So many positions, and classes of positions under the symmetries that keep the start."""
+    """Number of positions, and of their classes under the symmetries that preserve the start."""
 
     positions: int = 0
     classes: int = 0
 
     def __add__(self, other: Amount) -> Amount:
-        """Return both together."""
+        """Return the sum of both amounts."""
         return Amount(positions=self.positions + other.positions, classes=self.classes + other.classes)
 
 
 class MaterialRow(Result):
-    """The positions with so many soldiers; ``closed`` are those that no lemma excludes and no game reaches."""
+    """Positions of one material; ``closed`` counts those that no lemma excludes and no game reaches."""
 
     attackers: int
     defenders: int
@@ -135,7 +135,7 @@ class MaterialRow(Result):
 
 
 class ClosedReport(Result):
-    """The set that no game enters although no lemma excludes it."""
+    """The closed set: positions that no game enters although no lemma excludes them."""
 
     all: Amount
     layers: list[Amount]
@@ -146,10 +146,11 @@ class ClosedReport(Result):
 
 
 class Explanation(Result):
-    """What `python -m reports.studies.explained` gives: amounts by lemma are of the first that excludes a position.
+    """Result of `python -m reports.studies.explained` for one board.
 
-    ``symmetries`` counts those that keep the start. ``failures`` are reached classes that a lemma excludes, and classes
-    of the closed set with a predecessor that none does; ``failed`` has the first of them, as positions.
+    A position excluded by several lemmas is counted under the first of them. ``symmetries`` is the number of symmetries
+    that preserve the start. ``failures`` counts reached classes that a lemma excludes, and classes of the closed set
+    that have a predecessor neither in the set nor excluded; ``failed`` lists the first of them as positions.
     """
 
     variant: str
@@ -165,7 +166,7 @@ class Explanation(Result):
 
 
 def _check_explanation(stored: Explanation, name: str) -> None:
-    """Compare an explanation with its name, and with itself."""
+    """Check that an explanation matches its file name and is internally consistent."""
     variant, closed = load_variant(name), stored.closed
     if (stored.variant, stored.digest, stored.failures) != (variant.name, variant.digest, 0):
         raise ValueError("variant, failures: are not those of an explained board")
@@ -182,12 +183,12 @@ def _check_explanation(stored: Explanation, name: str) -> None:
 
 
 def explanations() -> dict[str, dict[str, Any]]:
-    """Return what explains every counted position of a reduced board, by variant; those that are there."""
+    """Return the stored explanation of each reduced board by variant; boards without stored data are left out."""
     return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, _check_explanation)
 
 
 def _check(stored: ReachableEstimate, name: str) -> None:
-    """Compare an estimate with itself."""
+    """Check an estimate for internal consistency and compute its intervals again."""
     games, lemmas = stored.games, stored.lemmas
     space = "decided" if name.startswith(_DECIDED) else "undecided"
     variant = load_variant(name.removeprefix(_DECIDED))
@@ -247,7 +248,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
-    """Return an explanation with what the table needs: positions of the lemmas together, and of deeper layers."""
+    """Add to an explanation the sums shown in the table, over all lemmas except `locked` and over the deeper layers."""
     layers = [layer["positions"] for layer in found["closed"]["layers"]]
     return found | {
         "unreached": found["counted"]["positions"] - found["reached"]["positions"],
@@ -269,9 +270,10 @@ def _drawn(example: Example) -> str:
 
 
 def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, Any]:
-    """Return how many labelled states are reached: undecided positions with the side to move, and final placements.
+    """Return an interval for the number of reachable labelled states.
 
-    Each interval is at 99 %, so both hold at once at 98 % at least.
+    Labelled states are undecided positions with the side to move, and final placements. Each of the two intervals has
+    99 % confidence, so both hold together with at least 98 %.
     """
     ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
     return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}
@@ -287,6 +289,6 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
-    """Draw what share of each full game's counted positions can be reached."""
+    """Draw the reachable share of each full game's counted positions."""
     bars = [(share["variant"], share["reachable"]) for share in shares]
     return draw_shares(bars, "percent of the counted positions (light: locked)", "#d9b8a4")

@@ -1,8 +1,7 @@
-"""From results to files: templates, figures with a fingerprint, writing and comparing.
+"""Rendering of results to files: templates, figures with a fingerprint, and comparison with existing files.
 
-Pages and data are compared byte for byte. Figures are compared by the SHA-256 of
-the data and parameters they were drawn from, which each carries in its metadata:
-the bytes that a drawing library writes may differ for the same content.
+Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, the SHA-256 of the
+data and code they were drawn from, because a drawing library may write different bytes for the same content.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
 Figure: TypeAlias = "matplotlib.figure.Figure"
-"""What is drawn; the library is loaded when something is."""
+"""A matplotlib figure. The library is imported only when something is drawn."""
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file of the report."""
+    """A file of the report, rendered on demand."""
 
     path: str
     render: Callable[[], bytes]
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether a file's bytes are not this artefact's."""
+        """Return whether an existing file differs from this artefact; a missing file (None) does."""
         if existing is None:
             return True
         if self.fingerprint is None:
@@ -54,13 +53,16 @@ class Artefact:
 
 
 def _scaled(value: float | None, unit: float, digits: int) -> str:
-    """Return a measurement in a unit, so many digits after the point; ``not known`` where a machine could not tell."""
+    """Format a measurement in the given unit with the given number of decimals, or ``not known`` if it is None."""
     return "not known" if value is None else f"{value / unit:.{digits}f}"
 
 
 @cache
 def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
-    """Return the templates of a folder of `reports`: pages of Markdown, or of HTML, in which texts are escaped."""
+    """Return the template environment of a folder of `reports`.
+
+    The templates are Markdown, or HTML with escaping if `html` is set.
+    """
     import jinja2
 
     environment = jinja2.Environment(
@@ -78,14 +80,14 @@ def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
 
 
 def page(path: str, template: str, /, _folder: str = "templates", **values: Any) -> Artefact:
-    """Return a Markdown page from a template of ``reports/templates``, or of another folder of `reports`."""
+    """Return a Markdown page rendered from a template in ``reports/templates``, or in another folder of `reports`."""
     return Artefact(path, lambda: templates(_folder).get_template(template).render(**values).encode())
 
 
 def json_data(path: str, content: dict[str, Any]) -> Artefact:
-    """Return a JSON file of the content and the lasting part of its provenance.
+    """Return a JSON file with the content and the reproducible part of its provenance.
 
-    Time, memory and commit are left out: they would make every check fail.
+    Time, memory and commit are omitted, because they differ from run to run and would make every check fail.
     """
     provenance = {"version": __version__, "command": "tablut report"}
     text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)
@@ -93,19 +95,22 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
 
 
 def drawing(path: str, svg: str) -> Artefact:
-    """Return a drawing that is the same to the byte every time."""
+    """Return an SVG file that is compared byte for byte, for drawings that are always rendered identically."""
     return Artefact(path, svg.encode)
 
 
 def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> Artefact:
-    """Return an SVG figure."""
+    """Return an SVG figure that is compared by the fingerprint of its data, title and drawing function."""
     content = json.dumps([data, _statements(draw), title], sort_keys=True)
     fingerprint = hashlib.sha256(content.encode()).hexdigest()
     return Artefact(path, lambda: _rendered(draw, data, title, fingerprint), fingerprint)
 
 
 def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figure, Any]:
-    """Return an empty figure of so many inches with its axes, one pair or several, open above and to the right."""
+    """Return an empty figure of the given size (in inches) and its axes, without the top and right spines.
+
+    Without a `shape` there is a single pair of axes; otherwise all axes of the grid are returned as a flat iterator.
+    """
     from matplotlib.figure import Figure as Empty
 
     figure = Empty(figsize=(width, height))
@@ -116,7 +121,7 @@ def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figur
 
 
 def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
-    """Draw shares of 1 as bars, each before the whole in a colour for the rest."""
+    """Draw shares of 1 as bars, each in front of a bar for the whole, which has the colour `rest`."""
     figure, axes = axes_of(6.6, 0.45 * len(bars) + 0.9)
     for place, (_, share) in enumerate(bars):
         axes.barh(place, 100, height=0.6, color=rest)
@@ -129,7 +134,7 @@ def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
 
 
 def _statements(function: Callable[..., Any]) -> str:
-    """Return the source of a function without its name and docstring: other words draw the same figure."""
+    """Return the source of a function without its name and docstring, which do not affect the figure it draws."""
     source = textwrap.dedent(inspect.getsource(function))
     definition = ast.parse(source).body[0]
     assert isinstance(definition, ast.FunctionDef)
@@ -148,5 +153,5 @@ def _rendered(draw: Callable[[Any], Figure], data: Any, title: str, fingerprint:
 
 
 def write(folder: Path, artefact: Artefact) -> None:
-    """Write an artefact into a folder, all of it or nothing."""
+    """Write an artefact into a folder, atomically."""
     write_bytes(folder / artefact.path, artefact.render(), remedy="choose another folder with `out`")

@@ -1,7 +1,7 @@
-"""The pages on solved boards: who wins, how far the end is, and how it is reached.
+"""Pages on solved boards: who wins, how long it takes, and the line of best play.
 
-Rendered from results that `tablut solve --json` gave, kept in ``reports/data/solutions``
-with the command, time and memory of each; the small ones are solved again by tests.
+They are rendered from the output of `tablut solve --json`, stored in ``reports/data/solutions`` together with the
+command, time and memory of each run. Tests solve the small boards again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tablut.variants import load_variant
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored solutions by variant, in the order of the pages; those that are there."""
+    """Return the stored solutions by variant, in the order of the pages; variants without stored data are left out."""
     return read_stored_all("solutions", REDUCED_BOARDS, SolveReport, _check)
 
 
 def _check(stored: SolveReport, name: str) -> None:
-    """Compare a solution with itself, and play its lines."""
+    """Check a solution for internal consistency and replay its lines."""
     hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
     hold(stored.value in ("white", "black", "draw", "unresolved"), f"value: {stored.value!r} is none")
     for unit, both in (("positions", stored), ("classes", stored.by_class)):
@@ -77,7 +77,7 @@ def _distances(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
-    """Draw how many classes are how far from the end, on a logarithmic scale."""
+    """Draw the number of classes at each distance from the end, on a logarithmic scale."""
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = axes_of(6.6, 3.4)
@@ -100,7 +100,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
 
 
 def _draw_tiers(data: dict[str, Any]) -> Figure:
-    """Draw the tiers of few men, each with its number of positions, and what captures lead to."""
+    """Draw the tiers with few men, each with its number of positions, and arrows for the captures between them."""
     figure, axes = axes_of(6.6, 4.6)
     sizes = {tuple(material): size for material, size in data["positions"]}
     places = {}

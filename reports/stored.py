@@ -1,8 +1,8 @@
-"""The results that pages are rendered from: kept as files, and checked before they are used.
+"""Stored results from which the pages are rendered, checked before use.
 
-Each is what a command printed with ``--json``. It is read with a bound on its size,
-through the model of the command's answer, and compared with itself (sums, names,
-lines of play). A damaged file is named, never rendered.
+Each file is the output of a command with ``--json``. When it is read, its size is limited, it is validated with the
+model of the command's result, and it is checked for consistency (sums, names, lines of play). A damaged file is
+reported by name and never rendered.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ REDUCED_BOARDS: Final = (
     "ashton-7-4v1",
     "brandubh-7-4v1",
 )
-"""The boards that are counted, sampled and solved to the end, in the order of the pages."""
+"""The boards that are completely counted, sampled and solved, in the order of the pages."""
 
 Stored = TypeVar("Stored", bound=Result)
 
 
 class Provenance(Result):
-    """Where a result comes from, as `tablut.cli.runtime.origin` has it."""
+    """Origin of a result, as returned by `tablut.cli.runtime.origin`."""
 
     version: str
     commit: str | None
@@ -58,7 +58,7 @@ class Provenance(Result):
 
 @cache
 def with_provenance(model: type[Stored]) -> type[Stored]:
-    """Return the model of an answer: beside the fields of the result it has its provenance."""
+    """Return the model of a command's JSON output: the fields of the result plus its provenance."""
     if "provenance" in model.model_fields:
         return model
     name = f"{model.__name__.removesuffix('Result')}Answer"
@@ -68,9 +68,10 @@ def with_provenance(model: type[Stored]) -> type[Stored]:
 def read_stored(
     folder: str | Path, name: str, model: type[Stored], check: Callable[[Stored, str], None], *, signed: bool = True
 ) -> dict[str, Any]:
-    """Return a stored result as plain data, every field of it checked; of a folder of `DATA`, or of any other path.
+    """Read and validate a stored result, and return it as plain data.
 
-    A result that is ``signed`` has its provenance beside the fields of the model.
+    The file is ``NAME.json`` in a folder of `DATA` or at any other path. If ``signed`` is set, the file must also
+    contain the provenance of the result.
     """
     path = DATA / folder / f"{name}.json"
     model = with_provenance(model) if signed else model
@@ -98,9 +99,9 @@ def read_stored(
 def read_stored_all(
     folder: str | Path, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the results that a folder has, by name, in the order of the names.
+    """Return the results of a folder by name, in the order of `names`.
 
-    One that is not there is left out: its page is shorter by it.
+    Names without a file are left out, which shortens the page.
     """
     return {
         name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()
@@ -109,17 +110,17 @@ def read_stored_all(
 
 @cache
 def quoted(kind: str) -> list[dict[str, Any]]:
-    """Return what pages quote or show of one kind, as ``quoted.toml`` has it: no command answers it."""
+    """Return the entries of one kind in ``quoted.toml``: facts from other sources, which no command computes."""
     text = Path(__file__).with_name("quoted.toml").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = tomllib.loads(text)[kind]
     return found
 
 
 def check_numbers(plain: Any, place: str = "") -> None:
-    """Refuse numbers below zero, and those that are none.
+    """Refuse numbers that are negative, infinite or NaN.
 
-    The provenance is not looked into, nor what may be negative: ``no_win_within``, where -1 is the word for none, and
-    differences in Elo.
+    The provenance is skipped, and so are fields that may be negative: ``no_win_within``, where -1 stands for none, and
+    Elo differences.
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -133,13 +134,13 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
 
 def hold(claim: bool, otherwise: str) -> None:
-    """Refuse stored data of which a claim does not hold."""
+    """Raise `ValueError` with the given message unless a claim about stored data is true."""
     if not claim:
         raise ValueError(otherwise)
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:
-    """Refuse a line of play that the rules do not allow."""
+    """Refuse a line of play that contains an illegal move."""
     rules = load_variant(variant)
     board = Board(rules, Position.parse(position, rules.size))
     for move in line:

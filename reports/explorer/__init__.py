@@ -1,6 +1,6 @@
-"""The explorer: boards, tables, puzzles and games in the browser, and the JSON API, served by one process.
+"""The explorer: boards, tables, puzzles and games in the browser, plus the JSON API, served by one process.
 
-`reports.explorer.app.create_app` makes the application, `reports.explorer.server.serve` runs it. Nothing in a request
-names a file: rule sets come as names of those that ship or as text, tablebases are those that the person who started
-the server named.
+`reports.explorer.app.create_app` creates the application and `reports.explorer.server.serve` runs it. A request can
+never name a file: rule sets are given by the name of a shipped one or as text, and tablebases are those named by the
+person who started the server.
 """

@@ -1,4 +1,4 @@
-"""The JSON API: what the commands answer under ``--json``, asked for over HTTP."""
+"""The JSON API: over HTTP, the same results that the commands print under ``--json``."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
 
 _SOLVABLE: Final = 64 << 20
-"""Bytes of a solution that `/api/solve` makes on the spot: some seconds."""
+"""Largest solution, in bytes, that `/api/solve` computes on request; it takes some seconds."""
 
 
 def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRouter:
-    """Return the addresses of the API."""
+    """Return the router with all addresses of the API."""
     router = APIRouter(prefix="/api", dependencies=[Depends(given_once)])
     _add_commands(router, _Calls(settings, places, tables))
     _add_boards(router, tables)
@@ -82,7 +82,7 @@ def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRo
 
 
 def _add_both(router: APIRouter, path: str, asked: type[BaseModel], call: Any, **kept: Any) -> None:
-    """Add an address under both methods: the fields in the query, or as one JSON object."""
+    """Register an address for GET, with the fields in the query, and for POST, with one JSON object."""
 
     async def _get(request: Request, said: Any) -> Any:
         return await call(request, said)
@@ -123,12 +123,12 @@ def _add_commands(router: APIRouter, calls: _Calls) -> None:
 
 @cache
 def _commit() -> str | None:
-    """Return the commit that this process was started from; git is asked once."""
+    """Return the commit from which this process was started; git is called only once."""
     return commit()
 
 
 class _Calls:
-    """One method for each address: it takes what was asked, and returns a result."""
+    """Handlers of the command addresses: each method takes a validated request and returns a result."""
 
     def __init__(self, settings: Settings, places: Places, tables: NamedTables) -> None:
         self._settings, self._places, self._tables = settings, places, tables
@@ -137,7 +137,7 @@ class _Calls:
         self._reports: LRUCache[str, SolveReport] = LRUCache(32)
 
     async def answer(self, request: Request, path: str, asked: GameAsked, call: Any) -> Response:
-        """Return the answer to a request: the result, and where it comes from."""
+        """Run a handler and return its result as JSON, together with the provenance."""
         started = time.perf_counter()
         result: Result = await call(request, asked)
         body = result.model_dump(mode="json", by_alias=True)
@@ -151,12 +151,12 @@ class _Calls:
         return moves_result(asked.board())
 
     async def probe(self, _: Request, asked: MovesAsked) -> Result:
-        """Answer at once, in the loop: a probe takes a millisecond or two, and no search delays it."""
+        """Probe the tablebase in the event loop itself: it takes only a millisecond or two, so no worker is needed."""
         board = asked.board()
         key = (board.variant.digest, board.variant.name, board.position) if not asked.moves else None
         if key is not None and key in self._probed:
             return self._probed[key]
-        board.outcome()  # what cannot be played on is refused here, not as missing material
+        board.outcome()  # refuse an invalid position as such, rather than as missing from the tablebase
         table = self._tables.needed(board)
         found = probe_result(table.tablebase, board, table.name)
         if found.variant != board.variant.name:
@@ -167,7 +167,7 @@ class _Calls:
 
     async def bestmove(self, request: Request, asked: BestMoveAsked) -> Result:
         spec_of(asked.player)
-        # What cannot be read is refused before anybody waits. Random moves need no search.
+        # Refuse invalid requests before they queue for a worker. Random moves need no compiled engine.
         asked.board() if asked.player == "random" else asked.searched()
         limits = self._limits(asked)
         assert limits.movetime is not None
@@ -175,7 +175,10 @@ class _Calls:
         return await self._places.work(request, seconds, jobs.bestmove, asked, limits, self._settings)
 
     def _limits(self, asked: BestMoveAsked) -> SearchLimits:
-        """Return the limits of a search: those asked for, and never more than the server's."""
+        """Return the limits of a search, which never exceed the server's own.
+
+        Requested values above the server's limits are refused, and a missing time limit is filled in.
+        """
         most = self._settings
         if asked.movetime is not None and asked.movetime > most.movetime:
             raise InputError(f"movetime {asked.movetime:g}: at most {most.movetime:g} seconds here")
@@ -184,7 +187,7 @@ class _Calls:
         movetime = asked.movetime
         if movetime is None:
             alone = asked.nodes is None and asked.playouts is None and asked.depth is None
-            # Where something else limits it, the clock is there for what takes unexpectedly long.
+            # If another limit applies, the time limit is only a safety net.
             movetime = min(1.0, most.movetime) if alone else most.movetime
         return SearchLimits(movetime, asked.nodes, asked.depth, asked.playouts).checked()
 
@@ -197,8 +200,8 @@ class _Calls:
             raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
-        board.outcome()  # what cannot be played on is refused here
-        # Where a table has the position it answers at once; unpacked for a search, it would take too much memory.
+        board.outcome()  # refuse an invalid position before queueing
+        # Use a table only if it covers the position and so answers at once: a search would unpack too much of a table.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
         return await self._places.work(request, seconds + self._settings.margin, jobs.prove, asked, limits, folder)
@@ -218,7 +221,7 @@ class _Calls:
         return report
 
     async def perft(self, request: Request, asked: PerftAsked) -> Result:
-        asked.searched().outcome()  # what cannot be played on is refused here
+        asked.searched().outcome()  # refuse an invalid position before queueing
         return await self._places.work(
             request, self._settings.count_seconds, jobs.count_sequences, asked, self._settings.sequences
         )
@@ -235,13 +238,13 @@ class _Calls:
 
 
 class Variants(Result):
-    """The rule sets that ship."""
+    """The shipped rule sets."""
 
     variants: list[ListedVariant]
 
 
 class Players(Result):
-    """Who can be played against."""
+    """The available players, each with a description."""
 
     players: dict[str, str]
 
@@ -283,13 +286,13 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
 
 
 class Hint(Result):
-    """Where the piece stands that is to be moved."""
+    """Square of the piece to move."""
 
     square: str
 
 
 class Opened(Result):
-    """A puzzle opened: itself, and the first move where the side that loses begins."""
+    """An opened puzzle: the puzzle itself, and the first move if the losing side moves first."""
 
     puzzle: jobs.ListedPuzzle
     reply: str | None
@@ -375,7 +378,7 @@ def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: 
 
 
 class RecordRead(Result):
-    """A record that was read and replayed."""
+    """A game record that has been read and replayed."""
 
     variant: str
     shipped: str | None
@@ -420,14 +423,14 @@ def _add_games(router: APIRouter) -> None:
         return PlainTextResponse(asked.text())
 
 
-# -- answers that come while the work goes on ------------------------------------------------------
+# -- streamed responses ----------------------------------------------------------------------------
 
 _HEARTBEAT: Final = 1.0
-"""Seconds without messages after which a line is sent, so that a visitor who has gone is noticed."""
+"""Seconds of silence after which a comment line is sent, so that a disconnected visitor is noticed."""
 
 
 class Searches(Result):
-    """The searches of a visitor, those that wait after the others."""
+    """The searches of a visitor, both running and waiting."""
 
     searches: list[SearchTold]
 
@@ -447,7 +450,7 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
 
     @router.post("/analyse", summary="A game analysed, ply by ply", **kept)
     async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
-        engine_for(asked.record_and_rules()[1])  # what cannot be read or searched is refused before anybody waits
+        engine_for(asked.record_and_rules()[1])  # refuse an invalid record or unsupported rules before queueing
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
 
@@ -462,7 +465,10 @@ def _streamed(job: Job) -> StreamingResponse:
 
 
 async def events_of(job: Job) -> AsyncIterator[bytes]:
-    """Yield the messages of a job as server-sent events, the last ``done`` or ``failed``; without a reader it stops."""
+    """Yield the messages of a job as server-sent events, ending with ``done`` or ``failed``.
+
+    The job is stopped if the reader disconnects.
+    """
     try:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The application: pages, the API and its document, behind the guard; and what is loaded when it starts."""
+"""The application: pages and API behind the guard, and preloading of shared data at start-up."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _LOG = logging.getLogger("tablut.explorer")
 
 
 def warm(tables: NamedTables) -> None:
-    """Load what every visitor needs: kernels, numbers, the first plies."""
+    """Preload what every visitor needs: kernels, headline numbers and the first plies."""
     try:
         board = Board("ashton")
         headline()
         layers_of(board.variant)
         position_facts(board, tables)
     except TablutError as error:
-        # Without it the explorer works, only its first answers take longer.
+        # The explorer works without preloading; only its first responses are slower.
         _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
-    # What is loaded by now stays. A collection that looks through all of it takes a tenth of a second, and nobody is
-    # answered meanwhile: none does from now on.
+    # Everything loaded so far stays in use. Freeze it, because a garbage collection that traverses it would block all
+    # responses for a tenth of a second.
     gc.collect()
     gc.freeze()
 
@@ -53,7 +53,11 @@ _ABOUT = (
 
 
 def create_app(settings: Settings | None = None, *, warmed: bool = True, workers: Workers | None = None) -> ASGIApp:
-    """Return the explorer as an ASGI application."""
+    """Return the explorer as an ASGI application.
+
+    With `warmed`, a worker and the shared data are loaded in the background at start-up. `workers` replaces the
+    application's own worker processes; the caller then closes them.
+    """
     settings = settings or Settings()
     tables = NamedTables(settings.stores)
     used = Workers(get_ready) if workers is None else workers
@@ -72,7 +76,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
         title="Tablut explorer",
         version=__version__,
         description=_ABOUT,
-        docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /docs is ours
+        docs_url=None,  # FastAPI's own pages load external scripts; /docs is a page of the explorer
         redoc_url=None,
         openapi_url="/api/openapi.json",
         lifespan=_lifespan,
@@ -86,7 +90,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     def _index() -> dict[str, Any]:
         return {"version": __version__, "addresses": sorted(app.openapi()["paths"]), "document": "/api/openapi.json"}
 
-    # Made now, in one thread: to make it hides warnings, which threads cannot do at the same time.
+    # Build the OpenAPI document now, in a single thread: it suppresses warnings, which is not thread-safe.
     app.openapi()
     for address, folder in (("/static", STATIC), ("/site", SITE_STATIC)):
         app.mount(address, StaticFiles(directory=folder), name=address)
@@ -94,7 +98,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    """Answer a browser that asked for a page with a page."""
+    """Answer an HTTP error with an HTML page if a browser requested a page, otherwise with JSON."""
     assert isinstance(error, HTTPException)
     refusal = http_refused(request, error)
     for_people = "text/html" in request.headers.get("accept", "")

@@ -1,6 +1,7 @@
-"""What a request may say: a rule set by name or as text, a position, moves. It becomes a `Board`, or one clear line.
+"""Request models: a rule set by name or as text, a position, moves.
 
-Nothing here opens a file: a name is one of the rule sets that ship, anything else is the content itself.
+A valid request becomes a `Board`; an invalid one is refused with a one-line message. No file is ever opened: a name
+must be that of a shipped rule set, and anything else is read as the content itself.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _LONGEST_MOVE: Final = 80
 
 @lru_cache(maxsize=32)
 def rules_of_text(text: str) -> Variant:
-    """Return the rule set of a text, as a variant file has it."""
+    """Parse a rule set from the text of a variant file."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         raise VariantError(f"your rules: have {size:,} bytes; at most {FILE_BYTES:,} are read")
@@ -46,12 +47,12 @@ def rules_of_text(text: str) -> Variant:
 
 @cache
 def known_players() -> dict[str, str]:
-    """Return who may be asked for a move, and what each one is; other packages' players are looked for once."""
+    """Return the available players with their descriptions; players of other packages are discovered once."""
     return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 
 REPEATED: Final = ("moves",)
-"""Fields that a query may give more than once: they are lists."""
+"""Query fields that may occur more than once, because they are lists."""
 
 
 async def given_once(request: Request) -> None:
@@ -65,11 +66,11 @@ async def given_once(request: Request) -> None:
     except TwiceError as error:
         raise InputError(error.msg) from error
     except (ValueError, RecursionError):
-        pass  # the model of the request says what is wrong
+        pass  # validation of the request model reports the error
 
 
 class Asked(BaseModel):
-    """The base of what a request may say: no unknown fields, and true or false only where they are meant."""
+    """Base of the request models: refuses unknown fields, and booleans where a number is expected."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -83,7 +84,7 @@ class Asked(BaseModel):
 
 
 class GameAsked(Asked):
-    """Which game: a rule set that ships, or one's own."""
+    """A request about a game: a shipped rule set, or the text of another one."""
 
     variant: Annotated[
         str, Field(max_length=80, description="A rule set that ships; `rules` goes before it.", examples=["ashton"])
@@ -99,7 +100,7 @@ class GameAsked(Asked):
 
 
 class PositionAsked(GameAsked):
-    """A position of a game."""
+    """A request about a position of a game."""
 
     position: Annotated[
         str | None,
@@ -114,21 +115,24 @@ class PositionAsked(GameAsked):
     ] = None
 
     def board(self) -> Board:
-        """Return a board of the position, playable or not."""
+        """Return a board with the position, whether or not it can be played on."""
         variant = self.game()
         if self.position is None:
             return Board(variant)
         return Board(variant, read_position(self.position, variant.size, self.side))
 
     def searched(self) -> Board:
-        """Return the board for a search; refuse one that only the plain rules know before anybody waits."""
+        """Return the board for a search.
+
+        Rules that the compiled engine does not support are refused here, before the request queues for a worker.
+        """
         board = self.board()
         engine_for(board.variant)
         return board
 
 
 class MovesAsked(PositionAsked):
-    """A position, and moves that were made from it."""
+    """A request about a position and the moves made from it."""
 
     moves: Annotated[
         list[Annotated[str, Field(max_length=_LONGEST_MOVE)]],
@@ -136,7 +140,7 @@ class MovesAsked(PositionAsked):
     ] = []
 
     def board(self) -> Board:
-        """Return the board after the moves, with their history."""
+        """Return the board after the moves, including the history."""
         board = super().board()
         for number, text in enumerate(self.moves, 1):
             try:
@@ -148,7 +152,7 @@ class MovesAsked(PositionAsked):
 
 
 class SaveAsked(MovesAsked):
-    """A game to be written as a record."""
+    """A request to write a game as a record."""
 
     tags: Annotated[
         dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Who played, when, where.")
@@ -160,13 +164,13 @@ class SaveAsked(MovesAsked):
     form: Annotated[Literal["tablut", "opentafl"], Field(description="Whose record.")] = "tablut"
 
     def text(self) -> str:
-        """Return the record of the game."""
+        """Return the record of the game as text."""
         record = self.board().record(self.tags, self.result)
         return write_record(record) if self.form == "tablut" else write_game(record)
 
 
 class BestMoveAsked(MovesAsked):
-    """A position and a player that is to choose a move."""
+    """A request for a player's move in a position."""
 
     player: Annotated[str, Field(max_length=80, description="Who chooses; /api/players lists them.")] = "alphabeta"
     movetime: Annotated[float | None, Field(gt=0, description="Seconds; 1 if nothing else limits the search.")] = None
@@ -177,7 +181,7 @@ class BestMoveAsked(MovesAsked):
 
 
 class SolveAsked(PositionAsked):
-    """A position to be proved; without a position, a whole board."""
+    """A request to prove a position, or to solve a whole board if no position is given."""
 
     plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Plies before the game is drawn.")] = None
     all_wins: Annotated[bool, Field(description="Whether wins that take longer are looked for as well.")] = False
@@ -185,20 +189,20 @@ class SolveAsked(PositionAsked):
 
 
 class PerftAsked(PositionAsked):
-    """A position whose move sequences are to be counted."""
+    """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
     divide: Annotated[bool, Field(description="Also the share of each first move.")] = False
 
 
 class ThinkAsked(MovesAsked):
-    """A position to think about."""
+    """A request to search a position and report progress."""
 
     movetime: float = Field(5.0, gt=0, description="Seconds.")
 
 
 class EndingsAsked(Asked):
-    """Which positions of a tablebase to list; what is left out does not matter."""
+    """A request to list positions of a tablebase; a filter that is omitted does not apply."""
 
     wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
     side: Literal["white", "black"] | None = None
@@ -214,13 +218,13 @@ class EndingsAsked(Asked):
 
 
 class TryAsked(Asked):
-    """A puzzle as far as it was played: the solver's moves and the answers to them."""
+    """A puzzle in progress: the solver's moves and the replies to them."""
 
     moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
 
 
 class RecordAsked(GameAsked):
-    """A game record: ours, OpenTafl's, or a log of the Bologna server."""
+    """A request about a game record: in this toolkit's format, in OpenTafl's, or a log of the Bologna server."""
 
     variant: Annotated[str, Field(max_length=80, description="Rules to take; by default those that it names.")] = ""
     record: Annotated[str | None, Field(max_length=2 << 20, description="The record as text.")] = None
@@ -229,7 +233,7 @@ class RecordAsked(GameAsked):
     ] = None
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
-        """Return the record, and its rules or those to take instead."""
+        """Return the record and its rules; rules given in the request take precedence."""
         given = self.game() if self.rules is not None or self.variant else None
         content: str | bytes
         if self.record_base64 is not None:
@@ -250,6 +254,6 @@ class RecordAsked(GameAsked):
 
 
 class AnalysisAsked(RecordAsked):
-    """A game to be analysed."""
+    """A request to analyse a game."""
 
     movetime: Annotated[float, Field(gt=0, le=5, description="Seconds for each position.")] = 0.2

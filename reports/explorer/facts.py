@@ -1,6 +1,7 @@
-"""At which ply a position is first reached: the census of a game, as far as it is made in a moment.
+"""Everything that the board page shows about a position, including the ply at which games first reach it.
 
-A small board is listed completely; of a full game the first plies are. Beyond them the answer is that it is not known.
+That ply comes from a small census computed on demand: complete for a small board, and limited to the first plies for a
+full game. For later positions it is unknown.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from tablut.status import MEANINGS
 from tablut.variants import Variant
 
 WIDEST: Final = 4_000
-"""Classes of a ply up to which its children are listed too."""
+"""Largest ply, in classes, for which the next ply is listed too."""
 
 
 class Layers(NamedTuple):
-    """The first plies of a game."""
+    """Positions of the first plies of a game."""
 
     variant: Variant
     plies: dict[bytes, int]
@@ -40,7 +41,7 @@ class Layers(NamedTuple):
     complete: bool
 
     def ply_of(self, board: Board) -> int | None:
-        """Return the ply at which an undecided position is first reached; None if it is not among those listed."""
+        """Return the ply at which an undecided position is first reached, or None if it is not listed."""
         if not self.plies:
             return None
         engine = engine_for(self.variant)
@@ -50,7 +51,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game; a second at most."""
+    """Return the first plies of a game; computing them takes at most a second."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     try:
@@ -74,14 +75,14 @@ def layers_of(variant: Variant) -> Layers:
     return Layers(variant, known, ply if len(frontier) else ply - 1, len(frontier) == 0)
 
 
-# -- all that the board page shows of a position: moves and their values, why it is impossible, its place among all
+# -- what the board page shows of a position: moves with values, why it is impossible, its rank among all positions
 
 
 _ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}
 
 
 class LegalMove(MoveResult):
-    """A legal move with what it is worth to the side that makes it, where that is known."""
+    """A legal move with its value for the side that makes it, if known."""
 
     wdl: str | None
     dtm: int | None
@@ -95,7 +96,7 @@ class MoveMade(Result):
 
 
 class TableFact(Result):
-    """What a tablebase says of the position."""
+    """A tablebase's value of the position."""
 
     name: str
     wdl: str
@@ -103,7 +104,7 @@ class TableFact(Result):
 
 
 class PositionStanding(Result):
-    """The place of the position among all: its class under symmetry, its number, when a game reaches it."""
+    """The position among all others: its class under symmetry, its rank, and the ply at which games first reach it."""
 
     canonical: str
     orbit: int
@@ -119,7 +120,7 @@ class PositionStanding(Result):
 
 
 class PositionFacts(Result):
-    """All that is known of a position at a glance."""
+    """Everything that is known about a position without a search."""
 
     variant: str
     position: str
@@ -140,7 +141,7 @@ class PositionFacts(Result):
 
 
 def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
-    """Return all that is known of a position at a glance."""
+    """Return everything that is known about a position without a search."""
     status = board.status()
     problem: str | None = None
     moves: list[LegalMove] = []
@@ -181,7 +182,7 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
 
 
 def _unwritable(variant: Variant, start: str) -> str | None:
-    """Return why no record of OpenTafl's can hold a game from here; None if one can."""
+    """Return the reason why a game from this position cannot be written as an OpenTafl record, or None if it can."""
     try:
         write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
     except InputError as error:
@@ -190,7 +191,7 @@ def _unwritable(variant: Variant, start: str) -> str | None:
 
 
 def _made(board: Board) -> tuple[list[MoveMade], list[str]]:
-    """Return the moves that were made, and the position before each."""
+    """Return the moves that were made, and the position before each of them."""
     walk = board.copy()
     moves: list[MoveMade] = []
     positions: list[str] = []
@@ -202,7 +203,7 @@ def _made(board: Board) -> tuple[list[MoveMade], list[str]]:
 
 
 def _valued(told: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
-    """Return a move with its value: by the rules where it ends the game, else by a table, else none."""
+    """Return a move with its value: from the rules if it ends the game, otherwise from a tablebase if one has it."""
     wdl: str | None = None
     dtm: int | None = None
     if told.outcome is not None:
@@ -219,7 +220,10 @@ def _valued(told: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
 
 
 def _may_be_known(told: MoveResult, board: Board, tables: NamedTables) -> bool:
-    """Return whether a table may have what a move leads to, judged by the men that are left."""
+    """Return whether a tablebase may contain the position after a move, judged by the men that remain.
+
+    This avoids making every move on the board only to find that no tablebase has its material.
+    """
     attackers, defenders = board.position.material
     taken = len(told.captures)
     left = (attackers - taken, defenders) if board.turn == "white" else (attackers, defenders - taken)
@@ -238,7 +242,7 @@ def _table(board: Board, tables: NamedTables) -> TableFact | None:
     try:
         verdict = table.tablebase.probe(board)
     except TablutError:
-        # An impossible position is in no index; the page says why it is impossible.
+        # An impossible position has no index entry; the page explains separately why it is impossible.
         return None
     return TableFact(name=table.name, wdl=verdict.wdl, dtm=verdict.dtm)
 
@@ -260,7 +264,7 @@ def _standing(board: Board) -> PositionStanding:
         tier, within = index.rank_in_tier(position)
         rank, size, tier_rank, tier_size = tier.offset + within, index.size, within, tier.size
     except InputError:
-        # Decided or impossible placements have no number among the undecided ones.
+        # Decided or impossible placements have no rank among the undecided ones.
         rank = None
     return PositionStanding(
         canonical=str(board.canonical().position),

@@ -1,8 +1,9 @@
-"""What stands before every request: limits, who may ask, how much at once; and how a refusal is said.
+"""Middleware in front of every request: access checks, size and concurrency limits, and the format of refusals.
 
-On the loopback a page from elsewhere must not be able to ask, so the name that the browser believes to have reached
-(``Host``) must be one of this machine's own, and ``Origin`` and ``Sec-Fetch-Site``, where there are any, must name the
-same. This holds off what is known as DNS rebinding, and pages that embed an address here to have it compute.
+On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header, the name that the
+browser believes it has reached, must therefore be one of this machine's own names, and ``Origin`` and
+``Sec-Fetch-Site``, if present, must name the same site. This prevents DNS rebinding, and pages that embed an address of
+the explorer to make it compute.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from tablut.errors import IllegalMoveError, MachineError, TablutError, fault_of
 from tablut.prober import MissingTableError
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-"""Addresses that only this machine reaches."""
+"""Addresses that can be reached only from this machine."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the explorer listens, and its limits."""
+    """Address and limits of the explorer."""
 
     host: str = "127.0.0.1"
     stores: tuple[Path | str, ...] = ()
@@ -47,9 +48,9 @@ class Settings:
     count_seconds: float = 30.0
     bounds_seconds: float = 10.0
     margin: float = 10.0
-    """Seconds beyond its own limit that a search or a proof has before it is killed."""
+    """Seconds beyond its own limit after which a search or a proof is killed."""
     remembered: int = 4096
-    """Probed positions that are kept; a thousand take about 10 MiB."""
+    """Number of probed positions that are cached; a thousand take about 10 MiB."""
     nodes: int = 50_000_000
     sequences: int = 2_000_000_000
     hash_mib: int = 32
@@ -62,7 +63,7 @@ class Settings:
 
     @property
     def local(self) -> bool:
-        """Whether only this machine reaches the explorer."""
+        """Whether the explorer can be reached only from this machine."""
         return self.host in LOOPBACK
 
 
@@ -70,7 +71,7 @@ class Settings:
 
 
 class BusyError(TablutError):
-    """The server has enough to do; the same request will be answered later."""
+    """The server is overloaded; the same request may succeed later."""
 
     def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message)
@@ -78,7 +79,7 @@ class BusyError(TablutError):
 
 
 class NotFoundError(TablutError):
-    """Nothing has the name that was asked for."""
+    """Nothing exists under the requested name."""
 
 
 _LOG = logging.getLogger("tablut.explorer")
@@ -90,7 +91,7 @@ _SAID: Final = {
 
 
 def status_of(error: TablutError) -> int:
-    """Return the HTTP status of an error of the toolkit."""
+    """Return the HTTP status for an error of the toolkit."""
     if isinstance(error, BusyError):
         return error.status
     if isinstance(error, (MissingTableError, NotFoundError)):
@@ -99,12 +100,16 @@ def status_of(error: TablutError) -> int:
 
 
 def failure(message: str, status: int, headers: dict[str, str] | None = None, **more: str) -> JSONResponse:
-    """Return a response that says in one line what is wrong."""
+    """Return a JSON response with a one-line error message."""
     return JSONResponse({"error": _line(message), "status": status, **more}, status, headers)
 
 
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
-    """Return what a visitor is told of an error; one that nobody foresaw is shown to whoever runs the explorer."""
+    """Return the description of an error that is sent to a visitor.
+
+    Unexpected errors are logged with their traceback, for whoever runs the explorer; the visitor sees only a general
+    message.
+    """
     if isinstance(error, TablutError):
         return {"error": _line(worded(error)), "status": status_of(error)}
     _LOG.error("%s failed", where, exc_info=error)
@@ -112,7 +117,7 @@ def content_of(error: BaseException, where: str) -> dict[str, Any]:
 
 
 def worded(error: TablutError) -> str:
-    """Return the message of an error, with the names that the pages use."""
+    """Return the message of an error, with the names used on the pages."""
     error.rename({"variant": "your own rules"}.get)
     return str(error)
 
@@ -122,7 +127,7 @@ def _line(message: str) -> str:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Have an application answer every failure in this form."""
+    """Register handlers that answer every failure with a JSON object that contains a one-line message."""
     app.add_exception_handler(TablutError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(Exception, _defect)
@@ -131,7 +136,7 @@ def add_handlers(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
     status = status_of(error)
-    # What a worker failed at would fail again.
+    # Only a busy server invites a retry: a request on which a worker failed would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
     more = {"why": error.why} if isinstance(error, IllegalMoveError) else {}
     return failure(worded(error), status, headers, **more)
@@ -139,7 +144,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Each place begins with the part of the request that it is in: body, query or path.
+    # Drop the first part of each location, which names the part of the request: body, query or path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_SAID[400], 400)
@@ -147,7 +152,7 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
 
 
 def http_refused(_: Request, error: Exception) -> Response:
-    """Answer what has no address, or another method."""
+    """Answer an HTTP error, such as an unknown address or an unsupported method, in JSON."""
     assert isinstance(error, HTTPException)
     line = _SAID.get(error.status_code, str(error.detail))
     return failure(line, error.status_code, dict(error.headers or {}))
@@ -172,7 +177,7 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Headers that every answer has."""
+"""Headers of every response."""
 
 _OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
 _ELSEWHERE: Final = "another site's page may not ask this explorer"
@@ -180,7 +185,7 @@ _RECORDS: Final = ("/api/record", "/api/analyse")
 
 
 class Guard:
-    """Checks requests before the application sees them, and completes its answers."""
+    """ASGI middleware that checks requests before the application sees them, and completes its responses."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -188,7 +193,7 @@ class Guard:
         self._in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; the interface is that of ASGI."""
+        """Handle a request through the ASGI interface."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -196,7 +201,7 @@ class Guard:
         asked, scope = scope["method"], {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def complete(message: Message) -> None:
-            """Send a message, with the headers if it begins an answer; HEAD is answered as GET is, without the body."""
+            """Send a message, adding the headers at the start of a response; drop the body if the request was HEAD."""
             if asked == "HEAD" and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":
@@ -219,7 +224,7 @@ class Guard:
             self._in_flight -= 1
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """Return a receiver that refuses a body that is too large or comes too slowly."""
+        """Return a receiver that refuses a request body that is too large or arrives too slowly."""
         most, size, ended = self._most(scope["path"]), 0, False
         until = asyncio.get_running_loop().time() + self._settings.request_seconds
 
@@ -249,7 +254,7 @@ class Guard:
             return "this explorer answers to the names of the loopback only, such as 127.0.0.1", 421, {}
         if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
             return _ELSEWHERE, 403, {}
-        # What a browser says of a request that has no Origin. Links from elsewhere to pages are all right.
+        # Browsers send Sec-Fetch-Site even where they omit Origin. Links from other sites to pages are allowed.
         leads_here = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not leads_here:
             return _ELSEWHERE, 403, {}

@@ -1,6 +1,7 @@
-"""What workers do about positions and games: search, prove, count, analyse. Nothing here answers requests.
+"""Jobs for the workers: searching, proving, counting and analysing. Nothing here handles HTTP requests.
 
-Each function is a job of `reports.explorer.work`: it takes whoever asked, what he asked, and the limits.
+Each function is a job in the sense of `reports.explorer.work`: it takes the link to the serving process, then the
+request and the limits.
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ if TYPE_CHECKING:
     from reports.explorer.work import Link
 
 _TABLE_BYTES: Final = 64 << 20
-"""Of a tablebase that a worker keeps unpacked."""
+"""Bytes of an unpacked tablebase that a worker keeps in memory."""
 
 
 class _LeftError(Exception):
-    """Whoever asked has gone."""
+    """The visitor has disconnected."""
 
 
 def get_ready() -> None:
-    """Load what a search and a proof need."""
+    """Load what searches and proofs need."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")
@@ -66,12 +67,12 @@ def get_ready() -> None:
 
 @lru_cache(maxsize=8)
 def opened(folder: Path) -> Tablebase:
-    """Return a tablebase, opened once in this process."""
+    """Return a tablebase, opened only once per process."""
     return open_tablebase(folder, _TABLE_BYTES)
 
 
 def bestmove(link: Link, asked: BestMoveAsked, limits: SearchLimits, settings: Settings) -> BestMoveResult:
-    """Choose a move."""
+    """Choose a move with the requested player."""
     board = asked.board()
     options = PlayerOptions(seed=asked.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
     player = make_player(asked.player, board.variant, options)
@@ -80,7 +81,7 @@ def bestmove(link: Link, asked: BestMoveAsked, limits: SearchLimits, settings: S
 
 
 def think(link: Link, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
-    """Search, and send what is known after each iteration."""
+    """Search a position and send the current result after each iteration."""
     board = asked.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
@@ -95,7 +96,7 @@ def think(link: Link, asked: MovesAsked, movetime: float, settings: Settings) ->
 
 
 def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:
-    """Analyse a game, and tell of each position that was looked at."""
+    """Analyse a game and send a message for each position analysed."""
     record, variant = asked.record_and_rules()
     most = settings.analysis_seconds
     until = wall_clock() + most
@@ -103,7 +104,7 @@ def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, 
     analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
 
     def _watch(number: int) -> None:
-        """Tell how far it is, and stop where nobody listens."""
+        """Report progress, and stop if the visitor has disconnected or the time is over."""
         if link.stopped:
             raise _LeftError
         if wall_clock() > until:
@@ -114,7 +115,7 @@ def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, 
 
 
 def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove what can be proved of a position."""
+    """Prove the value of a position as far as the limits allow."""
     board = asked.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     link.when_stopped(solver.stop)
@@ -124,7 +125,7 @@ def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | Non
 
 
 def solve_board(_: Link, asked: GameAsked) -> SolveReport:
-    """Solve a small board."""
+    """Solve a small board completely."""
     return solve_report(asked.game())[0]
 
 
@@ -147,7 +148,7 @@ def count_sequences(link: Link, asked: PerftAsked, most: int) -> PerftResult:
 
 
 def _check_perft(counts: list[int], plies: int, most: int) -> None:
-    """Refuse the next depth if it would count more sequences than the server does for one request."""
+    """Refuse the next depth if its expected number of sequences exceeds the server's limit per request."""
     if len(counts) < 2 or counts[-2] == 0:
         return
     expected = counts[-1] * max(counts[-1] // counts[-2], 2)
@@ -159,7 +160,7 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
 
 
 def size_of(_: Link, asked: GameAsked) -> BoundsReport:
-    """Count the state space."""
+    """Count the state space of a game."""
     from counting import bounds
 
     return bounds(asked.game())
@@ -186,7 +187,7 @@ class ListedPuzzle(Result):
 
 
 class Tried(Result):
-    """What a try came to."""
+    """The verdict on an attempted move."""
 
     move: str
     right: bool | None
@@ -197,7 +198,7 @@ class Tried(Result):
 
 
 class Revealed(Result):
-    """The solution from here: a right move for the winner, the longest defence, and so on; all right first moves."""
+    """The solution from here: a line in which the defender holds out longest, and all correct first moves."""
 
     line: list[str]
     right: list[str]
@@ -228,7 +229,7 @@ def list_puzzles() -> dict[str, ListedPuzzle]:
 
 
 def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleGame:
-    """Return the puzzle after some moves."""
+    """Return the puzzle after the given moves."""
     variant = shipped_variant(listed.variant)
     board = Board(variant, listed.position)
     if len(moves) >= listed.plies:
@@ -241,13 +242,13 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
 
 
 def defence(_: Link, listed: ListedPuzzle, settings: Settings) -> str | None:
-    """Find the first move of a puzzle in which the side that loses begins."""
+    """Find the first move of a puzzle in which the losing side moves first."""
     move = _game(listed, [], settings).defence()
     return None if move is None else str(move)
 
 
 def judged(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Tried:
-    """Judge the last of some moves."""
+    """Judge the last of the given moves."""
     game = _game(listed, moves[:-1], settings)
     if game.board.turn != listed.winner:
         raise InputError(f"puzzle {listed.id}: after {len(moves) - 1} moves it is the other side's turn")
@@ -285,13 +286,13 @@ def _plies(number: int) -> str:
 
 
 def revealed(link: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:
-    """Find all right moves, and a line."""
+    """Find all correct moves, and a line of play."""
     right = [str(move) for move in _game(listed, moves, settings).right_moves()]
     return Revealed(line=solution(link, listed, moves, settings), right=right)
 
 
 def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
-    """Find best play by both sides."""
+    """Find a line of best play by both sides."""
     line: list[str] = []
     so_far = list(moves)
     while len(so_far) < listed.plies and len(line) < most:
@@ -334,7 +335,7 @@ class EndingListed(Result):
 
 
 class EndingsFound(Result):
-    """Positions of a tablebase."""
+    """Positions found in a tablebase."""
 
     name: str
     variant: str
@@ -344,11 +345,15 @@ class EndingsFound(Result):
 
 
 class _StoppedError(Exception):
-    """The time is over, or the visitor has gone."""
+    """The time is over, or the visitor has disconnected."""
 
 
 def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
-    """List positions of a tablebase; those of the greatest distances are found without reading the others."""
+    """List positions of a tablebase.
+
+    If the longest wins or losses are requested, the greatest distances are tried first, so that the remaining entries
+    need not be read.
+    """
     store, variant, until = opened(folder).store, opened(folder).variant, wall_clock() + seconds
     materials = tuple(store.tiers())
     if asked.material is not None:
@@ -366,7 +371,7 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
     if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
         deepest = max((tier_result(store.tier(*one).record, variant).max_dtm for one in materials), default=0)
         bounds = [*(bound for bound in (deepest - 2, deepest // 2) if bound > (asked.min_plies or 0)), *bounds]
-    # Of what neither side can force, a game has draws or unresolved positions, never both.
+    # Under given rules, unforced positions are either draws or unresolved, never both.
     wdl = unforced(variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
     try:
         for bound in bounds:

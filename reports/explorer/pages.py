@@ -1,4 +1,4 @@
-"""The pages of the explorer: HTML from templates, which the modules in ``static`` bring to life."""
+"""The explorer's pages: HTML rendered from templates and made interactive by the modules in ``static``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STATIC: Final = Path(__file__).resolve().parent / "static"
 SITE_STATIC: Final = STATIC.parents[1] / "site" / "static"
-"""What the site walks with: the openings are walked here as there."""
+"""Scripts of the site's walks, shared with the explorer's page on openings."""
 PAGES: Final = (
     ("board", "/board", "Board"),
     ("play", "/play", "Play"),
@@ -39,32 +39,32 @@ PAGES: Final = (
     ("api", "/docs", "API"),
     ("help", "/help", "Help"),
 )
-"""Name, address and title of what the menu shows."""
+"""Name, address and title of each menu entry."""
 
 
 def _rendered(name: str, **values: Any) -> str:
-    """Return a page made from its template."""
+    """Render a page from its template."""
     template = templates("explorer/templates", html=True).get_template(f"{name}.html.j2")
     return template.render(page=name, pages=PAGES, version=__version__, **values)
 
 
 @cache
 def headline() -> BoundsReport:
-    """Return the bounds whose numbers the first page and the help show; computed once."""
+    """Return the bounds shown on the home page and in the help; computed once."""
     return bounds("ashton")
 
 
 def failed_page(line: str, status: int) -> HTMLResponse:
-    """Return a page that says what went wrong."""
+    """Return a page that reports an error."""
     return HTMLResponse(_rendered("failed", line=line, status=status), status)
 
 
 def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRouter:
-    """Return the addresses of the pages."""
+    """Return the router with the addresses of the pages."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     def add(path: str, name: str, content: Callable[[Request], dict[str, Any]]) -> None:
-        """Add a page; a visitor without a cookie gets one."""
+        """Register a page; a visitor without a cookie receives one."""
 
         def answer(request: Request) -> HTMLResponse:
             response = HTMLResponse(_rendered(name, **content(request)), headers={"Cache-Control": "no-cache"})
@@ -112,7 +112,7 @@ def pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRo
 
 
 def _operations(app: FastAPI) -> list[dict[str, Any]]:
-    """Return what the API's document says of each address, ready to be shown; one entry for both methods."""
+    """Return a description of each API address, taken from the OpenAPI document; GET and POST share an entry."""
     document = app.openapi()
     found: dict[str, dict[str, Any]] = {}
     for path, methods in document["paths"].items():

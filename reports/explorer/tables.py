@@ -1,4 +1,4 @@
-"""Which tablebases there are: those that the server was given, and for other games those that ship."""
+"""Available tablebases: those given to the server, and for other games the shipped ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tablut.variants import Variant, load_variant, shipped_variants
 
 
 class NamedTable(NamedTuple):
-    """A tablebase with the name that visitors see; its folder stays unknown to them."""
+    """A tablebase with the name that visitors see; its folder is not revealed to them."""
 
     name: str
     whole: bool
@@ -29,7 +29,7 @@ class NamedTable(NamedTuple):
 
 
 class NamedTables:
-    """The tablebases, by game; a store that was given takes the place of the one that ships."""
+    """The tablebases by game; a store given by the user replaces the shipped one."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
         self._known: dict[str, list[NamedTable]] = {}
@@ -54,12 +54,12 @@ class NamedTables:
         return chain.from_iterable(self._known.values())
 
     def covering(self, board: Board) -> NamedTable | None:
-        """Return the tablebase that knows a board's material, or None."""
+        """Return the tablebase that covers a board's material, or None."""
         material = board.position.material
         return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
 
     def needed(self, board: Board) -> NamedTable:
-        """Return the tablebase that knows a board's material."""
+        """Return the tablebase that covers a board's material, or raise `MissingTableError`."""
         found = self.covering(board)
         if found is not None:
             return found
@@ -72,21 +72,21 @@ class NamedTables:
         )
 
 
-# -- what the page of the endings lists ------------------------------------------------------------
+# -- listing for the page of endings ---------------------------------------------------------------
 
 _AT_ONCE: Final = 3_000_000
-"""Classes that are read in a fraction of a second."""
+"""Number of classes that can be read in a fraction of a second."""
 
 
 class Reached(NamedTuple):
-    """What the start of a solved board reaches: positions, and their classes under the symmetries of the start."""
+    """Positions reachable from the start of a solved board, and their classes under the symmetries of the start."""
 
     positions: int
     classes: int
 
 
 class TableListed(Result):
-    """A tablebase: what it holds, and what the start reaches of it, if it is a board that the reports have solved."""
+    """A tablebase as listed on a page: its contents, and what the start reaches of it if the board has been solved."""
 
     name: str
     variant: str
@@ -102,7 +102,7 @@ class TableListed(Result):
 
 
 def list_tables(tables: NamedTables) -> list[TableListed]:
-    """Return the tablebases of the explorer."""
+    """Return the explorer's tablebases as listed on the page of endings."""
     return sorted(
         (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
     )
@@ -128,12 +128,12 @@ def _listed(table: NamedTable) -> TableListed:
 
 @cache
 def _reached() -> dict[str, Reached]:
-    """Return what the starts of the solved boards reach, by the digest of the game."""
+    """Return the numbers of positions reachable from the starts of the solved boards, by digest of the game."""
     return {load_variant(name).digest: Reached(one["positions"], one["classes"]) for name, one in results().items()}
 
 
 def _first(tiers: list[TierResult]) -> str:
-    """Return the material to begin with; empty for all, where all are few."""
+    """Return the material to list first, or an empty string if the tablebase is small enough to list completely."""
     if sum(tier.classes for tier in tiers) <= _AT_ONCE:
         return ""
     small = [tier for tier in tiers if tier.classes <= _AT_ONCE]

@@ -1,11 +1,12 @@
-"""Work that takes long: done by processes at a lower priority, few at once, few waiting, one a visitor.
+"""Execution of long-running work in low-priority worker processes, with limits on running and waiting jobs.
 
-In threads of the answering process, searches would make every probe wait for the interpreter's lock. A worker is a
-process of its own, started when it is needed and kept. It does one job at a time, sends messages of it, and ends with
-the process that started it. A job that does not end within its time, or within some seconds after its visitor left, is
-killed with its worker; what takes all memory is killed by the system. Nothing but that job fails.
+In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
+therefore a separate process, started on demand and reused. It does one job at a time, sends messages about it, and ends
+with the process that started it. A job that exceeds its time, or does not end within a few seconds after its visitor
+has disconnected, is killed together with its worker; a job that exhausts memory is killed by the system. Other jobs are
+not affected.
 
-Only names of this package's functions and plain values travel to a worker, through pipes that nobody else has.
+Only names of this package's functions and plain values are sent to a worker, through pipes that no other process has.
 """
 
 from __future__ import annotations
@@ -36,26 +37,26 @@ from tablut.running import clocks
 Answer = TypeVar("Answer")
 
 VISITOR: Final = "visitor"
-"""The cookie by which a browser is known again; a program that keeps none is known by its address."""
+"""Cookie that identifies a browser; a program that stores no cookies is identified by its address."""
 SEARCH: Final = "search"
-"""The header by which a page names a search, so that it can ask how that one stands."""
+"""Header in which a page names a search, so that it can later ask for its status."""
 _NICE: Final = 10
-"""By how much a worker stands behind; where two want one processor, the worker gets a tenth of it."""
+"""Niceness of a worker. When it competes for a processor, it gets about a tenth of the time."""
 _GRACE: Final = 3.0
-"""Seconds that a job has to end after it was told to."""
+"""Seconds that a job has to end after it was told to stop."""
 _START: Final = 180.0
-"""Seconds that a new process has to load what it needs: on a new machine, kernels are compiled."""
+"""Seconds that a new process has to load what it needs; on a new machine it compiles the kernels."""
 _LOOK: Final = 0.1
-"""Seconds between two looks at messages, at the time, and whether a visitor is still there."""
+"""Seconds between two checks for messages, for time-outs and for disconnected visitors."""
 _MOST_MESSAGES: Final = 1000
-"""Messages that wait for a visitor who reads slowly; what comes then is left out, save the end."""
+"""Number of messages queued for a slow reader; further messages are dropped, except the last."""
 
 
 # -- in a worker -----------------------------------------------------------------------------------
 
 
 class Link:
-    """What a job has of the process that answers: it sends messages there, and is told from there to stop."""
+    """A job's connection to the serving process: it sends messages there and receives the request to stop."""
 
     def __init__(self, send: Callable[[str, Any], None]) -> None:
         self.send = send
@@ -63,26 +64,26 @@ class Link:
         self._stop: Callable[[], object] = lambda: None
 
     def when_stopped(self, stop: Callable[[], object]) -> None:
-        """Have something called when the job is to stop, at once if it is."""
+        """Register a function to call when the job is to stop; call it immediately if the job is already stopped."""
         self._stop = stop
         if self.stopped:
             stop()
 
     def stop(self) -> None:
-        """Note that the job is to stop."""
+        """Record that the job is to stop, and call the registered function."""
         self.stopped = True
         self._stop()
 
 
 class _Channel:
-    """A worker's end of the pipe. Jobs have numbers, since a stop may come before its job or after it."""
+    """A worker's end of the pipe. Jobs are numbered, since a stop request may arrive before its job or after it."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._sending, self._changing = pipe, threading.Lock(), threading.Lock()
         self._stopped, self._number, self._link = 0, 0, Link(lambda *_: None)
 
     def open(self, number: int) -> Link:
-        """Return the link of the job that begins."""
+        """Return the link of the job that is starting."""
 
         def send(name: str, content: Any) -> None:
             with self._sending, suppress(OSError):
@@ -96,7 +97,7 @@ class _Channel:
         return self._link
 
     def listen(self) -> None:
-        """Take the numbers of jobs that are to stop; without the process that answers there is nothing more to do."""
+        """Receive the numbers of jobs to stop; exit when the serving process has gone."""
         while True:
             try:
                 number = self._pipe.recv()
@@ -112,16 +113,16 @@ _channel: _Channel
 
 
 def _begin(pipe: Connection, prepare: Callable[[], object]) -> None:
-    """Make this process a worker."""
+    """Initialise this process as a worker."""
     global _channel
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that answers; its end ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, whose end stops this one
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_NICE)
     _channel = _Channel(pipe)
-    _channel.open(0)  # what is compiled from here on is told of
+    _channel.open(0)  # report compilation from here on
     threading.Thread(target=_channel.listen, daemon=True, name="stops").start()
-    with suppress(Exception):  # the job that needs it tells why it fails
+    with suppress(Exception):  # the job that needs the preparation reports the failure
         prepare()
 
 
@@ -132,17 +133,17 @@ def _do(number: int, function: Callable[..., Answer], arguments: tuple[Any, ...]
 
 
 def nothing(*_: object) -> None:
-    """Do nothing: what a worker prepares, and does first, by default."""
+    """Do nothing; the default preparation of a worker, and its first job when it is started in advance."""
 
 
-# -- in the process that answers -------------------------------------------------------------------
+# -- in the serving process ------------------------------------------------------------------------
 
 
 class _Worker:
-    """A process that does jobs, one after another."""
+    """A process that runs jobs, one after another."""
 
     def __init__(self, prepare: Callable[[], object]) -> None:
-        # Started anew, not forked: threads of this process hold locks that nobody would release there.
+        # Spawned, not forked: a forked copy would inherit locks held by threads that do not exist in it.
         context = multiprocessing.get_context("spawn")
         self._pipe, self._theirs = context.Pipe()
         self._pool = ProcessPoolExecutor(1, context, _begin, (self._theirs, prepare))
@@ -152,7 +153,7 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether nothing has ended its process, which starts with the first job."""
+        """Whether the process is still running, or has not been started yet; it starts with the first job."""
         return all(process.is_alive() for process in self._processes)
 
     def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
@@ -166,15 +167,15 @@ class _Worker:
         except OSError as error:
             raise MachineError(f"no process to search in can be started: {error.strerror or error}") from error
         finally:
-            self._theirs.close()  # the process has it by now
+            self._theirs.close()  # the worker process has its own copy by now
 
     def stop(self) -> None:
-        """Have the job end that was started last."""
-        with suppress(OSError):  # then it has ended
+        """Ask the current job to stop."""
+        with suppress(OSError):  # the process has ended already
             self._pipe.send(self._number)
 
     def messages(self) -> Iterator[tuple[str, Any]]:
-        """Yield what the job has sent that was started last."""
+        """Yield the messages of the current job."""
         with suppress(EOFError, OSError):
             while self._pipe.poll():
                 number, name, content = self._pipe.recv()
@@ -190,7 +191,7 @@ class _Worker:
 
 
 class Workers:
-    """The processes, each busy or idle."""
+    """The pool of worker processes, busy and idle."""
 
     def __init__(self, prepare: Callable[[], object] = nothing) -> None:
         self._prepare = prepare
@@ -199,7 +200,7 @@ class Workers:
         self._closed = False
 
     def take(self) -> _Worker:
-        """Return a worker that has nothing to do, a new one if there is none or the system has ended it."""
+        """Return an idle worker, or a new one if there is none; workers that the system has killed are discarded."""
         if self._closed:
             raise MachineError("the explorer ends")
         while self._idle:
@@ -211,7 +212,7 @@ class Workers:
         return worker
 
     def give_back(self, worker: _Worker, *, sound: bool) -> None:
-        """Keep a worker for the next job, or kill it."""
+        """Keep a worker for the next job, or kill it if it is no longer sound."""
         if sound and not self._closed:
             self._idle.append(worker)
         else:
@@ -219,23 +220,23 @@ class Workers:
             self._all.discard(worker)
 
     def warm(self) -> None:
-        """Start a worker, so that the first visitor need not wait for it."""
+        """Start a worker in advance, so that the first visitor need not wait for it."""
         worker = self.take()
         worker.start(nothing)
         self._idle.append(worker)
 
     def close(self) -> None:
-        """Kill all of them; jobs that run fail."""
+        """Kill all workers; running jobs fail."""
         self._closed = True
         self._idle.clear()
         for worker in self._all:
             worker.kill(wait=True)
         self._all.clear()
-        gc.collect()  # the pools' semaphores go now: a signal may end this process before it tidies up
+        gc.collect()  # release the pools' semaphores now: a signal may end this process before its normal clean-up
 
 
 class Job:
-    """A job in a worker: its messages as they come, the last of them ``done`` or ``failed``, and its end."""
+    """A job in a worker, with its messages as they arrive; the last message is ``done`` or ``failed``."""
 
     def __init__(self, workers: Workers, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
         self._workers, self._seconds = workers, seconds
@@ -248,7 +249,7 @@ class Job:
         self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
 
     def stop(self) -> None:
-        """Have it end soon; if it does not within some seconds, its worker is killed."""
+        """Ask the job to stop; if it does not end within a few seconds, its worker is killed."""
         if not self._stopping:
             self._stopping = True
             self._until = min(self._until, time.monotonic() + _GRACE)
@@ -257,11 +258,11 @@ class Job:
 
     async def _run(self) -> Any:
         worker = self._worker = self._workers.take()
-        self._take_messages(worker)  # of an earlier job: then it is ready
+        self._take_messages(worker)  # messages of an earlier job show that the worker is ready
         sound = False
         try:
             future = asyncio.wrap_future(worker.start(self._function, self._arguments))
-            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # of a job that was left
+            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # mark its error as seen
             limit = self._seconds if worker.ready else _START
             self._until = time.monotonic() + (_GRACE if self._stopping else limit)
             if self._stopping:
@@ -281,7 +282,7 @@ class Job:
             self._workers.give_back(worker, sound=sound)
 
     def _take_messages(self, worker: _Worker) -> bool:
-        """Queue what the job has sent; return whether it has begun just now, so that its own time counts."""
+        """Queue the messages of the job, and return whether it has just begun, which starts its time limit."""
         begun = False
         for name, content in worker.messages():
             if name == "compiles":
@@ -302,7 +303,7 @@ def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
 
 
 class SearchTold(Result):
-    """How a search of a visitor stands: how many others have to end before it begins, and whether it compiles."""
+    """Status of a visitor's search: how many searches must end before it begins, and whether it is compiling."""
 
     name: str
     before: int
@@ -311,7 +312,7 @@ class SearchTold(Result):
 
 @dataclass(eq=False)
 class _Search:
-    """A search of a visitor; without a job it waits."""
+    """A visitor's search; it is waiting as long as it has no job."""
 
     visitor: str
     name: str
@@ -319,7 +320,7 @@ class _Search:
 
 
 class Places:
-    """Where visitors wait for a worker; a job holds its place until it has ended, also if its visitor left."""
+    """Queue of visitors for the workers. A job keeps its place until it has ended, even if its visitor has left."""
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self._workers, self._settings = workers, settings
@@ -329,7 +330,10 @@ class Places:
     async def start(
         self, visitor: str, seconds: float, function: Callable[..., Any], *arguments: Any, name: str = ""
     ) -> Job:
-        """Start a job when there is a place for it."""
+        """Start a job as soon as there is a place for it.
+
+        It is refused if the visitor already has two searches, or if too many visitors are waiting.
+        """
         if sum(search.visitor == visitor for search in self._searches) >= 2:
             raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
         if self._free.locked() and len(self._waiting()) >= self._settings.waiting:
@@ -356,7 +360,7 @@ class Places:
         self._free.release()
 
     def told(self, visitor: str) -> list[SearchTold]:
-        """Return how the searches of a visitor stand."""
+        """Return the status of a visitor's searches."""
         before = {id(search): number for number, search in enumerate(self._waiting(), 1)}
         return [
             SearchTold(name=one.name, before=before.get(id(one), 0), compiles=one.job is not None and one.job.compiles)
@@ -365,14 +369,14 @@ class Places:
         ]
 
     async def stream(self, request: Request, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
-        """Start a job whose messages are read as they come."""
+        """Start a job whose messages are read as they arrive."""
         job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
-        if await request.is_disconnected():  # while it waited
+        if await request.is_disconnected():  # the visitor left while the job waited
             job.stop()
         return job
 
     async def work(self, request: Request, seconds: float, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Return what a worker answers within some seconds, when there is a place."""
+        """Run a job in a worker, as soon as there is a place, and return its result."""
         job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
         try:
             while not job.task.done():
@@ -386,10 +390,10 @@ class Places:
 
 
 def _name_of(request: Request) -> str:
-    """Return the name that a visitor gave to a search, to find it among his own."""
+    """Return the name that a visitor gave to a search, so that its status can be looked up later."""
     return request.headers.get(SEARCH, "")[:64]
 
 
 def visitor_of(request: Request) -> str:
-    """Return the name by which a visitor is known."""
+    """Return the name that identifies a visitor."""
     return request.cookies.get(VISITOR, "")[:64] or (request.client.host if request.client else "somebody")

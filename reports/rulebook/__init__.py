@@ -1,5 +1,6 @@
-"""The rules of a game in words and in pictures, made from its rule fields: for documentation and explorer.
+"""The rules of a game in words and pictures, generated from its rule fields for documentation and explorer.
 
-`reports.rulebook.points` reads what ``rulebook.toml`` says of each rule field; `reports.rulebook.playing` has the
-engine play its scenes, under the rules of any game; `reports.rulebook.deciding` finds the rules that decide a puzzle.
+`reports.rulebook.points` reads the texts and scenes of each rule field from ``rulebook.toml``;
+`reports.rulebook.playing` plays the scenes with the engine, under the rules of any game; `reports.rulebook.deciding`
+finds the rules on which the solution of a puzzle depends.
 """

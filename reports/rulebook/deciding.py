@@ -1,4 +1,4 @@
-"""Which rules decide a puzzle: those of which another value gives it another answer, as far as it is proved in time."""
+"""Rules that decide a puzzle: changing one of them changes the solution, as far as that is proved in time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DecidingRules(Result):
-    """The rule fields that decide a puzzle, and those of which it was not found out."""
+    """Rule fields that decide a puzzle, and fields for which this could not be settled."""
 
     rules: list[str]
     unknown: list[str]
@@ -28,7 +28,11 @@ class DecidingRules(Result):
 def deciding_rules(
     puzzle: Puzzle, limits: ProofLimits, seconds: float, going_on: Callable[[Solver], object] = lambda _: None
 ) -> DecidingRules:
-    """Return the fields of which some other value makes the win longer, shorter or none, or has it begin otherwise."""
+    """Return the rule fields for which some other value changes the solution of a puzzle.
+
+    The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
+    is not valid under the changed rules.
+    """
     facts, until = facts_of(puzzle), wall_clock() + seconds
     right = facts.winner, facts.plies, {*(puzzle.first or ())}
     decide, unknown = [], []
@@ -43,7 +47,7 @@ def deciding_rules(
             unknown.append(field)
             continue
         except InputError:
-            decide.append(field)  # the position cannot stand there
+            decide.append(field)  # the position is invalid under these rules
             continue
         if found.wdl is None:
             unknown.append(field)

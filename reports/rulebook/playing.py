@@ -1,4 +1,4 @@
-"""Scenes played by the engine, and the rules of a game with the scenes that show them."""
+"""Scenes played by the engine, and the rules of a game with the scenes that illustrate them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablut.variants import Variant
 
 
 class Picture(Result):
-    """A scene that was played: the position, the moves as arrows, what they capture, and that in words."""
+    """A scene that has been played: the position, arrows for the moves, the captured squares, and a caption."""
 
     heading: str
     said: str
@@ -34,7 +34,7 @@ class Told(Result):
 
 
 class Chapter(Result):
-    """Points that belong together."""
+    """A group of related points."""
 
     title: str
     points: list[Told]
@@ -50,7 +50,7 @@ class Rulebook(Result):
 
 
 def play(scene: Scene, variant: Variant) -> Picture:
-    """Return a scene as the engine plays it."""
+    """Play a scene with the engine and return the resulting picture."""
     board = Board(variant, scene.position)
     if "-" in scene.tried:
         *earlier, last = scene.tried.split()
@@ -76,7 +76,7 @@ def play(scene: Scene, variant: Variant) -> Picture:
 
 
 def _farthest(board: Board, square: str) -> list[str]:
-    """Return the longest legal move of a piece in each direction."""
+    """Return the longest legal move of the piece on a square in each direction."""
     found: dict[tuple[int, int], Any] = {}
     for move in board.legal_moves:
         if square_name(move.start, board.size) == square:
@@ -91,7 +91,7 @@ def _farthest(board: Board, square: str) -> list[str]:
 
 
 def _said(board: Board, nothing: str) -> str:
-    """Return what the last ply did, in words."""
+    """Describe the effect of the last ply in words."""
     outcome = board.outcome()
     squares = [square_name(square, board.size) for square in board.captured()]
     said = nothing
@@ -112,7 +112,7 @@ def _said(board: Board, nothing: str) -> str:
 
 @lru_cache(maxsize=32)
 def rulebook(variant: Variant) -> Rulebook:
-    """Return the rules of a game in words, each with its scenes as they are played by the rules of that game."""
+    """Return the rules of a game in words, with scenes played under the rules of that game."""
     chapters: dict[str, list[Told]] = {}
     for point, value in points_of(variant):
         pictures = [play(scene, game_of(scene, variant)) for scene in point.scenes]

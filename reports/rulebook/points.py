@@ -1,6 +1,7 @@
-"""What is said of each rule field and of what holds everywhere, and the scenes that show it: ``rulebook.toml``, read.
+"""Reader of ``rulebook.toml``: texts about each rule field and about general rules, and scenes that illustrate them.
 
-A scene says nothing about what follows; the engine does, when it plays it (`reports.rulebook.playing`).
+A scene contains only a position and the moves to try. Their effect is determined by the engine when it plays the scene
+(`reports.rulebook.playing`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Value = bool | str | tuple[str, ...]
 
 
 class Scene(Result):
-    """A position and what is tried in it: moves, or the square of a piece that may move anywhere."""
+    """A position and what to try in it: moves, or the square of a piece whose possible moves are shown."""
 
     heading: str
     position: str
@@ -32,7 +33,7 @@ class Scene(Result):
 
 
 class Point(Result):
-    """A rule field with its values, each in words, or without values what holds under every rule set."""
+    """A rule field with a text for each of its values; without values, a rule that holds in every rule set."""
 
     name: str
     chapter: str
@@ -42,12 +43,12 @@ class Point(Result):
     scenes: tuple[Scene, ...] = ()
 
     def said_of(self, value: Any) -> str:
-        """Return a value of the field in words; empty if there is nothing to say."""
+        """Return the text for a value of the field; empty if the value is None."""
         if value is None:
             return ""
         if not self.values:
             return self.said[0].format(value=value)
-        # Lists are of squares, which differ from board to board.
+        # Lists contain squares, which differ from board to board, so there is one text for any non-empty list.
         number = bool(value) if isinstance(value, (list, tuple)) else self.values.index(value)
         return self.said[number].format(value=", ".join(value) if isinstance(value, (list, tuple)) else value)
 
@@ -66,12 +67,12 @@ def _book() -> _Book:
 
 
 def points() -> tuple[Point, ...]:
-    """Return all points, in the order in which they are told."""
+    """Return all points, in the order of presentation."""
     return _book().points
 
 
 def with_field(rules: Rules, field: str, value: Any) -> Rules:
-    """Return rules with another value of a field."""
+    """Return the rules with one field set to another value."""
     table, _, name = field.rpartition(".")
     plain = rules.plain()
     (plain[table] if table else plain)[name] = list(value) if isinstance(value, tuple) else value
@@ -79,7 +80,11 @@ def with_field(rules: Rules, field: str, value: Any) -> Rules:
 
 
 def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value: Any = None) -> Variant:
-    """Return the game that a scene is played by: a game's rules, or those of the documentation and one other value."""
+    """Return the game in which a scene is played.
+
+    It has the rules of the given variant. Without a variant it has the rules of the documentation, with the scene's own
+    values and with `field` set to `value`.
+    """
     book = _book()
     terrain = book.boards[scene.board]
     if variant is None:
@@ -87,7 +92,7 @@ def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value
         for name, said in [*scene.rules.items(), *([(field, value)] if field else [])]:
             rules = with_field(rules, name, said)
     else:
-        # The middle of an edge, as far as there is a camp, stands for the cells of the larger board.
+        # The scene's board is smaller: its camp cell in the middle of an edge stands for the inert cells of the game.
         inert = ["d7"] if scene.board == "camps" and variant.rules.camps.inert else []
         rules = with_field(variant.rules, "camps.inert", inert)
         if not variant.regions.castles:
@@ -100,11 +105,11 @@ def _kinds(terrain: tuple[str, ...]) -> set[str]:
 
 
 def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
-    """Yield the points that a game has, with its values and the scenes that can stand in it."""
+    """Yield the points that apply to a game, each with the game's value and the scenes possible in that game."""
     kinds = _kinds(variant.terrain)
     values = {field.name: field.value for field in rule_fields(variant.rules)}
     for point in points():
-        # A field that says nothing in this game is not among its values, and a board may have no castle.
+        # A field without effect in this game is not among its values, and a board may have no castle.
         silent = (point.values and point.name not in values) or values.get(point.name, "") is None
         if set(point.cells) <= kinds and not silent and (variant.regions.castles or "castle" not in point.name):
             scenes = [
@@ -117,7 +122,7 @@ def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
 
 
 def others(variant: Variant) -> Iterator[tuple[str, Variant]]:
-    """Yield each rule field that a game has with a game that differs in its value alone."""
+    """Yield each variation of a game in a single rule field, as pairs of the field and the changed game."""
     for point, value in points_of(variant):
         for other in point.values:
             if point.name != "camps.inert" and other != value:

@@ -1,1 +1,1 @@
-"""The site: documentation, results, and pages to play on, in one folder of HTML that opens from the file system."""
+"""The site: documentation, results and playable pages, as a folder of HTML that can be opened without a server."""

@@ -1,6 +1,6 @@
-"""The site: documentation, results and the pages to play on, built by Sphinx into one folder that needs no server.
+"""Build of the site: documentation, results and playable pages, made by Sphinx as one folder that needs no server.
 
-This module is an extension of Sphinx as well: ``docs/conf.py`` names it, and it adds the pages to play on.
+This module is also a Sphinx extension, loaded by ``docs/conf.py``, which adds the playable pages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 MARKER: Final = "site.json"
-"""The file by which a folder is known to hold a site."""
+"""Name of the file that identifies a folder as a site."""
 _MOST: Final = 1 << 20
 _DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 _NEEDED: Final = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutton", "latex2mathml")
@@ -35,7 +35,7 @@ _NEEDED: Final = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_copybutto
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Have Sphinx add the pages to play on, with their scripts and drawings."""
+    """Register the playable pages, their scripts and their drawings with Sphinx."""
     app.connect(
         "config-inited", lambda _, config: config.html_static_path.append(str(Path(__file__).parent / "static"))
     )
@@ -55,7 +55,7 @@ def _collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def check_folder(folder: Path) -> bool:
-    """Return whether a folder holds a site; refuse one that holds anything else."""
+    """Return whether a folder contains a site; refuse a folder with any other content."""
     where = f"site folder {excerpt(str(folder))}"
     try:
         if folder.exists() and not folder.is_dir():
@@ -75,13 +75,13 @@ def check_folder(folder: Path) -> bool:
 
 
 def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
-    """Build the site, and return whether each of its files changed; with ``check`` nothing is written."""
+    """Build the site and return, for each file, whether it changed; with ``check``, write nothing."""
     if not check_folder(folder) and check:
         raise InputError(f"site folder {str(folder)!r}: holds no site; `tablut report --site DIR` makes one")
     with tempfile.TemporaryDirectory() as place:
         files = _built(Path(place))
     content = {"format": "tablut-site", "version": 2, "program": __version__}
-    # The marker first: what a broken run leaves is known for what it is.
+    # Write the marker first, so that the folder is recognised as a site even if the run is interrupted.
     files = {MARKER: (json.dumps(content) + "\n").encode(), **files}
     there = {name: folder / name for name in files}
     changed = {name: not path.is_file() or path.read_bytes() != files[name] for name, path in there.items()}
@@ -92,7 +92,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Return what Sphinx makes of the documentation, by path."""
+    """Build the documentation with Sphinx and return the files by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site is built in a checkout, where the documentation is; `tablut report --out DIR` writes the results"

@@ -1,8 +1,8 @@
-"""The pages that are played on in the browser, without a server: puzzles, and solved boards to walk in.
+"""Pages that are played in the browser without a server: puzzles, and solved boards to explore.
 
-Trees of puzzles and walks take minutes to prove, so they are kept in ``reports/data`` as `reports/studies/sources.py`
-gave them. Tests compare them with the puzzles, and with the solver. A page is the
-title and the body; who builds the site sets it between its own head and foot.
+The trees of puzzles and the walks take minutes to prove, so they are stored in ``reports/data`` by
+`reports/studies/sources.py`. Tests compare them with the puzzles and with the solver. A page here is only a title and a
+body; the site builder adds its own header and footer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PIXELS = 400
 
 
 class PuzzleEntry(NamedTuple):
-    """A puzzle as its page shows it: what it claims, what is known of it, how it is solved."""
+    """A puzzle as shown on its page: the puzzle itself, its facts, its solution and its solution tree."""
 
     puzzle: Puzzle
     facts: PuzzleFacts
@@ -38,17 +38,17 @@ class PuzzleEntry(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The name of the puzzle, and of its page."""
+        """Name of the puzzle and of its page."""
         return self.puzzle.id
 
     @property
     def kind(self) -> str:
-        """What the gallery can be filtered by."""
+        """Category by which the gallery can be filtered."""
         return "pattern" if "pattern" in self.puzzle.tags else self.facts.theme
 
 
 class PlayPage(NamedTuple):
-    """A page: its name without an ending, its title, and its body in HTML."""
+    """A page: its file name without extension, its title, and its body in HTML."""
 
     name: str
     title: str
@@ -56,13 +56,13 @@ class PlayPage(NamedTuple):
 
 
 def trees() -> dict[str, dict[str, Any]]:
-    """Return the stored trees by the ids of their puzzles."""
+    """Return the stored solution trees by puzzle id."""
     stored = read_stored("puzzles", "trees", PuzzleTrees, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
 
 def _check(stored: PuzzleTrees, _name: str) -> None:
-    """Compare the trees with the puzzles that ship."""
+    """Compare the trees with the shipped puzzles."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
     hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
     if stored.interrupted or stored.nodes != sum(len(tree.nodes) for tree in stored.puzzles):
@@ -72,7 +72,7 @@ def _check(stored: PuzzleTrees, _name: str) -> None:
 
 
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
-    """Compare a tree with its puzzle, and play every right move with its defence by the rules."""
+    """Compare a tree with its puzzle, and replay every right move and its defence by the rules."""
     where = f"puzzle {tree.id!r}"
     hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: is another position")
     claim = puzzle.stipulation
@@ -113,7 +113,7 @@ def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
 
 
 def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
-    """Make a move, which takes the pieces on these squares."""
+    """Make a move and check that it captures the pieces on the given squares."""
     board.push_text(move)
     if takes != tuple(square_name(square, board.size) for square in board.captured()):
         raise ValueError(f"{where}: {move} captures elsewhere")
@@ -121,13 +121,13 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 
 @cache
 def entries() -> list[PuzzleEntry]:
-    """Return the puzzles that ship, in the order of their files."""
+    """Return the shipped puzzles, in the order of their files."""
     found, solutions = trees(), {one["id"]: one["solution"] for one in solved()["puzzles"]}
     return [PuzzleEntry(one, facts_of(one), solutions[one.id], found[one.id]) for one in read_puzzles(COLLECTION)]
 
 
 def pages() -> list[PlayPage]:
-    """Return the pages: the gallery of the puzzles, each puzzle, each board to walk in."""
+    """Return all pages: the puzzle gallery, one page per puzzle, and one page per board to explore."""
     puzzles = entries()
     found = [
         _page(
@@ -173,7 +173,7 @@ def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
 
 
 def pictures() -> dict[str, str]:
-    """Return the drawings that the pages show, by the names of their files."""
+    """Return the drawings used by the pages, by file name."""
     found = {"legend.svg": svg.legend(shipped_variants())}
     for one in entries():
         drawn = svg.board(one.puzzle.variant, one.puzzle.position, turn=True, pixels=_PIXELS)
@@ -184,7 +184,7 @@ def pictures() -> dict[str, str]:
 
 
 def tree_data(one: PuzzleEntry) -> str:
-    """Return what the script of a puzzle's page reads, safe within a script element."""
+    """Return the JSON read by the script of a puzzle's page, escaped for embedding in a script element."""
     nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in one.tree["nodes"]]
     data = {
         "id": one.id,
@@ -198,27 +198,27 @@ def tree_data(one: PuzzleEntry) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-# -- the solved boards that are walked in the browser: positions near the start, every move with its value
+# -- solved boards to explore in the browser: positions near the start, every move with its value
 
 
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
-"""The boards, in the order of the pages."""
+"""The solved boards that can be explored, in the order of the pages."""
 OPENINGS: Final = "brandubh-openings"
-"""A walk of which a part is proved: its numbers are bounds."""
+"""A walk that is only partly proved, so that its numbers are bounds."""
 
 
 def walks() -> dict[str, dict[str, Any]]:
-    """Return the stored walks by the names of their pages."""
+    """Return the stored walks by page name."""
     return {name: stored_walk(name) for name in (*WALKS, OPENINGS)}
 
 
 def stored_walk(name: str) -> dict[str, Any]:
-    """Return a stored walk, held to the rules position by position: not to be done for each request."""
+    """Read a stored walk and check every position against the rules. This is slow: do not call it for each request."""
     return read_stored("walks", name, TableWalk, _check_walk)
 
 
 def _check_walk(stored: TableWalk, name: str) -> None:
-    """Compare a walk with its name, with the rules at the start, and every value with those that it leads to."""
+    """Check a walk against its name and the rules, and each value against the values it leads to."""
     game, exact = (name, True) if name in WALKS else ("brandubh-federation", False)
     rules = load_variant(game)
     if stored.variant != game or not stored.nodes or stored.nodes[0].position != rules.start_position:
@@ -242,7 +242,7 @@ def _follows(move: WalkMove, to: WalkNode) -> bool:
 
 
 def _is_bounded(move: WalkMove, to: WalkNode) -> bool:
-    """Return whether a move is worth what follows from the bound of where it leads."""
+    """Return whether the value of a move is consistent with the bound of the position it leads to."""
     if to.dtm is None or move.dtm is None:
         return move.dtm is to.dtm and move.wdl == to.wdl == "open"
     return (move.wdl, to.wdl) in (("win", "loss"), ("loss", "win")) and move.dtm > to.dtm
@@ -253,7 +253,7 @@ def _value(one: WalkNode | WalkMove) -> int:
 
 
 def walk_data(stored: dict[str, Any]) -> str:
-    """Return what the script of a walk reads, safe within a script element."""
+    """Return the JSON read by the script of a walk, escaped for embedding in a script element."""
     exact = stored["variant"] in WALKS
     data = {"terrain": load_variant(stored["variant"]).terrain, "exact": exact, "nodes": stored["nodes"]}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""The page of a study: written where it differs from its data, or only compared."""
+"""Rendering of a study's page: writes the files that have changed, or only compares them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Page(Result):
 
 
 def rendered(folder: Path, artefacts: Iterable[Artefact], check: bool) -> Reply:
-    """Write the files of a study that differ, or with ``check`` only name them."""
+    """Write the files of a study that differ from those on disk; with ``check``, only list them."""
     stale = []
     for artefact in artefacts:
         path = folder / artefact.path

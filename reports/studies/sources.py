@@ -1,4 +1,4 @@
-"""Make again what pages are rendered from and no command answers; each is printed as one JSON object.
+"""Regenerate stored results that no command prints; each is written to standard output as one JSON object.
 
 ::
 
@@ -48,7 +48,7 @@ _VERSION: Final = 1
 
 
 def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
-    """Return what a complete tablebase holds, its longest wins, and its mutual zugzwangs, ``most`` of them listed."""
+    """Return the contents of a complete tablebase, its longest wins, and at most ``most`` of its mutual zugzwangs."""
     files = tablebase.store
     files.check_complete()
     longest = [
@@ -73,7 +73,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
 
 
 def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:
-    """Return a position of a material in which a side takes longest to win."""
+    """Return a position of a material in which a side takes longest to win, or None if it never wins."""
     found: list[Listed] = []
     for side in SIDES:
         query = TableQuery("win" if side == winner else "loss", side, materials=(material,), order="longest")
@@ -84,7 +84,7 @@ def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) 
 def _zugzwangs(tablebase: Tablebase, most: int) -> ZugzwangsResult:
     full = half = 0
     listed: list[ZugzwangResult] = []
-    # One material after the other: the index of all at once can take gigabytes.
+    # Process one material at a time: an index of all materials together can take gigabytes.
     for material in tablebase.store.tiers():
         query = TableQuery(side="white", materials=(material,), zugzwang="any", order="longest")
         found = list_positions(tablebase.store, query, most)
@@ -109,10 +109,10 @@ def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
 
 
 def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
-    """Return a part of a tablebase as a graph: all positions within some plies of one, and best play from each.
+    """Return part of a tablebase as a graph: all positions within some plies of the given one, and best play from each.
 
-    A program that has it shows an ending or a solved board without the tables and without the rules. Moves that lead
-    out of it have their values and no number to go to.
+    With this graph a program can show an ending or a solved board without the tables or the rules. Moves that leave the
+    graph have a value but no target. A graph of more than ``most`` positions is refused.
     """
     if Board(tablebase.variant, position).outcome() is not None:
         raise InputError(f"position '{position}': the game is over, there is nothing to walk to")
@@ -135,7 +135,7 @@ def _node(
     numbers: dict[Position, int],
     waiting: list[tuple[Position, int]],
 ) -> WalkNode:
-    """Return the node of a position; what it leads to is put in the queue if it belongs to the walk."""
+    """Return the node of a position, and queue the positions it leads to if they belong to the walk."""
     board = Board(tablebase.variant, position)
     verdict = tablebase.probe(board)
     moves = []
@@ -144,7 +144,7 @@ def _node(
         takes = tuple(square_name(square, board.size) for square in board.captured())
         to = None
         if board.outcome() is None:
-            # Best play is followed to its end, and where nothing is forced no further.
+            # Beyond the given plies, only best play in forced positions is followed, to its end.
             wanted = left > 0 or (place == 0 and verdict.dtm is not None)
             to = numbers.get(board.position)
             if to is None and wanted:
@@ -156,7 +156,7 @@ def _node(
 
 
 def published_text(stores: Iterable[Path | str]) -> str:
-    """Return the content of ``published.json`` for some stores, every file of them checked."""
+    """Return the content of ``published.json`` for the given stores, after checking every file in them."""
     games: dict[str, dict[str, Any]] = {}
     for path in stores:
         store = open_store(path)
@@ -171,19 +171,19 @@ def published_text(stores: Iterable[Path | str]) -> str:
 
 
 def endings(store: str) -> Result:
-    """Return a tablebase as a whole: its tiers, the longest wins, all mutual zugzwangs."""
+    """Return the summary of a tablebase: its tiers, the longest wins and all mutual zugzwangs."""
     return summarise(open_tablebase(store))
 
 
 def walked(store: str, plies: str) -> Result:
-    """Return the positions near the start of a solved board, every move with its value."""
+    """Return the positions near the start of a solved board, with the value of every move."""
     tablebase = open_tablebase(store)
     rules = tablebase.variant
     return walk(tablebase, Position.parse(rules.start_position, rules.size), int(plies))
 
 
 def trees() -> Result:
-    """Return the whole solutions of all puzzles that ship; it takes two minutes."""
+    """Return the complete solution trees of all shipped puzzles; it takes two minutes."""
     limits = ProofLimits(nodes=200_000_000, memory_bytes=256 << 20)
     found = [puzzle_tree(puzzle, limits) for puzzle in read_puzzles(COLLECTION)]
     return PuzzleTrees(file=COLLECTION, nodes=sum(len(tree.nodes) for tree in found), puzzles=found)

@@ -1,11 +1,11 @@
 "use strict";
-/* A board of buttons. It knows how to draw a position and which square was chosen, and nothing of the rules. */
+/* A board of buttons. It draws a position and reports the chosen square; the rules are handled elsewhere. */
 (function () {
   const FILES = "abcdefghijklmnopqrs";
   const PIECES = { b: "attacker", w: "defender", K: "king" };
   const TERRAIN = { T: "castle", "*": "escape", X: "corner", A: "camp", B: "camp", C: "camp", D: "camp" };
 
-  /* Cells from a1 on, as the toolkit numbers them; "." is empty. */
+  /* Return the cells of a position from a1 on, as the toolkit numbers them; "." is empty. */
   function cellsOf(text) {
     const rows = text.split(" ")[0].split("/").map(function (row) {
       return row.replace(/\d+/g, function (count) { return ".".repeat(Number(count)); });
@@ -68,7 +68,7 @@
     next.focus();
   };
 
-  /* marks: {last: [squares], targets: [squares], chosen: square, hinted: square} */
+  /* Draw cells with marks: {last: [squares], targets: [squares], chosen: square, hinted: square}. */
   Board.prototype.draw = function (cells, marks) {
     this.cells = cells;
     const last = marks.last || [], targets = marks.targets || [];
@@ -89,7 +89,7 @@
     return (Number(name.slice(1)) - 1) * this.size + FILES.indexOf(name[0]);
   };
 
-  /* The cells after a move that takes the pieces on some squares. */
+  /* Return the cells after a move that captures the pieces on the squares `takes`. */
   Board.prototype.after = function (cells, move, takes) {
     const ends = move.split("-").map((name) => this.square(name)), next = cells.slice();
     next[ends[1]] = next[ends[0]];

@@ -1,5 +1,5 @@
 "use strict";
-/* Filters of the gallery, and marks on what was solved in this browser. */
+/* Filters of the gallery, and marks on puzzles solved in this browser. */
 (function () {
   const form = document.querySelector(".filters"), items = Array.from(document.querySelectorAll(".gallery li"));
   let done = [];

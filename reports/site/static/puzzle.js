@@ -1,5 +1,5 @@
 "use strict";
-/* A puzzle, played from its tree: every legal move of the winner is in it, right with a defence or wrong with a refutation. */
+/* A puzzle, played from its tree: every legal move is right, with a defence, or wrong, with a refutation. */
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const say = document.getElementById("say"), list = document.getElementById("line");
@@ -35,7 +35,7 @@
     const targets = all.filter(function (move) { return from && move.startsWith(from + "-"); });
     board.draw(cells, { last: last, chosen: from, hinted: hinted,
       targets: targets.map(function (move) { return move.split("-")[1]; }) });
-    // What ends with the puzzle; Again begins it anew.
+    // Disable all controls at the end of the puzzle, except Again, which restarts it.
     for (const button of [...typed.elements, ...buttons.children]) button.disabled = over && button.dataset.do !== "again";
     document.getElementById("moves").replaceChildren(...all.map(function (move) {
       const option = document.createElement("option"); option.value = move; return option;
@@ -79,7 +79,7 @@
     draw();
   }
 
-  /* A wrong move is shown with its answer for a while, and taken back. */
+  /* Show a wrong move and the reply to it for a moment, then take both back. */
   function refute(move, answer) {
     const before = cells, marks = last;
     cells = board.after(cells, move, answer.takes);
@@ -120,7 +120,7 @@
     try {
       const done = JSON.parse(localStorage.getItem("tablut-solved") || "[]");
       if (!done.includes(data.id)) localStorage.setItem("tablut-solved", JSON.stringify(done.concat(data.id)));
-    } catch (error) { /* A browser that keeps nothing for files: progress is not kept, and nothing else is lost. */ }
+    } catch (error) { /* Some browsers have no storage for local files. Only the record of solved puzzles is lost. */ }
   }
 
   typed.hidden = buttons.hidden = false;

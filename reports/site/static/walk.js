@@ -1,5 +1,5 @@
 "use strict";
-/* A solved board to walk in. The address holds the moves made, so that every position has a link of its own. */
+/* A solved board to explore. The address contains the moves made, so that every position has its own link. */
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const say = document.getElementById("say"), list = document.getElementById("line"), rows = document.getElementById("moves");
@@ -7,7 +7,7 @@
   const board = new Tablut.Board(document.getElementById("board"), data.terrain, choose);
   let path = [], from = null;
 
-  /* The moves made, the number of the last position, and the cells and squares to draw. */
+  /* Return the moves made, the current node, and the cells and squares to draw. */
   function stand() {
     const found = { node: data.nodes[0], cells: Tablut.cellsOf(data.nodes[0].position), last: [], made: [], over: null };
     for (const name of path) {

@@ -1,4 +1,4 @@
-"""The cells of the atlas: rule sets that ship, and rule sets with one disputed rule changed."""
+"""The cells of the atlas: shipped rule sets, and rule sets with one disputed rule changed."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 STRENGTHS: Final = (5_000, 50_000)
-"""Nodes a move, of either side."""
+"""Nodes per move, for both sides."""
 SHIPPED: Final = (
     *("brandubh", "brandubh-federation", "saami-tablut", "sea-battle-9", "berkeley", "leiden", "mcgill", "ashton"),
     *("bologna", "copenhagen", "fetlar", "tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),
 )
 """The games that start with all men, in the order in which they are played."""
 CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwrdd", "copenhagen", "sea-battle-11")
-"""Those of which single rules are changed."""
+"""The games of which single rules are changed."""
 SEED: Final = 20_261_123
 HASH: Final = 64
-"""MiB, more than a search of these strengths fills."""
+"""Size of the transposition table in MiB; a search at these strengths does not fill it."""
 _OPENING: Final = 4
 _MOST_PLIES: Final = 500
 
 
 class Cell(NamedTuple):
-    """One rule set of the atlas; without a rule that is changed it is as it ships."""
+    """A rule set of the atlas: a shipped game, or a game with one rule changed."""
 
     game: str
     change: str
@@ -43,17 +43,17 @@ class Cell(NamedTuple):
 
     @property
     def name(self) -> str:
-        """By which the data call it."""
+        """Identifier used in the data files."""
         return f"{self.game}+{self.change}" if self.change else self.game
 
 
 def shipped_cell(game: str) -> Cell:
-    """Return a game as it ships."""
+    """Return the cell of a shipped game."""
     return Cell(game, "", "as it ships", load_variant(game))
 
 
 def changed_cells(game: str) -> tuple[list[Cell], dict[str, str]]:
-    """Return a game with each disputed rule changed, and why a change is left out, by its name."""
+    """Return the cells of a game with each disputed rule changed, and the reasons for omitted changes, by change."""
     cells, left_out = [], {}
     variant = load_variant(game)
     for change in _CHANGES:
@@ -63,7 +63,7 @@ def changed_cells(game: str) -> tuple[list[Cell], dict[str, str]]:
             rules = with_field(rules, field, value)
         other = replace(variant, name=f"{game}+{change}", terrain=terrain, rules=rules)
         try:
-            # The reader of variant files says what contradicts what.
+            # The parser of variant files reports contradictory rules.
             other = parse_variant(write_variant(other), name=other.name, origin=other.name)
         except VariantError as error:
             left_out[change] = f"{words}: {str(error).removeprefix(f'{other.name}: ')}"
@@ -80,7 +80,7 @@ _LOST: Final = {"times": 3, "result": "white_loses"}
 
 
 def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """Return the other side of a dispute: in words, the fields that say it, and the terrain."""
+    """Return a change of one disputed rule: in words, as new field values, and as terrain."""
     rules, corners = variant.rules, bool(variant.regions.royal_corners)
     fields: dict[str, Any]
     terrain = variant.terrain
@@ -114,7 +114,7 @@ def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple
 
 
 def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
-    """Return the terrain with the escapes on the whole edge and not in the corners, or the other way round."""
+    """Return the terrain with the escapes moved from the corners to the whole edge, or from the edge to the corners."""
     last = len(terrain) - 1
 
     def _letter(rank: int, file: int) -> str:
@@ -127,12 +127,12 @@ def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
 
 
 def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
-    """Return the games of a cell at a strength: those of ``tablut measure alphabeta`` with these options."""
+    """Return the plan of a cell's games at one strength, as ``tablut measure alphabeta`` would play them."""
     player = contestant("alphabeta", SearchLimits(nodes=nodes), PlayerOptions(hash_mib=HASH))
     openings = Openings(_OPENING, 1, SEED)
     return MatchPlan(cell.variant, player, player, games, SEED, openings, None, _MOST_PLIES, math.inf, paired=False)
 
 
 def all_cells() -> list[Cell]:
-    """Return the games as they ship, then their changes, in the order in which they are played."""
+    """Return the cells of the shipped games, then those of their changes, in the order in which they are played."""
     return [*map(shipped_cell, SHIPPED), *(cell for game in CHANGED for cell in changed_cells(game)[0])]

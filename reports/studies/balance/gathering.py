@@ -1,8 +1,8 @@
-"""What the games of a cell say: shares with Wilson's intervals, length, branching, tree, first moves; and tests.
+"""Statistics of a cell's games: shares with Wilson intervals, length, branching, tree size, first moves, and tests.
 
-The result of each game is kept in the order of the games. Games of one number begin with the same random plies in
-every cell in which these are legal, so cells are compared game by game: a sign test, which is right whether or not
-the two games share more than their number.
+The result of each game is stored, in the order of the games. Games with the same number begin with the same random
+plies in every cell in which these are legal. Cells can therefore be compared game by game with a sign test, which is
+valid whether or not two games share more than their number.
 
 References
 ----------
@@ -46,7 +46,7 @@ _SHUFFLES: Final = 9_999
 
 
 class Row(Result):
-    """One cell at one strength, as a line of the CSV file."""
+    """One cell at one strength, as a row of the CSV file."""
 
     cell: str
     game: str
@@ -86,7 +86,7 @@ class Row(Result):
 
 
 class Played(Result):
-    """The games of a cell at a strength: their plan, results in order (w, b, d) and first moves up to symmetry."""
+    """The games of a cell at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
 
     digest: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
@@ -99,7 +99,7 @@ class Played(Result):
 
 
 class Atlas(Result):
-    """Every game of the atlas in short, and where it comes from."""
+    """Summary of every game of the atlas, with its provenance."""
 
     provenance: Provenance
     played: dict[str, dict[int, Played]]
@@ -107,13 +107,13 @@ class Atlas(Result):
 
 
 def share(won: int, games: int) -> tuple[float, float, float]:
-    """Return a share with Wilson's interval of 95 %; of no games, that nothing is known."""
+    """Return a share with its 95 % Wilson interval; without games, 0.5 and the interval from 0 to 1."""
     low, high = wilson(won, games) if games else (0.0, 1.0)
     return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
 
 
 def short(report: MatchReport, digest: str, variant: Variant) -> Played:
-    """Return the games of a report in short."""
+    """Return a summary of the games of a report."""
     return Played(
         digest=digest,
         results="".join(_LETTERS[one.game.winner] for one in report.played),
@@ -122,13 +122,13 @@ def short(report: MatchReport, digest: str, variant: Variant) -> Played:
 
 
 def first_move(variant: Variant, move: Move) -> str:
-    """Return the name of a first move that its mirror images share."""
+    """Return a name for a first move that is the same for all its symmetric images."""
     tables = [symmetry.table for symmetry in variant.start_symmetries]
     return str(Move(*min((table[move.start], table[move.target]) for table in tables), variant.size))
 
 
 def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
-    """Return the line of a cell."""
+    """Return the row of a cell."""
     found = measure(cell.variant, report)
     shares = [value for won in (found.white, found.black, found.draws) for value in (won, *share(won, found.games))]
     ends = Counter(one.game.termination for one in report.played).most_common()
@@ -150,7 +150,7 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
 
 
 def first_move_matters(played: Played) -> float:
-    """Return how likely first moves differ so much by chance: a permutation test of white's points between them."""
+    """Return the p-value for the effect of the first move: a permutation test of white's points between first moves."""
     points = np.array([_POINTS[letter] for letter in played.results])
     moves, place = np.unique(played.first_moves, return_inverse=True)
     member = np.eye(len(moves))[:, place]
@@ -161,7 +161,11 @@ def first_move_matters(played: Played) -> float:
 
 
 def compared(first: str, second: str) -> tuple[int, int, float]:
-    """Return in how many games of one number white fared better and worse in the second, and the sign test's p."""
+    """Compare two cells game by game.
+
+    Returns the numbers of games in which white did better and worse in the second cell, and the p-value of the sign
+    test.
+    """
     pairs = [_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)]
     better, worse = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)
     p = float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
@@ -169,10 +173,10 @@ def compared(first: str, second: str) -> tuple[int, int, float]:
 
 
 def difference(first: str, second: str) -> tuple[float, float, float]:
-    """Return by how much white's points a game rise from the first to the second, with an interval of 95 %.
+    """Return the increase in white's points per game from the first cell to the second, with its 95 % interval.
 
-    Half a game is added to each way in which a pair can end, as Agresti and Min do: where no pair differs, the
-    interval is still not empty.
+    Following Agresti and Min, half a game is added for each way in which a pair can end, so that the interval is not
+    empty even if no pair differs.
     """
     pairs = np.array([_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)])
     many = len(pairs) + 2
@@ -182,12 +186,12 @@ def difference(first: str, second: str) -> tuple[float, float, float]:
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
-    """Return chances of error for many tests at once: Benjamini and Hochberg's."""
+    """Return p-values adjusted for multiple tests by the method of Benjamini and Hochberg."""
     return [float(value) for value in stats.false_discovery_control(chances)] if chances else []
 
 
 def csv_text(rows: Iterable[Row]) -> str:
-    """Return the file of the rows."""
+    """Return the rows as the text of a CSV file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
     writer.writeheader()
@@ -196,7 +200,7 @@ def csv_text(rows: Iterable[Row]) -> str:
 
 
 def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
-    """Return the rows by cell and strength, and the games; a file that contradicts itself or the other is refused."""
+    """Return the rows by cell and strength, and the games; refuse files that are inconsistent."""
     where = folder / "atlas.csv"
     try:
         rows = [Row.model_validate(line) for line in csv.DictReader(read_text(where, "study data").splitlines())]

@@ -1,4 +1,4 @@
-"""The page of the atlas and its figure, from the data of the study alone."""
+"""The page of the atlas and its figure, rendered from the data of the study alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER: Final = STUDIES / "balance"
 DATA: Final = FOLDER / "data"
 WANTED: Final = 200
-"""Games of a cell at a strength that the atlas is meant to have."""
+"""Intended number of games of each cell at each strength."""
 _SURE: Final = 0.05
 _WEAK, _STRONG = STRENGTHS
 _HUMAN: Final = "people (quoted)"
@@ -31,7 +31,7 @@ _COLOURS: Final = {f"{_WEAK:,} nodes a move": "#2f6f8f", f"{_STRONG:,} nodes a m
 
 
 class Quoted(Result):
-    """What people got, with its source."""
+    """Results of human players, with their source."""
 
     game: str
     white: int
@@ -42,7 +42,7 @@ class Quoted(Result):
 
 
 def quoted() -> list[Quoted]:
-    """Return the figures of people."""
+    """Return the quoted results of human players."""
     return [
         Quoted.model_validate(one)
         for one in tomllib.loads((FOLDER / "humans.toml").read_text(encoding="utf-8"))["figures"]
@@ -50,7 +50,7 @@ def quoted() -> list[Quoted]:
 
 
 def favours(row: Row) -> str:
-    """Return which side a cell favours, as far as the interval of its decided games shows."""
+    """Return the side that a cell favours, or ``neither``, judged by the interval of its decided games."""
     return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
 
 
@@ -81,7 +81,7 @@ def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, 
 
 
 def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
-    """Return the rule changes, each compared game by game with the game as it ships, at the lower strength."""
+    """Return the rule changes at the lower strength, each compared game by game with the shipped game."""
     found: list[dict[str, Any]] = []
     for row in rows.values():
         if row.cell != row.game and row.nodes == _WEAK and (row.game, _WEAK) in rows:
@@ -95,7 +95,7 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return what people got beside the atlas at each strength, with the chance of so large a difference."""
+    """Return the results of human players next to the atlas at each strength, with the p-value of the difference."""
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
@@ -112,11 +112,11 @@ def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
 
 
 def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
-    """Return the hours that the games would take that each strength lacks of `WANTED`, by the times of those played."""
+    """Return, for each strength, the estimated hours to play the games that are missing from `WANTED`."""
     each = {key: row.seconds / row.games for key, row in rows.items()}
     both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
     ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]
-    # Where nothing was played, a game takes as long as that of the rule set that was changed, or as a usual one.
+    # For a cell without games, assume the time of the unchanged rule set, or else the median time.
     ratio = median(ratios) if ratios else _STRONG / _WEAK
     usual = median(value for (_, nodes), value in each.items() if nodes == _WEAK)
     hours = dict.fromkeys(STRENGTHS, 0.0)
@@ -130,7 +130,7 @@ def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
 
 
 def _placements() -> dict[str, int]:
-    """Return the exact bounds that the report renders, by game."""
+    """Return the exact bounds from the rendered report, by game."""
     text = (STUDIES.parent / "rendered" / "data" / "bounds.json").read_text(encoding="utf-8")
     return {one["variant"]: int(one["tightened"]["distinct"]) for one in json.loads(text)["bounds"]}
 
@@ -194,7 +194,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _draw(lines: list[dict[str, Any]]) -> Figure:
-    """Draw a row for each rule set: white's share of the decided games, with intervals, at each strength."""
+    """Draw a row for each rule set: white's share of the decided games at each strength, with intervals."""
     figure, axes = axes_of(8.2, 0.2 * len(lines) + 1.6)
     axes.axvline(50, color="#222222", linewidth=1)
     for place, line in enumerate(lines):

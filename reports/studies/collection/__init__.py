@@ -1,1 +1,1 @@
-"""New puzzles for the collection that ships; see README.md."""
+"""Creation of new puzzles for the shipped collection; see README.md."""

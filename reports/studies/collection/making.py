@@ -1,8 +1,8 @@
-"""New puzzles from self-play and from random placements, each proved. Module `mining` takes them from tablebases.
+"""New puzzles from self-play and from random placements, each of them proved.
 
-A puzzle is a position that the side to move wins, by one first move only, that no symmetry
-maps to itself and that `tablut.status` has nothing against. Everything random comes
-from one seed, and limits count nodes, so the same call makes the same puzzles.
+Module `mining` takes puzzles from tablebases instead. A puzzle is a position that the side to move wins with exactly
+one first move, that no symmetry maps to itself, and to which `tablut.status` has no objection. All randomness comes
+from one seed, and limits count nodes rather than time, so that the same call creates the same puzzles.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tablut.rules.outcome import OUTCOMES
 from tablut.variants import Variant, VariantLike, as_variant, shipped_name
 
 _OPENING = 8
-"""Plies of a game of which no puzzle is made."""
+"""Number of plies at the start of a game from which no puzzles are made."""
 _GAME = 80
 _BATCH = 4096
 _SIDES = "wb"
 
 
 class Wanted(NamedTuple):
-    """What puzzles are to be made."""
+    """The puzzles to be made: their number, length, winner and theme, and the limits of the proofs."""
 
     number: int
     seed: int
@@ -49,14 +49,14 @@ class Wanted(NamedTuple):
 
 
 class Made(NamedTuple):
-    """New puzzles."""
+    """New puzzles, and the number of positions examined for them."""
 
     puzzles: list[Puzzle]
     examined: int
 
 
 class Making:
-    """Puzzles of a variant while they are made; none is the image of another."""
+    """Collector of a variant's new puzzles; no puzzle is a symmetric image of another."""
 
     def __init__(self, variant: Variant, wanted: Wanted, prober: Prober | None = None) -> None:
         self.variant, self.wanted, self.puzzles, self.examined = variant, wanted, list[Puzzle](), 0
@@ -65,17 +65,20 @@ class Making:
 
     @property
     def made(self) -> Made:
-        """What there is so far."""
+        """The puzzles found so far."""
         return Made(self.puzzles.copy(), self.examined)
 
     @property
     def done(self) -> bool:
-        """Whether there are as many as are wanted."""
+        """Whether enough puzzles have been found."""
         return len(self.puzzles) == self.wanted.number
 
     def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
-        """Return the solution of a position that is a puzzle as wanted; if a search is given, it must see the win."""
-        # Most positions are not won, or too easily; that is cheaper to see than to solve them.
+        """Return the solution of a position if it is a puzzle of the kind wanted.
+
+        If a search is given, it is used as a quick filter: it must find the win first.
+        """
+        # Most positions are not won or are won too quickly; this filter finds out more cheaply than a full solution.
         if search is not None and not _promising(search, position, self.wanted):
             return None
         solution = self._solver.solve(position)
@@ -83,7 +86,7 @@ class Making:
         return solution if wanted else None
 
     def add(self, solution: Solution, name: str, source: str) -> None:
-        """Add a puzzle, unless it is known."""
+        """Add a puzzle, unless it is an image of one that is already in the list."""
         canonical = Board(self.variant, solution.position).canonical()
         if canonical not in self._known:
             self._known.add(canonical)
@@ -94,7 +97,7 @@ class Making:
 def from_self_play(
     variant: VariantLike, wanted: Wanted, *, games: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles from self-play, at most one a game: the one that takes longest."""
+    """Return puzzles from self-play: at most one per game, the one with the longest win."""
     making = Making(as_variant(variant), wanted)
     for number in range(games):
         best = _best_of_game(making, np.random.default_rng([wanted.seed, number]))
@@ -107,7 +110,7 @@ def from_self_play(
 
 
 def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
-    """Return the puzzle of a game that takes longest, if there is one."""
+    """Return the puzzle with the longest win in a game, or None if the game contains no puzzle."""
     variant, wanted = making.variant, making.wanted
     searches = {letter: _endless(variant, letter, wanted) for letter in _SIDES}
     found = []
@@ -121,7 +124,7 @@ def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
 def from_placements(
     variant: VariantLike, wanted: Wanted, *, samples: int, men: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles among random placements of few men, in the order in which they are found."""
+    """Return puzzles found among random placements with few men, in the order in which they are found."""
     variant = as_variant(variant)
     tiers = [
         tier
@@ -137,7 +140,7 @@ def from_placements(
 def from_almost(
     variant: VariantLike, wanted: Wanted, *, samples: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles among random positions in which a fort, a ring or a shieldwall is almost there."""
+    """Return puzzles found among random positions in which a fort, a ring or a shieldwall is almost complete."""
     variant = as_variant(variant)
     if wanted.theme is None:
         raise InputError("is missing: it says which shape to make", parameter="theme")
@@ -154,7 +157,7 @@ def _from_batches(
     source: str,
     advanced: Callable[[Made], None],
 ) -> Made:
-    """Return puzzles among positions, in their order."""
+    """Return the puzzles among the given positions, in their order."""
     making = Making(variant, wanted)
     for batch in batches:
         for position in batch:
@@ -170,7 +173,7 @@ def _from_batches(
 
 
 def _endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
-    """Return a search of a side's wins, without a limit of its own."""
+    """Return a search for a side's wins whose budget has no limit."""
     budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
     return WinSearch(engine_for(variant), _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
 
@@ -183,7 +186,7 @@ def _samples(
     winner: str | None,
     size: int = _BATCH,
 ) -> Iterator[list[Position]]:
-    """Yield random undecided placements in batches; each tier is as likely as any other."""
+    """Yield random undecided placements in batches; all tiers are equally likely."""
     index = PlacementIndex(variant)
     for start in range(0, samples, size):
         batch = []
@@ -197,7 +200,7 @@ def _samples(
 
 
 def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
-    """Return whether the side to move is seen to win within the longest distance, but not before the shortest."""
+    """Return whether the side to move wins within the longest distance wanted, but not before the shortest one."""
     spent, board = search.budget.nodes, search.engine.board(position.cells, position.side)
     for bound in range(1, wanted.plies[1] + 1, 2):
         answer = search.within(board, bound, wanted.limits.nodes - (search.budget.nodes - spent))
@@ -207,12 +210,12 @@ def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
 
 
 def fit(variant: Variant, position: Position) -> bool:
-    """Return whether a position may become a puzzle, whatever its value."""
+    """Return whether a position may become a puzzle, regardless of its value."""
     return not Board(variant, position).status() and not is_symmetrical(variant, position)
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a win is proved, its distance as wanted, and attained by one first move only."""
+    """Return whether a win is proved, within the plies wanted, and by exactly one first move."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -227,12 +230,12 @@ def _has_theme(variant: Variant, solution: Solution, theme: Theme | None) -> boo
 
 
 def stem(variant: Variant) -> str:
-    """Return what ids of a variant's puzzles begin with: its name, if that fits into a line of tags."""
+    """Return the prefix of a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
 
 
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
-    """Return the puzzle of a solved position, graded."""
+    """Return the puzzle of a solved position, with its grade."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
     shipped, theme = shipped_name(variant), theme_of(variant, solution.position, solution.line)
@@ -249,21 +252,21 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
 
 
 # -- what a first move looks like to a human solver --------------------------------------
-# A move tempts if it captures, threatens to win with the next ply, or brings the king
-# nearer to an escape or an attacker beside the king. Tempting moves that do not
-# attain the distance are what a solver has to see through.
+# A move is tempting if it captures, threatens to win with the next ply, brings the king
+# closer to an escape, or places an attacker next to the king. The more tempting wrong
+# moves a puzzle has, the harder it is.
 
 
 def grade(plies: int, temptations: int) -> int:
-    """Return how hard a puzzle is, 1 to 5.
+    """Return the difficulty of a puzzle, from 1 to 5.
 
-    A point for every two plies, or for every eight tempting wrong moves, beyond the easiest.
+    Compared with the easiest puzzles, every two additional plies and every eight tempting wrong moves add a point.
     """
     return min(5, max(1, 1 + (plies - 3 + 1) // 2 + temptations // 8))
 
 
 def threatens(variant: Variant, position: Position) -> bool:
-    """Return whether the side that is *not* to move would win with its next ply, were it its turn."""
+    """Return whether the side that is *not* to move could win immediately if it were its turn."""
     engine = engine_for(variant)
     board = engine.board(position.cells, "w" if position.side == "b" else "b")
     children = engine.expand(engine.words(board))
@@ -292,7 +295,7 @@ def tempting_moves(variant: Variant, position: Position, winning: Collection[Mov
 
 
 def _approach(variant: Variant, position: Position, move: Move) -> bool:
-    """Return whether a move brings the king nearer to an escape, or an attacker beside the king."""
+    """Return whether a move brings the king closer to an escape, or places an attacker next to the king."""
     king = position.cells.index("K")
     if move.start == king:
         return _to_escape(variant, move.target) < _to_escape(variant, king)
@@ -304,21 +307,21 @@ def _steps(first: int, second: int, size: int) -> int:
 
 
 def _to_escape(variant: Variant, cell: int) -> int:
-    """Return the steps from a cell to the nearest escape, pieces ignored."""
+    """Return the number of steps from a cell to the nearest escape, ignoring pieces."""
     return min(_steps(cell, escape, variant.size) for escape in variant.regions.escapes)
 
 
 def is_symmetrical(variant: Variant, position: Position) -> bool:
-    """Return whether a symmetry of the rules maps a position to itself."""
+    """Return whether some symmetry of the rules other than the identity maps a position to itself."""
     images = [position.transformed(element).cells for element in variant.symmetries]
     return images.count(position.cells) > 1
 
 
 # -- positions from self-play ------------------------------------------------------------
-# The players know little, and differ. All take a win of the moment. A greedy one
-# captures where it can; a careful one rejects moves after which the other side wins within
-# three plies, as long as it finds another. Random play falls apart in a few plies;
-# careful play stays in tension, and that is where long wins are.
+# The players are simple and differ in style. All of them take an immediate win. A greedy
+# player captures if it can; a careful one rejects moves after which the other side wins
+# within three plies, as long as it finds another. Random play collapses within a few plies;
+# careful play keeps the tension, which leads to positions with long wins.
 
 
 _TABLE_BYTES = 1 << 20
@@ -326,7 +329,7 @@ _LOOK = 3
 
 
 class Style(NamedTuple):
-    """How a player chooses."""
+    """A way of choosing moves: probabilities of preferring captures and king moves, and the number of moves checked."""
 
     greed: float
     care: int
@@ -339,7 +342,7 @@ STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9,
 def self_play(
     variant: Variant, rng: np.random.Generator, plies: int, styles: tuple[Style, Style] | None = None
 ) -> Iterator[Position]:
-    """Yield the undecided positions of a game, the start first."""
+    """Yield the undecided positions of a game, beginning with the start."""
     engine = engine_for(variant)
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)
@@ -361,7 +364,7 @@ def self_play(
 def _choose(
     engine: Engine, board: NDArray[np.uint32], style: Style, searches: list[WinSearch], rng: np.random.Generator
 ) -> NDArray[np.uint32] | None:
-    """Return the position after a player's move; None if the game ends."""
+    """Return the position after a player's move, or None if the game ends."""
     mover = int(head(board)[SIDE_AT])
     children = engine.expand(engine.words(board))
     if not len(children.words) or any(

@@ -1,8 +1,8 @@
-"""The deepest puzzles of a tablebase: every position it covers is looked at, or a random sample.
+"""The deepest puzzles of a tablebase, found by examining every position it covers, or a random sample.
 
-The index of each tier lists the positions, a `Prober` values them and the children of
-those that may be deep enough. So nothing is searched: that one first move alone attains the
-distance is read off the tables, and a `Solver` proves what is left in the end.
+The index of each tier lists the positions, and a `Prober` returns their values and those of the children of positions
+that may be deep enough. Mining needs no search: the tables show whether only one first move attains the distance. A
+`Solver` proves the remaining candidates in the end.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tablut.rules.outcome import OUTCOMES
 from tablut.variants import VariantLike, as_variant
 
 _SLICE: Final = 1 << 17
-"""Entries looked at together."""
+"""Number of entries examined in one batch."""
 _PARENTS: Final = 1 << 13
-"""Positions whose children are probed together."""
+"""Number of positions whose children are probed in one batch."""
 _POOL: Final = 64
-"""Candidates kept for each puzzle that is asked for, at first."""
+"""Initial number of candidates kept per requested puzzle."""
 
 
 class _Found(NamedTuple):
-    """Positions with one first move that attains the distance, the best first.
+    """Positions with exactly one first move that attains the distance, best first.
 
     Attributes
     ----------
     values : ndarray of int64, shape (n,)
-        Plies to the win, falling.
+        Plies to the win, in descending order.
     ties : ndarray of uint64, shape (n,)
-        Random numbers: the order of those with the same value.
+        Random numbers that order positions with the same value.
     words : ndarray of uint64, shape (n, W)
         The positions.
     """
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class _Mine:
-    """What is looked at: entries of tiers, with either side to move or one."""
+    """The entries to examine: tiers, sides to move, and the size of a random sample if not all are examined."""
 
     engine: Engine
     prober: Prober
@@ -66,7 +66,7 @@ class _Mine:
     samples: int | None
 
     def size(self) -> int:
-        """Return how many entries will be looked at."""
+        """Return the number of entries that will be examined."""
         return sum(self._share(number) for number in range(len(self.tiers.tier.size))) * len(self.sides)
 
     def _share(self, number: int) -> int:
@@ -76,7 +76,7 @@ class _Mine:
         return min(entries, -(-self.samples // (len(self.tiers.tier.size) * len(self.sides))))
 
     def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Yield tiers, sides to move and entries: all of them, or each tier as often as any other."""
+        """Yield tiers, sides to move and entries: all entries, or a random sample with the same share for each tier."""
         for number, entries in enumerate(self.tiers.tier.size.tolist()):
             for side in self.sides:
                 share = self._share(number)
@@ -87,7 +87,7 @@ class _Mine:
                         yield number, side, rng.integers(entries, size=min(_SLICE, share - start), dtype=np.int64)
 
     def dig(self, pool: int) -> _Found:
-        """Return the deepest puzzles, at most ``pool``; those of the same depth are drawn at random."""
+        """Return the deepest candidates, at most ``pool``; ties are broken at random."""
         rng = np.random.default_rng(self.seed)
         width = self.engine.tables.words
         found = _Found(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty((0, width), np.uint64))
@@ -105,7 +105,7 @@ class _Mine:
         return found
 
     def _single(self, side: int, words: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the numbers of those won positions that have one move only that attains the distance."""
+        """Return the indices of the won positions in which exactly one move attains the distance."""
         mover = ("white", "black")[side]
         won = np.array([outcome is not None and outcome.winner == mover for outcome in OUTCOMES])
         attaining = np.zeros(len(words), dtype=np.int64)
@@ -122,7 +122,7 @@ class _Mine:
 
 
 def _best(one: _Found, other: _Found, most: int) -> _Found:
-    """Return the best of two."""
+    """Merge two sets of candidates and return the best of them."""
     values, ties, words = (np.concatenate(pair) for pair in zip(one, other, strict=True))
     order = np.lexsort((ties, -values))[:most]
     return _Found(values[order], ties[order], words[order])
@@ -159,7 +159,7 @@ def from_tablebase(
             if solution is not None:
                 making.add(solution, f"t{len(making.puzzles)}", f"tablebase, seed {wanted.seed}")
                 advanced(making.made)
-        # A full pool may have crowded out what would have been fit.
+        # Too few candidates were suitable. A full pool may have excluded others, so try again with a larger one.
         if making.done or len(found.values) < pool:
             return making.made
         pool *= 8

@@ -1,4 +1,4 @@
-"""Random positions around a fort, a ring or a shieldwall that is almost there, and which of them a line of play has."""
+"""Random positions with an almost complete fort, ring or shieldwall, and detection of these shapes in play."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _FORTS: Final = (
     ((-2, 0), (-1, 1), (0, 1), (1, 1), (2, 0)),
     ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0)),
 )
-"""Walls around a king on an edge, as steps along it and away from it."""
+"""Walls around a king on an edge, as steps along the edge and away from it."""
 _RINGS: Final = (
     ((-2, 0), (-1, 1), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
     ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
     ((-3, 0), (-2, 1), (-1, 2), (0, 2), (1, 2), (2, 1), (3, 0), (2, -1), (1, -2), (0, -2), (-1, -2), (-2, -1)),
 )
 _SMALLEST: Final[dict[Theme, int]] = {"exit fort": 5, "encirclement": 7, "shieldwall": 7}
-"""Sides of the smallest boards on which the shapes fit."""
+"""Side lengths of the smallest boards on which the shapes fit."""
 _Pieces = dict[tuple[int, int], str]
 
 
 def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
-    """Return which shapes a line of play has: shieldwalls, which without the rule would capture less; how it ends."""
+    """Return the shapes in a line of play: shieldwall captures, and an exit fort or encirclement that ends the game."""
     board, wall = Board(variant, position), False
     for move in line:
         wall = wall or _is_wall(board, move)
@@ -48,7 +48,7 @@ def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
 
 
 def _is_wall(board: Board, move: Move) -> bool:
-    """Return whether a move captures by a shieldwall."""
+    """Return whether a move captures by a shieldwall, so that without the rule it would capture something else."""
     if board.variant.rules.shieldwall is None:
         return False
     after, without = board.copy(), Board(_custodial(board.variant), board.position)
@@ -59,12 +59,15 @@ def _is_wall(board: Board, move: Move) -> bool:
 
 @cache
 def _custodial(variant: Variant) -> Variant:
-    """Return a game without shieldwalls."""
+    """Return the same game without the shieldwall rule."""
     return replace(variant, rules=variant.rules.model_copy(update={"shieldwall": None}))
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions in which a shape lacks a piece or two, with other men around; many are impossible."""
+    """Yield random positions in which a shape lacks one or two pieces, among other men.
+
+    Random positions that are impossible or decided are discarded, so fewer than `number` may be yielded.
+    """
     rules = variant.rules
     has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}
     if not has.get(theme, rules.shieldwall is not None):
@@ -85,7 +88,7 @@ def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number
 
 
 def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random.Generator, low: int = 0) -> None:
-    """Put some pieces on random cells of the ranks from one on; what stands there stays."""
+    """Put pieces on random cells, from rank `low` on; occupied cells are left unchanged."""
     for _ in range(number):
         pieces.setdefault((int(rng.integers(size)), int(rng.integers(low, size))), piece)
 
@@ -93,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put a piece on all cells but one or two, and on others from which it may come there."""
+    """Put a piece on all but one or two of the cells, and the others on cells from which they may reach the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:
@@ -130,7 +133,7 @@ def _wall(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
     first = 1 if rng.random() < 0.6 or size - length < 4 else int(rng.integers(2, size - length - 1))
     pieces = dict.fromkeys([(file, 0) for file in range(first, first + length)], "b" if side == "w" else "w")
     pieces |= dict.fromkeys([(file, 1) for file in range(first, first + length)] + [(first - 1, 0)] * (first > 1), side)
-    # What comes to the other end; the king perhaps.
+    # The piece that closes the wall at its other end; it may be the king.
     pieces[first + length, int(rng.integers(1, size))] = "K" if side == "w" and rng.random() < 0.5 else side
     if "K" not in pieces.values():
         near = int(rng.integers(size)), int(rng.integers(4))

@@ -1,1 +1,1 @@
-"""Why positions of the reduced boards are out of reach, all of them; see README.md."""
+"""Explanation of every unreachable position of the reduced boards; see README.md."""

@@ -1,8 +1,8 @@
-"""All classes of a small board's counted positions, the reached ones marked.
+"""All classes of a small board's counted positions, with the reached ones marked.
 
-The index of the tiers (`tablut.indexing.tiers`) under the symmetries that keep the start numbers every class of
-counted positions, some more than once (its *aliases*). A complete census marks the entries of what is reached. What is
-left, but for the aliases, are the classes that no game comes to.
+The index of the tiers (`tablut.indexing.tiers`), under the symmetries that preserve the start, numbers every class of
+counted positions, some of them more than once (*aliases*). A complete census marks the entries of reached classes. The
+entries that remain, without the aliases, are the classes that no game reaches.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _STEP: Final = 1 << 18
-"""Entries that are looked at together."""
+"""Number of entries examined in one batch."""
 
 
 class Unmarked(NamedTuple):
-    """Some classes of one material that are not marked.
+    """Some unmarked classes of one material.
 
     Attributes
     ----------
     attackers, defenders : int
         The material.
     boards : ndarray of uint32, shape (n, 2N + 4)
-        A position of each class.
+        One position of each class.
     orbits : ndarray of int64, shape (n,)
-        How many positions each class has.
+        Number of positions in each class.
     """
 
     attackers: int
@@ -53,7 +53,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """A mark for each class of counted positions of a variant."""
+    """Marks for the classes of a variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)
@@ -65,7 +65,7 @@ class ClassMarks:
         self.entries = self._marked.size
 
     def mark(self, boards: NDArray[np.uint32]) -> int:
-        """Mark the classes of positions, and return how many marks are new."""
+        """Mark the classes of positions, and return the number of new marks."""
         tiers, entries = self._rank(boards)
         if (entries < 0).any():
             raise ArithmeticError(f"{self.variant.name}: a position is not in the counted space")
@@ -76,7 +76,7 @@ class ClassMarks:
         return new
 
     def unmarked(self) -> Iterator[Unmarked]:
-        """Yield the classes without a mark, some at a time, each once."""
+        """Yield the classes without a mark in batches, each class once."""
         for tier, (attackers, defenders) in enumerate(self._materials):
             for side in range(2):
                 marked = self._marked[side, self._first[tier] : self._first[tier + 1]]
@@ -95,22 +95,22 @@ class ClassMarks:
         return tiers, entries
 
 
-# -- what no lemma excludes and no game reaches: a set of classes whose predecessors are all excluded or in the set
+# -- the closed set, which no lemma excludes and no game reaches: every predecessor is excluded or in the set
 
 
 _STEP_closed: Final = 1 << 14
-"""Classes whose predecessors are listed together."""
+"""Number of classes whose predecessors are listed in one batch."""
 
 
 class Predecessors(NamedTuple):
-    """Which classes of a set come from which.
+    """Predecessor relation within a set of classes.
 
     Attributes
     ----------
     sources, targets : ndarray of int64, shape (m,)
-        A ply leads from the first class to the second, both in the set; each pair once.
+        Each pair is a ply from the first class to the second, both in the set; no pair occurs twice.
     entered : ndarray of int64
-        The classes with a predecessor outside that no lemma excludes; none if the set is closed.
+        Classes with a predecessor outside the set that no lemma excludes; empty if the set is closed.
     """
 
     sources: NDArray[np.int64]
@@ -119,7 +119,7 @@ class Predecessors(NamedTuple):
 
 
 def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predecessors:
-    """Return which classes of a set come from which."""
+    """Return the predecessor relation within a set of classes, and the classes that can be entered from outside."""
     engine, lemmas, keys = engine_for(variant), lemmas_for(variant), position_keys(words)
     pairs, entered = [], []
     for first in range(0, len(words), _STEP_closed):
@@ -136,16 +136,16 @@ def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predeces
 
 
 class ClosedSet(NamedTuple):
-    """How a closed set hangs together, by class.
+    """Structure of a closed set, by class.
 
     Attributes
     ----------
     layer : ndarray of int64, shape (n,)
-        The layer of each class, from 1; 0 where it is in none.
+        Layer of each class, counted from 1; 0 if it belongs to no layer.
     recurrent : ndarray of bool, shape (n,)
-        Whether plies can lead from a class back to it.
+        Whether plies can lead from a class back to itself.
     component : ndarray of int64, shape (n,)
-        The number of the part of the set in which it is; no ply leads from one part to another.
+        Number of the part of the set that contains the class; no ply leads from one part to another.
     """
 
     layer: NDArray[np.int64]
@@ -154,7 +154,7 @@ class ClosedSet(NamedTuple):
 
 
 def close(size: int, found: Predecessors) -> ClosedSet:
-    """Return how a set hangs together; O(classes + pairs) for each layer."""
+    """Return the structure of a closed set; the cost is O(classes + pairs) for each layer."""
     layer, number = np.zeros(size, dtype=np.int64), 0
     sources, targets = found.sources, found.targets
     while True:
@@ -164,7 +164,7 @@ def close(size: int, found: Predecessors) -> ClosedSet:
             break
         number += 1
         layer[free] = number
-        # A class in a layer hinders no other; its own predecessors are in layers before.
+        # Pairs whose source already has a layer no longer count as predecessors for the next layer.
         open_pairs = layer[sources] == 0
         sources, targets = sources[open_pairs], targets[open_pairs]
     graph = coo_array((np.ones(len(found.sources), dtype=np.int8), (found.sources, found.targets)), shape=(size, size))

@@ -1,8 +1,8 @@
-"""`explain`: for every counted position of a small board, a game that comes to it or the reason why none does.
+"""Explanation of every counted position of a small board: reached by a game, or the reason why no game reaches it.
 
-Two counts from opposite ends must meet. Forward, a complete census lists what is reached; no lemma may hold there.
-Backward, every other class is excluded by a lemma, or belongs to a set that no game enters
-(`reports.studies.explained.classes`). Both together are all counted positions.
+Two counts from opposite ends must match. Forward, a complete census lists the reached positions, and no lemma may
+exclude any of them. Backward, every other class is either excluded by a lemma or belongs to a set that no game enters
+(`reports.studies.explained.classes`). Together they must account for all counted positions.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 MOST_ENTRIES: Final = 4 << 30
-"""Counted positions, up to symmetry, of the largest board: a byte each."""
+"""Largest number of counted positions, up to symmetry, of a supported board; each takes one byte of memory."""
 
 _SHOWN: Final = 5
 _STEP: Final = 1 << 16
-"""Classes on which the lemmas are tried together."""
+"""Number of classes to which the lemmas are applied in one batch."""
 
 
 class Progress(Protocol):
-    """Shows how far an explanation is."""
+    """Receiver of progress reports."""
 
     def begin(self, stage: str, total: int) -> None:
-        """Begin a stage of so many steps."""
+        """Begin a stage with a total number of steps."""
 
     def advance(self, count: int) -> None:
-        """Take note that more classes have been dealt with."""
+        """Report that more classes have been processed."""
 
 
 class _Silent:
-    """Shows nothing."""
+    """Receiver that ignores progress reports."""
 
     def begin(self, stage: str, total: int) -> None:
         """See `Progress`."""
@@ -67,7 +67,7 @@ class _Silent:
 
 
 class _CensusStages(Observer):
-    """Shows a census as stages."""
+    """Adapter that reports the steps of a census as stages."""
 
     def __init__(self, progress: Progress) -> None:
         self.begin_stage, self.advance_stage = progress.begin, progress.advance
@@ -77,7 +77,7 @@ class _CensusStages(Observer):
         self.begin_stage(f"census, {step}", total or 0)
 
     def advance(self, count: int = 1) -> None:
-        """Take notice of so many more rows that are done."""
+        """Report that more rows have been processed."""
         self.advance_stage(count)
 
 
@@ -89,10 +89,10 @@ def explain(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Explain every counted position of a small board; ``failures`` is 0 unless lemmas, census or moves back are wrong.
+    """Explain every counted position of a small board.
 
-    The folder ``store`` keeps the census, which otherwise is temporary; ``resume`` goes on with the one there. The
-    census takes at most ``memory`` bytes and so many ``threads``.
+    ``failures`` of the result is 0 unless the lemmas, the census or the un-moves are wrong. The folder ``store`` keeps
+    the census, which is otherwise temporary. The census uses at most ``memory`` bytes and ``threads`` threads.
     """
     variant = as_variant(variant)
     _refuse(variant)
@@ -112,7 +112,7 @@ def explain(
 
 
 def _refuse(variant: Variant) -> None:
-    """Refuse a board whose positions cannot be listed."""
+    """Refuse a board whose positions cannot all be listed, or whose rules have a move limit."""
     if variant.rules.move_limit is not None:
         raise InputError(
             f"variant {variant.name!r}: ends a game after {variant.rules.move_limit} plies; "
@@ -127,7 +127,7 @@ def _refuse(variant: Variant) -> None:
 
 
 class _Explaining:
-    """What is known of the classes of one variant."""
+    """The explanation of one variant in progress."""
 
     def __init__(self, variant: Variant, progress: Progress) -> None:
         self.variant, self.progress = variant, progress
@@ -136,7 +136,7 @@ class _Explaining:
         self.failures, self.failed = 0, list[str]()
 
     def mark_reached(self, folder: Path, total: int) -> None:
-        """Try the lemmas on every class of a complete census, and mark it."""
+        """Apply the lemmas to every class of a complete census, and mark the class as reached."""
         self.progress.begin("reached", total)
         marked = 0
         for boards in self._reached(folder):
@@ -147,7 +147,7 @@ class _Explaining:
             raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, the census has {total:,}")
 
     def _reached(self, folder: Path) -> Iterator[NDArray[np.uint32]]:
-        """Yield the undecided positions of a census, one of each class."""
+        """Yield the undecided positions of a census, one from each class."""
         stored = StoredCensus(folder, self.variant.digest, full=False)
         for record in stored.records():
             for file in stored.check_parts(record):
@@ -155,12 +155,15 @@ class _Explaining:
                     rows = read_rows(file, begin, end)
                     words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
                     words[:, -1] &= np.uint64((1 << FIXING) - 1)
-                    # In steps, so that an interrupt is noticed in between.
+                    # In batches, so that an interrupt is noticed between them.
                     for first in range(0, len(words), _STEP):
                         yield self.engine.boards(words[first : first + _STEP])
 
     def finish(self, reached: Amount, pairs: dict[tuple[int, int], tuple[int, int]]) -> Explanation:
-        """Sort what is not reached, and sum up; ``pairs`` has counted and reached positions by material."""
+        """Classify the positions that are not reached, and return the explanation.
+
+        ``pairs`` contains the counted and the reached positions by material.
+        """
         self.progress.begin("not reached", self.marks.entries)
         excluded = [Amount() for _ in range(len(LEMMAS) + 1)]
         by_pair = {pair: [0, 0] for pair in pairs}
@@ -206,7 +209,7 @@ class _Explaining:
         )
 
     def _close(self, words: NDArray[np.uint64], orbits: NDArray[np.int64]) -> ClosedReport:
-        """Look at the classes that no lemma excludes."""
+        """Return the structure of the closed set, and record classes that can be entered from outside as failures."""
         self.progress.begin("closed", len(words))
         found = predecessors_within(self.variant, words)
         self._fail(self.engine.boards(words[found.entered]))
@@ -223,7 +226,7 @@ class _Explaining:
         )
 
     def _fail(self, boards: NDArray[np.uint32]) -> None:
-        """Note positions that contradict each other."""
+        """Record positions that contradict the explanation."""
         self.failures += len(boards)
         for board in boards[: _SHOWN - len(self.failed)]:
             cells, side = self.engine.cells(board)

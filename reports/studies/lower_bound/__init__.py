@@ -1,1 +1,1 @@
-"""A proved lower bound of the number of reachable positions of ashton, without samples; see README.md."""
+"""A proved lower bound on the number of reachable positions of ashton, without sampling; see README.md."""

@@ -1,4 +1,4 @@
-"""The lower bound: all that the theorem needs, checked and counted anew."""
+"""The lower bound itself: every part of the theorem is checked and counted from scratch."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUDGET: Final = 1_000_000
-"""How many placements of an outer region are looked at by default."""
+"""Default number of placements of an outer region to examine."""
 _DEFENDERS: Final = 8
 _MOST_ATTACKERS: Final = 8
-"""Attackers in an outer region of the target: as many as `layout.BLACK_SLOTS` has places for."""
+"""Maximum number of attackers in an outer region, which is the number of places in `layout.BLACK_SLOTS`."""
 
 
 class MaterialCount(Result):
-    """Constructed placements of some material."""
+    """Number of constructed placements of one material."""
 
     attackers: int
     defenders: int
@@ -43,7 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """Assembled placements of an outer region."""
+    """Number of assembled placements of an outer region, for one material."""
 
     attackers: int
     defenders: int
@@ -61,10 +61,10 @@ class ProvedBound(LowerBound, extra="forbid"):
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that raise the bound most, as far as a budget goes.
+    """Return the materials of an outer region that raise the bound most, as far as the budget allows.
 
-    The more counted positions have a material in the upper region for each of its placements,
-    the earlier it comes.
+    Materials are ordered by the number of counted placements that have them in the upper region, divided by the number
+    of placements of the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
@@ -73,16 +73,16 @@ def closures_within(budget: int) -> list[RegionMaterial]:
 
 
 def _placements(material: RegionMaterial) -> int:
-    """Return how many placements an outer region has of some material."""
+    """Return the number of placements of an outer region with the given material."""
     attackers, defenders, king = material
     room, kings = PLACES - king, len(region_tables().kings) if king else 1
     return kings * comb(room, attackers) * comb(room - attackers, defenders)
 
 
 def _positions_with(material: RegionMaterial) -> int:
-    """Return how many counted placements have that material in the upper region."""
+    """Return the number of counted placements that have the given material in the upper region."""
     attackers, defenders, king = material
-    # Elsewhere there are 41 free cells and 16 of camps; the king is on 30 of the free ones or on the castle.
+    # Outside the region there are 41 free cells and 16 camp cells; a king there has 30 of the free cells or the castle.
     kings = {41: 1} if king else {40: 30, 41: 1}
     return _placements(material) * sum(
         ways * comb(free, d - defenders) * comb(free - (d - defenders) + ATTACKERS, a - attackers)
@@ -93,7 +93,7 @@ def _positions_with(material: RegionMaterial) -> int:
 
 
 def _tables_digest() -> str:
-    """Return a digest of all that a closure depends on."""
+    """Return a digest of everything on which a closure depends."""
     digest = hashlib.sha256(b"closure 1")
     for table in region_tables():
         digest.update(np.asarray(table).tobytes())
@@ -101,7 +101,7 @@ def _tables_digest() -> str:
 
 
 def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
-    """Return the count of a closure, from the store if it is there."""
+    """Return the count of a closure, read from the store if possible."""
     name = f"closure-{material.attackers}-{material.defenders}-{material.king}.json"
     tables = _tables_digest()
     path = None if store is None else child(store, name, "store")
@@ -132,11 +132,11 @@ def prove_lower_bound(
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
 ) -> ProvedBound:
-    """Prove that so many positions of ashton are reachable; no positions if a step of the proof does not hold.
+    """Prove a lower bound on the number of reachable positions of ashton; it is 0 if a step of the proof fails.
 
-    ``budget`` is how many placements of an outer region are looked at, a microsecond each. The folder ``store`` keeps
-    the counts of closures; those that it has are taken from it. ``begin`` gets the name and length of each stage,
-    ``tick`` what is done of it.
+    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The folder
+    ``store`` keeps the counts of closures, and counts already there are reused. ``begin`` receives the name and length
+    of each stage, and ``tick`` the progress in it.
     """
     variant = load_variant("ashton")
     if store is not None:

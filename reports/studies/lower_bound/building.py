@@ -1,8 +1,8 @@
-"""Games from the start to placements of the theorem, built as its proof says.
+"""Construction of games from the start to placements of the theorem, following its proof.
 
-The plies are planned without regard to whose turn it is; where the turn is wrong, a side loses a tempo: black by a
-ply within the token camp, white by a ply there and back. Only the placement that the game ends in is looked at
-by the tests: `counting.reachable.checker.Checker` replays it by the plain rules.
+The plies are planned regardless of whose turn it is. If it is the wrong side's turn, a side loses a tempo: black with a
+ply within the token camp, white with a ply there and back. The plan itself is not trusted: in the tests
+`counting.reachable.checker.Checker` replays each game by the plain rules and compares the placement in which it ends.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _CAMP_OF: Final = (0, 3)
-"""The camp of the upper and of the lower region."""
+"""The camps of the upper and of the lower region."""
 _C, _D, _F, _G = 2, 3, 5, 6
-"""Files, and places of the lane, that are neither doors nor next to the edge."""
+"""Files that are neither doors nor next to the edge; they are also places of the lane."""
 
 
 class ConstructionError(Exception):
-    """The construction did not come to the placement: not of the theorem, or the proof is wrong."""
+    """The construction did not reach the placement: the theorem does not cover it, or the proof is wrong."""
 
 
 def _material(region: Region) -> RegionMaterial:
@@ -36,7 +36,7 @@ def _material(region: Region) -> RegionMaterial:
 
 
 class _Game:
-    """A game as it is built; cells are indices."""
+    """A game under construction; cells are indices."""
 
     def __init__(self, opening: Opening) -> None:
         self.rules = NaiveGame(load_variant("ashton"))
@@ -59,11 +59,11 @@ class _Game:
         self.moves.append((start, target))
 
     def piece(self, cell: int) -> str:
-        """Return what stands on a cell, or ``''``."""
+        """Return the piece on a cell, or ``''``."""
         return self.here.piece((cell % SIZE, cell // SIZE))
 
     def parts(self) -> Parts:
-        """Return the placement in parts."""
+        """Return the current placement in parts."""
         return parts_of(self.here.pieces)
 
     def token(self) -> None:
@@ -81,7 +81,7 @@ class _Game:
         return None
 
     def pass_turn(self) -> bool:
-        """Give the turn to the other side; return False if white cannot."""
+        """Pass the turn to the other side, and return False if white cannot."""
         if self.here.side == "b":
             self.token()
             return True
@@ -94,7 +94,7 @@ class _Game:
         return True
 
     def play(self, start: int, target: int) -> None:
-        """Make a ply, after a lost tempo where it is not that piece's turn."""
+        """Make a ply; if it is the other side's turn, let that side lose a tempo first."""
         side = "b" if self.piece(start) == "b" else "w"
         if self.here.side != side and not self.pass_turn():
             raise ConstructionError(f"white is not mobile in {self.rules.write(self.here)}")
@@ -103,12 +103,12 @@ class _Game:
     # -- outer regions -------------------------------------------------------------------
 
     def follow(self, lower: int, goal: Region) -> None:
-        """Play within an outer region until it is as asked."""
+        """Play within an outer region until it equals the goal."""
         for start, target in self.path(lower, goal):
             self.play(start, target)
 
     def path(self, lower: int, goal: Region) -> list[tuple[int, int]]:
-        """Return plies that make an outer region as asked."""
+        """Return plies that turn an outer region into the goal."""
         root = self.parts().regions[lower]
         found = find_path(goal, root, own_tempo=bool(goal.white), free=self.free)
         if found is None and goal.white and self.parts().regions[1 - lower].white:
@@ -118,7 +118,7 @@ class _Game:
         return [(_on_board(ply.start, lower), _on_board(ply.target, lower)) for ply in found]
 
     def park(self, lower: int) -> None:
-        """Park all that an outer region holds."""
+        """Move all pieces of an outer region to their parking places."""
         self.follow(lower, parked(_material(self.parts().regions[lower])))
 
     def leave(self, lower: int, piece: str, place: int) -> None:
@@ -131,14 +131,14 @@ class _Game:
     # -- across the board ----------------------------------------------------------------
 
     def transfer(self, lower: int, piece: str) -> None:
-        """Bring a parked piece from one outer region to the other, over an empty middle."""
+        """Bring a parked piece from one outer region to the other, across an empty middle."""
         self.leave(lower, piece, _C)
         self.play(_on_board(_C, lower), _on_board(_C, 1 - lower))
         self.park(1 - lower)
         self.free = -1
 
     def take_white(self) -> None:
-        """Have a defender of the upper region captured on c5."""
+        """Let a defender of the upper region be captured on c5."""
         self.leave(0, "w", _C)
         self.play(_on_board(_C, 0), cell_of("c5"))
         self.leave(0, "b", _D)
@@ -148,7 +148,7 @@ class _Game:
         self.free = -1
 
     def take_black(self) -> None:
-        """Have an attacker of the upper region captured on g5, by one of its white pieces."""
+        """Let an attacker of the upper region be captured on g5, by one of that region's white pieces."""
         self.leave(0, "b", _G)
         self.play(_on_board(_G, 0), cell_of("g5"))
         self.leave(0, "w" if self.parts().regions[0].soldiers else "K", _F)
@@ -160,19 +160,19 @@ class _Game:
     # -- camps ---------------------------------------------------------------------------
 
     def arrange(self, camp: int, held: int) -> None:
-        """Play within a camp until its attackers stand as asked."""
+        """Play within a camp until its attackers occupy the given cells."""
         for start, target in _camp_path(self.parts().held[camp], held):
             self.play(CAMPS[camp][start], CAMPS[camp][target])
 
     def fill_tip(self, camp: int) -> None:
-        """Play within a camp until its tip is taken."""
+        """Play within a camp until its tip is occupied."""
         held = self.parts().held[camp]
         if not held & TIP:
             others = [bit for bit in (CENTRE, 0b0010, 0b0100) if held & bit]
             self.arrange(camp, held ^ others[-1] | TIP)
 
     def sortie(self, camp: int, lower: int) -> None:
-        """Bring an attacker from a camp to an outer region's park, over an empty middle."""
+        """Bring an attacker from a camp to the park of an outer region, across an empty middle."""
         self.fill_tip(camp)
         tip = CAMPS[camp][-1]
         if camp in _CAMP_OF:
@@ -210,7 +210,7 @@ def _on_board(place: int, lower: int) -> int:
 
 
 def _camp_path(held: int, goal: int) -> list[tuple[int, int]]:
-    """Return plies within a camp, cells by their number in it, from one set of attackers to another."""
+    """Return plies within a camp from one set of attackers to another; cells are numbered within the camp."""
     paths: dict[int, list[tuple[int, int]]] = {held: []}
     for known in (open_sets := [held]):
         for leaf in range(1, 4):
@@ -223,7 +223,7 @@ def _camp_path(held: int, goal: int) -> list[tuple[int, int]]:
 
 
 def _exits(parts: Parts) -> list[tuple[str, int, int]]:
-    """Return pieces of the middle, their cells and to which region they leave, in an order in which they can."""
+    """Return the pieces of the middle in an order in which they can leave it, with their cells and target regions."""
     t = middle_tables()
     left = {place: parts.pieces[cell] for place, cell in enumerate(MIDDLE) if cell in parts.pieces}
     order = []
@@ -246,13 +246,13 @@ def _exits(parts: Parts) -> list[tuple[str, int, int]]:
 
 
 def build_game(position: NaivePosition) -> list[tuple[int, int]]:
-    """Build a game from the start to a position whose placement satisfies the theorem's conditions."""
+    """Build a game from the start to a position whose placement satisfies the conditions of the theorem."""
     parts = parts_of(position.pieces)
     camp = token_camp(parts.held)
     if camp is None:
         raise ConstructionError("no token camp")
     held = parts.held[camp]
-    # Where centre and tip are both taken, black's last ply there is from a leaf to the centre.
+    # If centre and tip are both occupied, black's last ply in the camp goes from a leaf to the centre.
     leaf = 0
     if held & CENTRE and held & TIP:
         leaf = next(bit for bit in (0b0010, 0b0100) if not held & bit)
@@ -272,18 +272,18 @@ def build_game(position: NaivePosition) -> list[tuple[int, int]]:
 
 
 class _WrongTurnError(Exception):
-    """The token or the turn ends up on the wrong side: another opening fits."""
+    """The token or the turn ends up on the wrong side, so that another opening must be tried."""
 
 
 class _Builder:
-    """Builds one game to one position."""
+    """Builder of one game to one position."""
 
     def __init__(self, game: _Game, position: NaivePosition, parts: Parts, camp: int, leaf: int) -> None:
         self.game, self.position, self.parts, self.camp, self.leaf = game, position, parts, camp, leaf
         self.exits = _exits(parts)
         self.materials = [_material(region) for region in parts.regions]
         self.held = [held.bit_count() for held in parts.held]
-        # Backward: what each region parks, and which attackers its camp takes in.
+        # Planned backward: the material that each region parks, and the attackers that its camp takes in.
         self.stored = [0, 0]
         for lower in range(2):
             self._store(lower)
@@ -296,7 +296,7 @@ class _Builder:
             self.plan.append((piece, cell, lower, self._store(lower)))
 
     def _store(self, lower: int) -> bool:
-        """Let the camp take in attackers for which the park has no room; return whether it did."""
+        """Move attackers that exceed the park of a region into its camp, and return whether there were any."""
         surplus = self.materials[lower].attackers - MOST_ATTACKERS
         if surplus <= 0:
             return False
@@ -326,7 +326,10 @@ class _Builder:
                 self._finish(None)
 
     def _captures(self) -> None:
-        """Capture what is missing, and bring white to where it is to be parked."""
+        """Capture the pieces that are missing in the position.
+
+        The pieces needed for a capture are first brought to the upper region.
+        """
         game = self.game
         wanted = [material.defenders for material in self.materials]
         for _ in range(8 - sum(wanted)):
@@ -342,12 +345,12 @@ class _Builder:
             game.take_black()
 
     def _source(self) -> int:
-        """Return a camp that an attacker is still to leave."""
+        """Return a camp that an attacker still has to leave."""
         held = self.game.parts().held
         return next(c for c in range(4) if c != self.camp and held[c].bit_count() > self.held[c])
 
     def _parks(self) -> None:
-        """Bring everything to where it is to be parked."""
+        """Bring all pieces to the region in which they are to be parked."""
         game = self.game
         while (moves := list(self._white_transfers())) or game.parts().regions[0].black.bit_count() > (
             self.materials[0].attackers
@@ -360,7 +363,7 @@ class _Builder:
         self._arrange(range(1, len(CAMPS) - 1))
 
     def _arrange(self, camps: Iterable[int]) -> None:
-        """Arrange camps as the position has them; those at the sides while the middle is empty."""
+        """Arrange camps as in the position; side camps must be arranged while the middle is empty."""
         for camp in camps:
             if camp != self.camp:
                 self.game.arrange(camp, self.parts.held[camp])
@@ -374,7 +377,7 @@ class _Builder:
                 yield lower, "w"
 
     def _middle(self) -> None:
-        """Set up the middle, the last exit first."""
+        """Set up the middle, in reverse order of the exits."""
         for piece, cell, lower, stored in reversed(self.plan):
             place = cell % SIZE
             if stored:
@@ -386,7 +389,7 @@ class _Builder:
             self.game.free = -1
 
     def _prepare(self, lower: int) -> None:
-        """Let the attacker out of the camp that the region holds beyond what is parked."""
+        """Let an attacker out of the camp if the region needs one more than can be parked."""
         wanted = _material(self.parts.regions[lower])
         game = self.game
         if game.parts().regions[lower].black.bit_count() < wanted.attackers:
@@ -395,7 +398,7 @@ class _Builder:
             game.play(CAMPS[camp][-1], _on_board(GATE, lower))
 
     def _finish(self, last: tuple[int, int] | None) -> None:
-        """Make the last plies so that turn and token come out right."""
+        """Make the last plies so that the turn and the token match the position."""
         game, side = self.game, self.position.side
         if not self.leaf:
             if last is not None:
@@ -412,7 +415,7 @@ class _Builder:
             last = None
         tempo = None if last is not None else game.white_tempo()
         if side == "b" and last is None:
-            # White goes, black makes the last ply in the camp, white comes back.
+            # White moves away, black makes the last ply in the camp, and white moves back.
             if tempo is None or (game.here.side == "b" and not game.pass_turn()):
                 raise _WrongTurnError("white is not mobile at the end")
             game._apply(*tempo)
@@ -430,7 +433,7 @@ class _Builder:
 
 
 def _without_loops(game: _Game) -> list[tuple[int, int]]:
-    """Return the game without what lies between two occurrences of a position."""
+    """Return the game without the plies between repetitions of a position."""
     rules, here = game.rules, game.rules.start()
     seen = {(frozenset(here.pieces.items()), here.side): 0}
     kept: list[tuple[int, int]] = []

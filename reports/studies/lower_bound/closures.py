@@ -1,7 +1,7 @@
-"""Placements of an outer region that can be assembled within it, by exhaustive search: closures of its quiet plies.
+"""Placements of an outer region that can be assembled within it: closures under quiet plies, by exhaustive search.
 
-A placement of the region has some attackers, defenders and perhaps the king. Its number: the king's place first, then
-the attackers among the places left, then the defenders among those left, each as a rank of combinations.
+A placement of the region has some attackers, defenders and perhaps the king. Its number combines the king's place, then
+the attackers among the remaining places, then the defenders among those left, each as a rank of combinations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ROW: Final = PLACES + 1
 """Length of a row of `MaskTables.combinations`."""
 _TRAPS: Final = 2
-"""How many pairs `RegionTables.traps` has."""
+"""Number of pairs in `RegionTables.traps`."""
 
 
 class MaskTables(NamedTuple):
@@ -33,11 +33,11 @@ class MaskTables(NamedTuple):
     Attributes
     ----------
     ranks : ndarray of int32, shape (2**23,)
-        Of each mask, among those with as many bits, in ascending order.
+        Rank of each mask among the masks with as many bits, in ascending order.
     masks : ndarray of int32, shape (2**23,)
-        The masks by number of bits, then ascending.
+        The masks, ordered by number of bits and then ascending.
     firsts : ndarray of int64, shape (25,)
-        Where the masks of each number of bits begin.
+        Index of the first mask with each number of bits.
     combinations : ndarray of int64, shape (24, 24)
         Binomial coefficients.
     """
@@ -50,7 +50,7 @@ class MaskTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def mask_tables() -> MaskTables:
-    """Return the tables; the same object each time."""
+    """Return the tables; every call returns the same object."""
     bits = np.zeros(1, dtype=np.uint8)
     for _ in range(PLACES):
         bits = np.concatenate([bits, bits + np.uint8(1)])
@@ -64,7 +64,7 @@ def mask_tables() -> MaskTables:
 
 @inlined
 def _without(mask: int, removed: int) -> int:
-    """Return a mask of places renumbered as if those of ``removed`` did not exist; they hold none of its bits."""
+    """Return a mask with its places renumbered as if those in ``removed``, which it must not contain, did not exist."""
     result = I64(0)
     while mask:
         bit = mask & -mask
@@ -100,7 +100,7 @@ def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int
 
 @inlined
 def _is_active(t: RegionTables, place: int, own: int, enemies: int) -> bool:
-    """Return whether a piece that arrives on a place captures something, or may."""
+    """Return whether a piece that arrives on a place captures something, or might."""
     own |= HOSTILE
     active = False
     for way in range(4):
@@ -119,7 +119,7 @@ def _tips_are_safe(t: RegionTables, black: int, white: int) -> bool:
 
 @inlined
 def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool:
-    """Return whether some white piece can go and come back quietly, the tip of the camp being safe meanwhile."""
+    """Return whether some white piece can move away and back quietly while the tip of the camp stays safe."""
     movers = white & ~t.doors
     while movers:
         place = trailing_zeros(movers)
@@ -141,7 +141,7 @@ def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool
 
 @inlined
 def _door_code(black: int, white: int) -> int:
-    """Return what stands on the three doors, in base 3: 0 nothing, 1 an attacker, 2 white."""
+    """Return the contents of the three doors in base 3: 0 for empty, 1 for an attacker, 2 for white."""
     code = I64(0)
     for place in (1, 4, 7):
         code = 3 * code + ((black >> place) & 1) + 2 * ((white >> place) & 1)
@@ -149,7 +149,7 @@ def _door_code(black: int, white: int) -> int:
 
 
 class _Search(NamedTuple):
-    """One closure in work.
+    """The state of a closure's computation.
 
     Attributes
     ----------
@@ -158,11 +158,11 @@ class _Search(NamedTuple):
     own_tempo : int
         1 if white must be able to lose a tempo in the region after an attacker's ply, else 0.
     queue : ndarray of uint32 or int64
-        The placements found, in the order in which they were; see `queue_type`.
+        The placements found, in order of discovery; see `queue_type`.
     seen : ndarray of uint8
-        By number, whether a placement was found.
+        Whether a placement has been found, by its number.
     counts : ndarray of int64, shape (27,)
-        How many were found, by doors.
+        Number of placements found, by the contents of the doors.
     """
 
     attackers: int
@@ -178,7 +178,7 @@ class _Search(NamedTuple):
 def _found_by(
     t: RegionTables, m: MaskTables, s: _Search, black: int, soldiers: int, king: int, place: int, target: int
 ) -> int:
-    """Return the number of the placement to which a safe ply leads if it is new, else -1."""
+    """Return the number of the placement to which a ply leads if the ply is safe and the placement is new, else -1."""
     royal = I64(1) << king if king >= 0 else I64(0)
     white, change = soldiers | royal, (I64(1) << place) | (I64(1) << target)
     is_black = (black >> place) & 1 != 0
@@ -204,7 +204,7 @@ def _found_by(
 
 @kernel
 def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) -> int:
-    """Find what is assembled from ``root``, and return how much it is; O(placements x plies)."""
+    """Find the placements that can be assembled from ``root``, and return their number; O(placements x plies)."""
     t, m, s = flat(region), flat(masks), flat(search)
     room = I64(PLACES) - s.crowned
     lows = I64(m.combinations[(room - s.attackers) * _ROW + s.defenders])
@@ -245,16 +245,16 @@ def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) 
 
 
 class Closure(NamedTuple):
-    """What can be assembled of some material.
+    """Placements of one material that can be assembled.
 
     Attributes
     ----------
     placements : int
-        How many there are.
+        Number of placements.
     by_doors : ndarray of int64, shape (27,)
-        The same by what stands on the doors, in base 3: 0 nothing, 1 an attacker, 2 white.
+        Number of placements by the contents of the doors, in base 3: 0 for empty, 1 for an attacker, 2 for white.
     seen : ndarray of uint8
-        Whether each placement is among them, by its number.
+        Whether each placement can be assembled, by its number.
     """
 
     placements: int
@@ -280,12 +280,12 @@ def _squeezed(mask: int, removed: int) -> int:
 
 
 def queue_type(size: int) -> type[np.uint32 | np.int64]:
-    """Return the type of placements' numbers that is wide enough for a material."""
+    """Return an integer type wide enough for the placement numbers of a material."""
     return np.uint32 if size <= 1 << 32 else np.int64
 
 
 def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Closure:
-    """Return what quiet plies within an outer region lead to from a placement."""
+    """Return the placements to which quiet plies within an outer region lead from a given placement."""
     region = region_tables()
     attackers, defenders, room = black.bit_count(), soldiers.bit_count(), PLACES - (king >= 0)
     size = (len(region.kings) if king >= 0 else 1) * comb(room, attackers) * comb(room - attackers, defenders)

@@ -1,4 +1,4 @@
-"""The conditions of the theorem, for one placement at a time: a second statement of what `summing` counts."""
+"""The conditions of the theorem, checked for a single placement, independently of the counts in `summing`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _PAIRS: Final = (
     *((mirrored(door), mirrored(door) + SIZE) for door in DOORS),
     *(tuple(map(cell_of, pair)) for pair in (("c5", "d5"), ("f5", "g5"))),
 )
-"""Neighbours that are not of different colours."""
+"""Pairs of neighbouring cells that must not hold pieces of different colours."""
 _TOKEN_ORDER: Final = (1, 2, 0, 3)
 _SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
 
 
 class Parts(NamedTuple):
-    """A placement, cut into parts."""
+    """A placement, divided into its parts."""
 
     pieces: dict[int, str]
     regions: tuple[Region, Region]
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
-    """Cut a placement into parts."""
+    """Divide a placement into its parts."""
     by_cell = {rank * SIZE + file: piece for (file, rank), piece in pieces.items()}
     regions = []
     for lower in (False, True):
@@ -62,12 +62,12 @@ def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
 
 
 def token_camp(held: tuple[int, ...]) -> int | None:
-    """Return the camp in which black loses tempi, or None."""
+    """Return the camp chosen for black's loss of tempi, or None if there is no token camp."""
     return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
 
 
 class Closures:
-    """The closures of the outer regions, each made when it is asked for."""
+    """The closures of the outer regions, each computed when it is first needed."""
 
     def __init__(self, admitted: Callable[[RegionMaterial], bool]) -> None:
         self.admitted = admitted
@@ -87,12 +87,12 @@ class Closures:
 
 
 def goes_up(cell: int) -> bool:
-    """Return whether pieces of a cell of the middle leave it upward."""
+    """Return whether a piece on a cell of the middle leaves it upward."""
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 
 def exclusion(parts: Parts, closures: Container[Region] | None) -> str | None:
-    """Return why a placement is not among those of the theorem, or None if it is."""
+    """Return the reason why a placement does not satisfy the theorem's conditions, or None if it does."""
     pieces, regions, held = parts
     colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}
     for one, other in _PAIRS:

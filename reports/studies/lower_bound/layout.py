@@ -1,8 +1,8 @@
-"""The board of the construction, cut into regions: two outer ones of three ranks, and the middle between them.
+"""The board of the construction, divided into regions: two outer ones of three ranks each, and the middle between them.
 
-Cells are indices from a1 = 0. A *region* holds free cells only. The upper region is ranks 7 to 9, the lower one its
-mirror image, ranks 3 to 1; a *place* is a cell's number within its region, the same for mirror images. What stands
-beyond a region is judged at its worst: see `docs/notes/lower-bound.md`.
+Cells are indices from a1 = 0. A *region* contains free cells only. The upper region is ranks 7 to 9, and the lower one
+is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region, the same for mirror images.
+Cells beyond a region are assumed to be in the worst possible state: see `docs/notes/lower-bound.md`.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 SIZE: Final = 9
 PLACES: Final = 23
-"""Cells of an outer region."""
+"""Number of cells of an outer region."""
 ATTACKERS: Final = 16
 HOSTILE: Final = 1 << PLACES
-"""In a mask of anvils: what is behind the victim is an anvil to both sides, or may be."""
+"""Bit in a mask of anvils: the cell behind the victim is, or may be, an anvil to both sides."""
 
 
 def cell_of(name: str) -> int:
-    """Return the index of a square's name."""
+    """Return the index of a square."""
     file, rank = parse_square(name, SIZE) % SIZE, parse_square(name, SIZE) // SIZE
     return rank * SIZE + file
 
 
 def cells_of(names: str) -> tuple[int, ...]:
-    """Return the indices of squares."""
+    """Return the indices of several squares."""
     return tuple(cell_of(name) for name in names.split())
 
 
@@ -49,23 +49,23 @@ CASTLE: Final = cell_of("e5")
 UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
 """The upper region; its first nine places are the lane."""
 UPWARD: Final = cells_of("c5 g5")
-"""Cells of rank 5 whose pieces leave the middle upward; those of d5 and f5 leave downward."""
+"""Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
-"""Cells of the lane in front of a cell whose other neighbour is terrain: left last, never a stop on the way."""
+"""Lane cells whose neighbour in the middle has terrain behind it; within the region they are entered but never left."""
 CAMPS: Final = (
     cells_of("e9 d9 f9 e8"),
     cells_of("a5 a4 a6 b5"),
     cells_of("i5 i4 i6 h5"),
     cells_of("e1 d1 f1 e2"),
 )
-"""Each camp: its centre first, its tip last."""
+"""The cells of each camp: its centre first, its tip last."""
 LANE_PAIRS: Final = tuple(
     (cell_of(file + upper), cell_of(file + lower)) for file in "cdfg" for upper, lower in ("65", "54")
 )
-"""Neighbours in the middle that are not of different colours, so that the lanes are safe."""
+"""Neighbouring cells in the middle that must not hold different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
-"""Where defenders are parked, in this order: without the king, and with him."""
+"""Parking places of the defenders, in order: without the king, and with him."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 
@@ -76,25 +76,25 @@ def place_of(cell: int) -> int:
 
 
 class RegionTables(NamedTuple):
-    """An outer region by itself, as arrays.
+    """Tables of an outer region considered on its own.
 
     Attributes
     ----------
     rays : ndarray of int64, shape (23, 4, 9)
-        From each place, the places in each direction in order, ended by -1.
+        The places in each direction from each place, in order, terminated by -1.
     victims : ndarray of int64, shape (23, 4)
-        The bit of the place next to it in each direction; 0 if nothing can be captured there.
+        The bit of the adjacent place in each direction; 0 if nothing can be captured there.
     anvils : ndarray of int64, shape (23, 4)
-        The bit of the place behind that one, or `HOSTILE`, or 0.
+        The bit of the place behind the adjacent one, or `HOSTILE`, or 0.
     king_places : ndarray of int64, shape (23,)
         The number of each place among those where a king may stop, or -1.
     kings : ndarray of int64, shape (13,)
-        These places.
+        The places where a king may stop.
     doors : int
         Mask of `DOORS`.
     traps : ndarray of int64, shape (2, 2)
-        Pairs of places: an attacker that arrives on the camp's tip captures what is white on
-        the first if the second holds an attacker.
+        Pairs of places: an attacker that arrives on the camp's tip captures a white piece on the first place if the
+        second holds an attacker.
     """
 
     rays: NDArray[np.int64]
@@ -108,7 +108,7 @@ class RegionTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def region_tables() -> RegionTables:
-    """Return the tables of the outer regions; the same object each time."""
+    """Return the tables of the outer regions; every call returns the same object."""
     places = {cell: place for place, cell in enumerate(UPPER)}
     camps = {cell for camp in CAMPS for cell in camp}
     rays = np.full((PLACES, 4, SIZE), -1, dtype=np.int64)
@@ -123,7 +123,7 @@ def region_tables() -> RegionTables:
                 victims[place, way] = 1 << places[line[0]]
                 if len(line) > 1:
                     behind = line[1]
-                    # Below the lane anything may stand; below a7 and i7 there are camps.
+                    # Cells below the lane may hold any piece; below a7 and i7 there are camps.
                     hostile = behind in camps or behind not in places
                     anvils[place, way] = HOSTILE if hostile else 1 << places[behind]
     kings = [place for cell, place in places.items() if 0 < cell % SIZE < SIZE - 1 and cell // SIZE < SIZE - 1]
@@ -135,7 +135,7 @@ def region_tables() -> RegionTables:
 
 
 def _line(cell: int, right: int, up: int) -> list[int]:
-    """Return the cells in one direction, to the edge of the board."""
+    """Return the cells in one direction, up to the edge of the board."""
     file, rank = cell % SIZE + right, cell // SIZE + up
     line = []
     while 0 <= file < SIZE and 0 <= rank < SIZE:

@@ -1,8 +1,8 @@
-"""The middle of the board: which placements can be taken apart piece by piece, counted by what the bound asks.
+"""The middle of the board: placements that can be taken apart piece by piece, counted by the numbers the bound needs.
 
-A placement of the middle is taken apart by removing, again and again, a piece that would capture nothing on arrival and
-has a way to a lane: from rank 6 and from c5 and g5 up, from rank 4 and from d5 and f5 down, where the cell before it is
-free. Removing a piece takes that from no other, so the order plays no part.
+A placement of the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
+way to a lane: pieces on rank 6, c5 and g5 leave upward, those on rank 4, d5 and f5 downward, and from rank 5 the cell
+in between must be free. Removing one piece never prevents the removal of another, so that the order does not matter.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HISTOGRAM: Final = (10, 10, 10, 10)
-"""Shape of the counts by attackers and white pieces that leave upward, and the same downward."""
+"""Shape of the counts: attackers and white pieces that leave upward, then the same downward."""
 _HOSTILE: Final = 1 << len(MIDDLE)
 _UP: Final = sum(1 << p for p, cell in enumerate(MIDDLE) if cell // SIZE == SIZE // 2 + 1 or cell in UPWARD)
 
 
 class MiddleTables(NamedTuple):
-    """The middle, as arrays; a place is a cell's number in `MIDDLE`.
+    """Tables of the middle; a place is the number of a cell in `MIDDLE`.
 
     Attributes
     ----------
     victims : ndarray of int64, shape (18, 4)
-        The bit of the place next to it in each direction; 0 if nothing can be captured there.
+        The bit of the adjacent place in each direction; 0 if nothing can be captured there.
     anvils : ndarray of int64, shape (18, 4)
-        The bit of the place behind that one, or a bit of its own for terrain, or 0.
+        The bit of the place behind the adjacent one, or an extra bit for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        The place before each of rank 5, which must be free; 0 for others.
+        For each place of rank 5, the bit of the place on its way out, which must be free; 0 for others.
     columns : ndarray of int64, shape (17, 3)
-        The contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0
-        nothing, 1 an attacker, 2 white.
+        The possible contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0 for empty, 1 for an
+        attacker, 2 for white.
     """
 
     victims: NDArray[np.int64]
@@ -48,13 +48,13 @@ class MiddleTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def middle_tables() -> MiddleTables:
-    """Return the tables; the same object each time."""
+    """Return the tables; every call returns the same object."""
     places = {cell: place for place, cell in enumerate(MIDDLE)}
     terrain = {cell for camp in CAMPS for cell in camp} | {CASTLE}
     victims, anvils = np.zeros((2, len(MIDDLE), 4), dtype=np.int64)
     ways = np.zeros(len(MIDDLE), dtype=np.int64)
     for cell, place in places.items():
-        # No line of three cells from the middle leaves the board.
+        # Two steps from a cell of the middle never leave the board.
         for way, step in enumerate((1, SIZE, -1, -SIZE)):
             beside, behind = cell + step, cell + 2 * step
             if beside in places:
@@ -115,11 +115,11 @@ def _fill(
     counts: NDArray[np.int32],
     besieged: NDArray[np.int32],
 ) -> None:
-    """Count placements with given contents of b6, e6, h6, b4, e4, h4; those that besiege the castle apart as well."""
+    """Count the placements with given contents of b6, e6, h6, b4, e4, h4, and those of them that besiege the castle."""
     black_at = np.zeros(4 * len(columns), dtype=np.int64)
     white_at = np.zeros(4 * len(columns), dtype=np.int64)
     for file in range(4):
-        # The files c, d, f, g: their places on ranks 6, 5, 4.
+        # Set the bits of the files c, d, f, g on ranks 6, 5, 4.
         upper = file + 1 + (file > 1)
         for number in range(len(columns)):
             for rank in range(3):
@@ -143,7 +143,7 @@ def _fill(
         for d in range(size):
             black_left = black_at[c] | black_at[size + d]
             white_left = white_at[c] | white_at[size + d]
-            # The corridor between camp and castle: never two colours.
+            # The two cells between camp and castle must not hold different colours.
             if black_left & left and white_left & left:
                 continue
             for f in range(size):
@@ -168,7 +168,10 @@ def _fill(
 
 
 def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Count the placements of the middle that can be taken apart, by ranks."""
+    """Count the placements of the middle that can be taken apart, for given contents of the cells before the doors.
+
+    The second array counts only those in which attackers occupy all four cells next to the castle.
+    """
     t = middle_tables()
     counts, besieged = np.zeros(HISTOGRAM, np.int32), np.zeros(HISTOGRAM, np.int32)
     _fill(np.array(doors, dtype=np.int64), t.victims, t.anvils, t.ways, t.columns, counts, besieged)

@@ -1,6 +1,6 @@
-"""Quiet plies within an outer region, in plain Python, and paths of them from one placement to another.
+"""Quiet plies within an outer region, in plain Python, and paths of such plies between placements.
 
-The same rules as in `closures`, said a second time: the paths prove single steps and build games.
+The rules are those of `closures`, implemented a second time. The paths prove single steps and build games.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from reports.studies.lower_bound.summing import RegionMaterial
 
 MOST_SEEN: Final = 4_000_000
-"""Placements of an outer region that a search for a path looks at; half a gigabyte. Few paths need 100,000."""
+"""Maximum number of placements that a search for a path visits, about half a gigabyte; few paths need 100,000."""
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
 
 
 class GaveUpError(Exception):
-    """A search for a path that came to its limit: that says nothing of the theorem."""
+    """A search for a path reached its limit, which says nothing about the theorem."""
 
 
 class Region(NamedTuple):
@@ -43,11 +43,11 @@ class Region(NamedTuple):
 
     @property
     def white(self) -> int:
-        """Return the mask of defenders and king."""
+        """Mask of the defenders and the king."""
         return self.soldiers | (1 << self.king if self.king >= 0 else 0)
 
     def moved(self, start: int, target: int) -> Region:
-        """Return the placement with a piece on another place."""
+        """Return the placement after moving a piece to another place."""
         change = 1 << start | 1 << target
         if start == self.king:
             return self._replace(king=target)
@@ -71,7 +71,11 @@ def parked(material: RegionMaterial) -> Region:
 
 
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
-    """Return whether the piece on a place, had it come last, would have captured nothing."""
+    """Return whether the piece on a place, if it had arrived last, would have captured nothing.
+
+    ``free`` is a place of the lane whose neighbour in the middle is known to be empty, so that a piece on it cannot be
+    captured from above; -1 if there is none.
+    """
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)
     if free >= 0 and rays_of(place)[_DOWN][0] == free:
         enemies &= ~(1 << free)
@@ -80,14 +84,14 @@ def is_quiet(region: Region, place: int, free: int = -1) -> bool:
 
 @cache
 def _captures(place: int) -> list[tuple[int, int]]:
-    """Return the victims beside a place, each with the anvils behind it, as masks."""
+    """Return the victims next to a place, each with the anvils behind it, as masks."""
     t = region_tables()
     return list(zip(t.victims[place].tolist(), t.anvils[place].tolist(), strict=True))
 
 
 @cache
 def rays_of(place: int) -> list[list[int]]:
-    """Return the places in each direction, the nearest first; -1 after the last."""
+    """Return the places in each direction, nearest first, with -1 after the last one."""
     return list(region_tables().rays[place].tolist())
 
 
@@ -102,7 +106,7 @@ def _traps() -> list[list[int]]:
 
 
 def _slides(region: Region, start: int) -> Iterator[int]:
-    """Yield the places to which a piece can slide, those among the doors left out."""
+    """Yield the places other than doors to which a piece can slide."""
     t = region_tables()
     taken = region.black | region.white
     for ray in rays_of(start):
@@ -114,7 +118,7 @@ def _slides(region: Region, start: int) -> Iterator[int]:
 
 
 def oscillation(region: Region, free: int = -1) -> Ply | None:
-    """Return a quiet ply of a white piece that it can take back quietly, or None."""
+    """Return a quiet ply of a white piece that can be taken back quietly, or None."""
     doors = region_tables().doors
     for start in range(PLACES):
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):
@@ -144,9 +148,10 @@ def _sources(region: Region, own_tempo: bool, free: int) -> Iterator[tuple[Ply, 
 
 
 def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1) -> list[Ply] | None:
-    """Return quiet plies that lead from one placement of an outer region to another, or None if none do.
+    """Return quiet plies that lead from the placement ``root`` of an outer region to ``goal``, or None.
 
-    The search goes backward from the goal, first to what has most pieces where the root has them.
+    With ``own_tempo``, white must be able to lose a tempo in the region after each attacker's ply. The search goes
+    backward from the goal and prefers placements in which most pieces stand as in the root.
     """
 
     def _cost(region: Region) -> int:

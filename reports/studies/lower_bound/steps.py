@@ -1,7 +1,7 @@
-"""The finite part of the proof, checked by program: every step that the construction takes outside the closures.
+"""The finite part of the proof, checked by program: every step of the construction outside the closures.
 
-Each function checks one kind of step for all materials and names what fails. `docs/notes/lower-bound.md` says how the
-proof uses them.
+Each function checks one kind of step for all materials and names the failures. `docs/notes/lower-bound.md` explains how
+the proof uses them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 PIECES = "bwK"
 GATE = place_of(cell_of("f8"))
-"""Where attackers come from the tip of a region's camp."""
+"""Place at which attackers from the tip of a region's camp arrive."""
 _LANE = range(1, SIZE - 1)
-"""The places of the lane to which a piece comes from the middle; beside camps none does."""
+"""Places of the lane that a piece may enter from the middle; those next to camps are excluded."""
 _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
-"""Places of the lane that are neither doors nor corners."""
+"""Places of the lane that are neither doors nor its ends."""
 
 
 class StepChecks(NamedTuple):
-    """What was checked."""
+    """Number of steps checked, and the names of those that failed."""
 
     checked: int
     failures: tuple[str, ...]
@@ -48,7 +48,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
 
 
 def with_piece(region: Region, piece: str, place: int) -> Region:
-    """Return a region with one piece more."""
+    """Return a region with one additional piece."""
     if piece == "K":
         return region._replace(king=place)
     if piece == "b":
@@ -57,7 +57,7 @@ def with_piece(region: Region, piece: str, place: int) -> Region:
 
 
 def more(material: RegionMaterial, piece: str) -> RegionMaterial | None:
-    """Return a material with one piece more, or None where it cannot be parked."""
+    """Return a material with one additional piece, or None if it cannot be parked."""
     attackers, defenders, king = material
     attackers, defenders, king = attackers + (piece == "b"), defenders + (piece == "w"), king + (piece == "K")
     if attackers > MOST_ATTACKERS or defenders + king > MOST_WHITE or king > 1:
@@ -66,7 +66,7 @@ def more(material: RegionMaterial, piece: str) -> RegionMaterial | None:
 
 
 def _parking() -> Iterator[tuple[str, bool]]:
-    """Check that what is parked is mobile, and that a piece leaves for the lane and comes from it."""
+    """Check that parked pieces are mobile, and that a piece can leave for the lane and return from it."""
     for material in parkable(8):
         whole = parked(material)
         if whole.white:
@@ -82,7 +82,7 @@ def _parking() -> Iterator[tuple[str, bool]]:
             rest, whole = parked(material), parked(larger)
             for place in _LANE:
                 lane = with_piece(rest, piece, place)
-                # White without a piece here has one in the other park.
+                # If white has no piece here, it has one in the other park.
                 tempo = bool(lane.white)
                 name = f"{material} and {piece} on {place}"
                 yield f"{name}: leaves", find_path(lane, whole, own_tempo=tempo, free=place) is not None
@@ -94,7 +94,7 @@ def _parking() -> Iterator[tuple[str, bool]]:
 
 
 def _gate() -> Iterator[tuple[str, bool]]:
-    """Check that an attacker comes from the tip of the camp to a park, and to the lane beside a full one."""
+    """Check that an attacker can come from the tip of the camp to a park, and to the lane next to a full park."""
     for material in parkable():
         rest = parked(material)
         at_gate = with_piece(rest, "b", GATE)
@@ -112,7 +112,7 @@ def _gate() -> Iterator[tuple[str, bool]]:
 
 
 def _camps(game: NaiveGame) -> Iterator[tuple[str, bool]]:
-    """Check that plies within camps capture nothing where all else is parked, by the plain rules."""
+    """Check by the plain rules that plies within camps capture nothing while all other pieces are parked."""
     for material in parkable(8):
         pieces = full_board({0: parked(material), 1: parked(material._replace(king=0))})
         if not material.king:
@@ -125,7 +125,7 @@ def _camps(game: NaiveGame) -> Iterator[tuple[str, bool]]:
 
 
 def _sorties(game: NaiveGame) -> Iterator[tuple[str, bool]]:
-    """Check the plies across the empty middle: out of camps, from lane to lane, and both captures."""
+    """Check the plies across the empty middle: out of camps, from lane to lane, and both kinds of capture."""
     for king in ("e5", "c8"):
         for text, taken in (
             ("b b5-c5", ""),
@@ -137,28 +137,28 @@ def _sorties(game: NaiveGame) -> Iterator[tuple[str, bool]]:
             ("w c7-c3", ""),
             ("w c3-c7", ""),
             ("b c7-c3", ""),
-            # A defender falls between an attacker and a camp, and the captor goes back.
+            # A defender is captured between an attacker and a camp, and the captor moves back.
             ("w c7-c5", ""),
             ("b d7-d5 w=c5", "c5"),
             ("b d5-d7", ""),
-            # An attacker falls between a defender and a camp.
+            # An attacker is captured between a defender and a camp.
             ("b g7-g5", ""),
             ("w f7-f5 b=g5", "g5"),
             ("w f5-f7", ""),
         ):
             yield f"king on {king}: {text}", _plays(game, {"K": king}, text, taken)
-    # The king does the same.
+    # The same plies by the king.
     for text, taken in (("K c7-c3", ""), ("K c3-c7", ""), ("K f7-f5 b=g5", "g5"), ("K f5-f7", "")):
         yield text, _plays(game, {}, text, taken)
 
 
 def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bool:
-    """Return whether a ply such as ``b d7-d5 w=c5`` is legal, takes just what it should and decides nothing."""
+    """Return whether a ply such as ``b d7-d5 w=c5`` is legal, captures exactly what it should and decides nothing."""
     piece, move, *more_pieces = text.split()
     start, target = game.parse_move(move)
     pieces = {_cell(cell_of(square)): other for other, square in others.items()}
     pieces |= {_cell(cell_of(square)): other for other, square in (entry.split("=") for entry in more_pieces)}
-    # An attacker elsewhere, so that a capture does not decide the game.
+    # Add an attacker elsewhere, so that a capture does not decide the game.
     pieces |= {start: piece, _cell(cell_of("e1")): "b"}
     position = NaivePosition(pieces, "b" if piece == "b" else "w")
     if (start, target) not in game.legal_moves(position):
@@ -168,7 +168,7 @@ def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bo
 
 
 def full_board(regions: dict[int, Region]) -> dict[tuple[int, int], str]:
-    """Return the pieces of outer regions on the board."""
+    """Return the pieces of the outer regions on the board."""
     pieces = {}
     for lower, region in regions.items():
         for place, cell in enumerate(UPPER):
@@ -188,13 +188,13 @@ def _cell(cell: int) -> tuple[int, int]:
 
 
 def check_steps() -> StepChecks:
-    """Check every step of the proof but the openings and the closures."""
+    """Check every step of the proof except the openings and the closures."""
     game = NaiveGame(load_variant("ashton"))
     facts = [*_parking(), *_gate(), *_camps(game), *_sorties(game)]
     return StepChecks(len(facts), tuple(name for name, holds in facts if not holds))
 
 
-# -- the openings of the construction: games from the start to placements with everything parked but full camps
+# -- the openings of the construction: games from the start to placements with all pieces parked or in full camps
 
 
 CENTRE: Final = 0b0001
@@ -203,7 +203,7 @@ _FULL: Final = 0b1111
 
 
 class Opening(NamedTuple):
-    """One opening."""
+    """An opening: its token camp, the attackers held there, whether the king is parked, and the side to move."""
 
     camp: int
     held: int
@@ -236,7 +236,7 @@ def opening_position(opening: Opening) -> NaivePosition:
 
 @lru_cache(maxsize=1)
 def _games() -> dict[Opening, tuple[tuple[int, int], ...]]:
-    """Return a game to each opening; none where the search gave up."""
+    """Return a game for each opening; openings for which the search gave up are missing."""
     variant = load_variant("ashton")
     engine = engine_for(variant)
     positions = [opening_position(opening) for opening in OPENINGS]

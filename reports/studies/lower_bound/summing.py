@@ -1,8 +1,8 @@
-"""The exact number of constructed placements, by material: the regions' counts multiplied and added up.
+"""The exact number of constructed placements by material: products of the regions' counts, added up.
 
-A polynomial in two variables is an array: entry ``[a, d]`` counts placements with so many attackers and defenders.
-Numbers beyond 64 bits are kept in two arrays, the low `_LIMB` bits and what is above, until Python's integers take
-over.
+A polynomial in two variables is an array: entry ``[a, d]`` counts placements with ``a`` attackers and ``d`` defenders.
+Numbers beyond 64 bits are split into two arrays, the low `_LIMB` bits and the rest, until they are converted to
+Python's integers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_WHITE: Final = 7
-"""White pieces, the king among them, that come together in an outer region ..."""
+"""Maximum number of white pieces, including the king, that are parked together in an outer region."""
 MOST_ATTACKERS: Final = 7
-"""... and attackers beside those for which its camp has room."""
+"""Maximum number of attackers parked in an outer region, in addition to those for which its camp has free cells."""
 _DEFENDERS: Final = 8
 _SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
 _EXTRA: Final = 10
-"""How many pieces of a colour can come to an outer region from the middle, and one more."""
+"""Number of pieces of one colour that can enter an outer region from the middle, plus one."""
 _LIMB: Final = 24
 _REGIONAL: Final = 50
-"""Bits of the largest entry of an outer region. The middle has less than 2**26 placements with given contents of the
-lower doors' cells, each counted with at most 9 kings; so a sum of products of limbs stays below 2**62."""
+"""Maximum number of bits of an outer region's entries.
+
+The middle has fewer than 2**26 placements for given contents of the cells before the lower doors, each counted with at
+most 9 kings. A sum of products of limbs therefore stays below 2**62.
+"""
 
 
 class RegionMaterial(NamedTuple):
@@ -50,7 +53,7 @@ def is_token_camp(held: int) -> bool:
 
 
 def _camp_counts(camp: str) -> list[int]:
-    """Return how many sets of a camp's cells there are of each size: of ``any``, ``token`` or ``useless`` camps."""
+    """Return the number of sets of a camp's cells by size, for ``any``, ``token`` or ``useless`` (other) camps."""
     counts = [0] * 5
     for held in range(16):
         counts[held.bit_count()] += camp == "any" or is_token_camp(held) == (camp == "token")
@@ -58,7 +61,7 @@ def _camp_counts(camp: str) -> list[int]:
 
 
 def _compatible(inner: int, door: int) -> bool:
-    """Return whether what stands before a door and on it is not of different colours."""
+    """Return whether the door and the cell before it do not hold different colours."""
     return {inner, door} != {1, 2}
 
 
@@ -67,11 +70,10 @@ def _region_polynomials(
 ) -> NDArray[np.int64]:
     """Return the polynomials of an outer region with its camp.
 
-    ``camp`` says what is asked of the camp: it is ``any`` and takes attackers in, it is
-    ``useless`` (no token camp) and takes attackers in, or it is the ``token`` camp and takes
-    none in. Without ``white`` the region holds no white piece. The result has the axes: contents
-    of the three cells before the doors in base 3, attackers and white pieces that come from the
-    middle, king, attackers, defenders.
+    ``camp`` is the kind of camp: ``any`` camp, which takes attackers in; a ``useless`` one, which is not a token camp
+    and takes attackers in; or the ``token`` camp, which takes none in. Without ``white``, the region contains no white
+    piece. The axes of the result are: contents of the three cells before the doors in base 3, attackers and white
+    pieces that come from the middle, king, attackers, defenders.
     """
     result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
     codes = list(product(range(3), repeat=3))
@@ -102,11 +104,11 @@ def _accumulate(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> None:
-    """Add a histogram of the middle times the upper region's polynomials.
+    """Add the product of a histogram of the middle and the upper region's polynomials.
 
-    ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), axes as in
-    `_region_polynomials`; ``low`` and ``high`` (2, 10, 10, 17, 9): whether the king is still to
-    come in the lower region, attackers and white pieces from the middle to there, material.
+    ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), with axes as in `_region_polynomials`. ``low``
+    and ``high`` have the shape (2, 10, 10, 17, 9): whether the king is still to come in the lower region, attackers and
+    white pieces that go there from the middle, and material.
     """
     for up_black in range(10):
         for up_white in range(10 - up_black):
@@ -127,7 +129,7 @@ def _accumulate(
                                     high[0, down_black, down_white, a + black, d + white] += p_high * on_castle
                                     low[1, down_black, down_white, a + black, d + white] += p_low * count
                                     high[1, down_black, down_white, a + black, d + white] += p_high * count
-                                # One of the white pieces of the middle is the king.
+                                # Any of the white pieces in the middle may be the king.
                                 if white > 0 and d + white - 1 < 9:
                                     kings = count * white
                                     low[0, down_black, down_white, a + black, d + white - 1] += p_low * kings
@@ -140,7 +142,7 @@ def _accumulate(
 
 
 def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the product of two polynomials, cut to the material of the start."""
+    """Return the product of two polynomials, truncated to the material of the start."""
     result = np.zeros(_SHAPE, dtype=object)
     for a, d in zip(*(axis.tolist() for axis in np.nonzero(right)), strict=True):
         result[a:, d:] += int(right[a, d]) * left[: _SHAPE[0] - a, : _SHAPE[1] - d]
@@ -150,14 +152,14 @@ def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:
 def constructed_by_material(
     regions: Mapping[RegionMaterial, NDArray[np.int64]], tick: Callable[[int], object] = int
 ) -> dict[tuple[int, int], int]:
-    """Return how many placements satisfy the theorem's conditions, by attackers and defenders."""
+    """Return the number of placements that satisfy the theorem's conditions, by attackers and defenders."""
     regional = {
         (camp, white): _region_polynomials(regions, camp, white=white)
         for camp in ("any", "token", "useless")
         for white in (True, False)
     }
     side_any, side_useless = (_squared(_camp_counts(camp)) for camp in ("any", "useless"))
-    # Upper camp, lower camp, both camps at the sides: the cases by where the token is.
+    # Upper camp, lower camp, both side camps: one case for each location of the token.
     cases = [
         ("any", "any", side_any - side_useless),
         ("token", "any", side_useless),
@@ -178,7 +180,7 @@ def constructed_by_material(
                 above = np.ascontiguousarray(polynomials[upper])
                 _accumulate(counts, besieged, above & ((1 << _LIMB) - 1), above >> _LIMB, *gathered[key])
             tick(1)
-        # All of a case, less those without white in an outer region.
+        # Count all placements of a case, and subtract those without white in an outer region.
         for (above, below, sides), white in product(cases, (True, False)):
             part = _joined(gathered[above, white], regional[below, white][lower])
             total += (1 if white else -1) * _times(part, sides)
@@ -186,7 +188,7 @@ def constructed_by_material(
 
 
 def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[Any]:
-    """Return what the upper region and the middle have together, times the lower region."""
+    """Return the product of the lower region's polynomials and those of the upper region with the middle."""
     low, high = gathered
     result = np.zeros(_SHAPE, dtype=object)
     for king, black, white in product(range(2), range(_EXTRA), range(_EXTRA)):

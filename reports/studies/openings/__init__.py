@@ -1,1 +1,1 @@
-"""Brandubh's openings: what players say of them, proved or not."""
+"""Brandubh's openings: claims of players, and which of them are proved."""

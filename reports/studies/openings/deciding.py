@@ -1,4 +1,4 @@
-"""Openings, what is said and what is proved of each, and play by the certificates that show it."""
+"""Openings with the claims made about them and the results of the proofs, and play according to the certificates."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ GAME: Final = "brandubh-federation"
 
 
 class Source(Result):
-    """Who says it."""
+    """Source of a claim."""
 
     what: str
     link: str
 
 
 class Opening(Result):
-    """Moves from the start and what is said of where they lead; with ``every``, each next move is one, not listed.
+    """Moves from the start, and the claim about the resulting position.
 
-    Or a board with fewer men, which has a name, a position and no moves.
+    With ``every``, each possible next move is an opening of its own, with ``listed`` off. An opening may also be a
+    board with fewer men, which has a name and a position instead of moves.
     """
 
     moves: str = ""
@@ -52,12 +53,12 @@ class Opening(Result):
 
     @property
     def name(self) -> str:
-        """What the data call it."""
+        """Identifier used in the data files."""
         return self.board_name or self.moves
 
     @property
     def file(self) -> str:
-        """The name of its certificate."""
+        """File name of the certificate."""
         return f"{self.name.replace(' ', '_')}.jsonl.gz"
 
     def board(self) -> Board:
@@ -69,10 +70,11 @@ class Opening(Result):
 
 
 class Decided(Result):
-    """What search and checker found; positions are counted up to symmetry, seconds are of the last run.
+    """Results of search and checker for an opening.
 
-    ``within`` is an upper bound that the search noted, and ``counted`` the longest play by the certificate.
-    What is part of the proof of another opening has no certificate of its own.
+    Positions are counted up to symmetry, and seconds are of the last run. ``within`` is an upper bound recorded by the
+    search, and ``counted`` is the longest play according to the certificate. An opening that is part of the proof of
+    another one has no certificate of its own.
     """
 
     status: str
@@ -95,7 +97,7 @@ class Decided(Result):
 
 
 class Findings(Result):
-    """The data of the study: by the moves of an opening, what became of it."""
+    """The data of the study: results by the name of the opening."""
 
     provenance: Provenance
     decided: dict[str, Decided]
@@ -115,19 +117,19 @@ def openings() -> tuple[dict[str, Source], list[Opening]]:
 
 
 def read_findings() -> dict[str, Decided]:
-    """Return what was found so far."""
+    """Return the results found so far, by the name of the opening."""
     path = DATA / "openings.json"
     return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
 
 
 class _Packed:
-    """What a certificate says of positions, by their text, where a dictionary of it would not fit."""
+    """Lookup of a packed certificate by a position's text, for certificates that are too large for a dictionary."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
         self._strategy, self._keys = strategy, keys_of(strategy.words)
 
     def get(self, text: str) -> tuple[int, str] | None:
-        """Return plies and move, as a dictionary does."""
+        """Return plies and move of a position, or None, like ``dict.get``."""
         engine = self._strategy.engine
         size, position = engine.variant.size, Position.parse(text, engine.variant.size)
         key = keys_of(engine.words(engine.board(position.cells, position.side)))
@@ -138,7 +140,7 @@ class _Packed:
 
 
 class Strategy:
-    """The winner's moves of a certificate, and play by them."""
+    """The winner's moves in a certificate, and play according to them."""
 
     def __init__(self, proof: ProofCertificate) -> None:
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
@@ -149,7 +151,7 @@ class Strategy:
             self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
 
     def answer(self, position: Position) -> tuple[int, Move] | None:
-        """Return the plies within which the winner wins, and its move; None if the strategy has neither."""
+        """Return the plies within which the winner wins and the winning move, or None for an unknown position."""
         for symmetry in self._symmetries:
             image = position.transformed(symmetry)
             if (found := self._answers.get(str(image))) is not None:
@@ -158,7 +160,7 @@ class Strategy:
         return None
 
     def plies(self, board: Board) -> int:
-        """Return the plies that are left where the winner moves, or has won."""
+        """Return the plies that remain in a position in which the winner is to move or has won."""
         found = self.answer(board.position)
         return 0 if board.is_game_over() else 1 if found is None else found[0]
 
@@ -169,7 +171,11 @@ class Strategy:
         return plies
 
     def move(self, board: Board) -> Move:
-        """Return the winner's move; one that ends the game has no line in a certificate."""
+        """Return the winner's move.
+
+        Certificates contain no line for a position with an immediate win, so that such a move is looked up by the
+        rules.
+        """
         if (found := self.answer(board.position)) is not None:
             return found[1]
         for move in list(board.legal_moves):
@@ -181,7 +187,7 @@ class Strategy:
         raise InputError(f"the certificate has no line for '{board.position}', and no move wins there at once")
 
     def line(self, board: Board) -> list[str]:
-        """Return the winner's moves, and of the other side those that hold out longest against them."""
+        """Return a game in which the winner follows the strategy and the other side holds out as long as possible."""
         board, played = board.copy(), list[str]()
         while board.outcome() is None:
             if board.turn == self._winner:

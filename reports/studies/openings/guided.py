@@ -1,9 +1,9 @@
-"""Tasks of a proof search to which the engine gives white's moves, and each of which knows what the others have proved.
+"""Tasks of a proof search in which the engine suggests white's moves and all tasks share what has been proved.
 
-A proof search keeps all moves of white alive that look nearly as good as the best. Where the engine is sure of one, the
-tree goes on after that, and comes to the others only when it gets nowhere. What a task proves is read out at once: so
-it is kept, and written to the tables of all others, in all images. Of black's answers, all of which must be proved, the
-easy ones come first: what is known of them makes the others easier.
+A proof search normally keeps all white moves alive that look nearly as good as the best one. If the engine is sure of a
+move, the tree is continued after that move, and the others are tried only if it fails. Whatever a task proves is
+extracted immediately, so that it is kept and entered in the tables of all other tasks, with all its symmetric images.
+All of black's replies must be proved; the easy ones are searched first, because their results help with the others.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tablut.running.progress import Observer
 
 _OTHERS: Final = 64
-"""Times the proof number of the other moves."""
+"""Factor by which the proof numbers of all other moves are multiplied."""
 _HASH: Final = 512
-"""MiB for the engine."""
+"""Size of the engine's transposition table in MiB."""
 
 
 def given_moves(board: Board, line: str) -> dict[str, str]:
-    """Return white's moves of a line from a board by their positions, in all images."""
+    """Return white's moves in a line from a board, by position, for all symmetric images."""
     given = dict[str, str]()
     for move in line.split():
         if board.turn == "white":
@@ -47,10 +47,10 @@ def given_moves(board: Board, line: str) -> dict[str, str]:
 
 
 class GuidedWork:
-    """Does tasks of a run in threads of this process; the strategies that the run has are known to each.
+    """Worker that runs the tasks of a proof in threads of this process; all of them know the strategies proved so far.
 
-    A move that is given for a position comes before the engine's. An outline is known too, but what rests on it is
-    read out.
+    A given move for a position takes precedence over the engine's choice. Positions of an outline are known to the
+    tasks too, but proofs that depend on them are still extracted.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class GuidedWork:
         self._parts, self._joined = list[PackedStrategy](), 0
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        """Do a task."""
+        """Run a task and return its result."""
         self._learn(task)
         if task.plies:
             return run_task(task, self._known())
@@ -82,7 +82,7 @@ class GuidedWork:
         return answer
 
     def _prefer(self, task: Task, rows: NDArray[Any]) -> None:
-        """Have the tree go on after the move that is given, or that the engine chooses."""
+        """Make the tree continue after the given move, or after the engine's choice if there is none."""
         engine = engine_for(task.variant)
         board = Board(task.variant, text_of(engine, engine.boards(rows["words"][:1])[0]))
         move = self._given.get(str(board.position))
@@ -98,7 +98,7 @@ class GuidedWork:
         self._observer.note(f"{board.position} after {move}")
 
     def _known(self) -> list[PackedStrategy]:
-        """Return what the run has, in few strategies."""
+        """Return the strategies of the run, merged into a few larger ones."""
         with self._lock:
             now, engine = self._run.strategies, self._run.engine
             if fresh := now[self._joined :]:
@@ -110,7 +110,7 @@ class GuidedWork:
             return list(self._parts)
 
     def _learn(self, task: Task) -> None:
-        """Write what is known to the table of this thread, in all images, but once."""
+        """Enter newly known positions and their symmetric images in this thread's table, each strategy only once."""
         search, engine, known = search_of(task), engine_for(task.variant), [*self._outline, *self._run.strategies]
         fresh = known[self._told.get(get_ident(), 0) :]
         for words, left in (after for strategy in fresh for after in after_moves(engine, strategy)):

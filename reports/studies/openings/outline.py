@@ -1,9 +1,9 @@
-"""The outline of a proof: the winner's moves where a win takes long, from which a search finds the rest in minutes.
+"""Outline of a proof: the winner's moves in long wins, from which a search reproduces the rest in minutes.
 
-A few lines in a hundred are of such positions, and none of them needs a name: from where the proof begins the moves
-lead to them, ply by ply. So an outline has two bytes a line, less when it is compressed. Of a search that is not at its
-end it begins with what that has proved. It is no proof: what is made of it is searched and read out like any other, and
-checked by the plain rules.
+Only a few per cent of a certificate's lines are needed, and they need no positions: starting from the root of the
+proof, the moves lead to them ply by ply. An outline therefore takes two bytes per line before compression. The outline
+of an unfinished search begins with the positions proved so far. An outline is not a proof: everything derived from it
+is searched and extracted as usual, and checked by the plain rules.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
 
 LEAST: Final = 7
-"""Plies that a win takes at least to be in an outline; what takes fewer is found at once."""
+"""Minimum length in plies of the wins in an outline; shorter wins are found immediately."""
 _SEEN: Final = 3
 """Plies within which a win is seen without a search."""
 _BATCH: Final = 100_000
 _MOST: Final = 64 << 20
-"""Bytes of an outline that is not compressed, at most."""
+"""Maximum size of an uncompressed outline in bytes."""
 _FILES: Final = 2
-"""Files of an outline's bytes, at most."""
+"""Maximum number of data files of an outline."""
 _AGAIN: Final = "make it again with `outline`"
 
 
 class OutlineRecord(Record):
-    """``NAME.outline.json``: what an outline is of. Beside it are its bytes, compressed, from ``NAME.outline-1.xz`` on.
+    """The file ``NAME.outline.json``, which describes an outline.
 
-    First there is one for each of the ``positions`` that take more than three plies, as the moves lead to them: 0, or
-    the number of the move. After them, for each of the ``lines`` that have a move, comes by how many plies the win is
-    shorter than those that are left: first the low bytes of all, then the high ones.
+    The compressed data are in ``NAME.outline-1.xz`` and, if needed, ``NAME.outline-2.xz``. They begin with one byte for
+    each of the ``positions`` whose win takes more than three plies, in the order in which the moves lead to them: 0, or
+    the number of the move. For each of the ``lines`` with a move, the difference between the remaining plies and the
+    length of the win follows: first the low bytes of all lines, then the high bytes.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"
@@ -64,7 +65,7 @@ class OutlineRecord(Record):
 
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
-    """Write the outline of what a run has proved, in two files of so many bytes at most; the path is its record's."""
+    """Write the outline of a run's proof: its record at ``path``, and at most two data files of ``most`` bytes each."""
     tops, strategy = _tops(run), run.whole
     if strategy is None:
         strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
@@ -111,7 +112,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
 
 
 def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
-    """Return the lines of an outline, which must be of the position of a run."""
+    """Return the lines of an outline, which must belong to the position of the run."""
     what = f"outline {str(path)!r}"
     record = read_record(path, OutlineRecord, "outline", _AGAIN)
     if record is None:
@@ -163,13 +164,17 @@ def _data(path: Path, number: int) -> Path:
 
 
 def _tops(run: ProofRun) -> list[Node]:
-    """Return the root of a run if it is proved, else the proved positions that are children of others."""
+    """Return the root of a run if it is proved, otherwise the topmost proved positions."""
     nodes = [run.tree.root] if run.tree.root.proof == 0 else run.tree.nodes.values()
     return [one for one in nodes if one.proof == 0 and (not one.parents or any(above.proof for above in one.parents))]
 
 
 def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
-    """Have moves chosen in the positions that these moves lead to, each once and with the plies that are left there."""
+    """Follow the chosen moves from the start positions, and call ``chosen`` with each batch of new positions.
+
+    Each position is visited once, with the plies that remain there. Positions with a win within three plies are
+    skipped.
+    """
     engine, group = run.engine, run.variant.symmetries
     none = WinSearch(engine, run.prover, 1 << 20, ProofBudget(ProofLimits(nodes=0)))
 
@@ -193,14 +198,14 @@ def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[Pa
 
 
 def _places(keys: NDArray[Any], words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where positions stand among the keys of others, and whether they do."""
+    """Return the indices of positions among sorted keys, and whether each position is among them."""
     wanted = keys_of(words)
     places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     return places, keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
 
 
 def _moves(engine: Engine, words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the moves of positions, ascending for each, where its first one stands, and how many it has."""
+    """Return all moves, in ascending order for each position, and each position's first index and number of moves."""
     moves, counts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     for start in range(0, len(words), _BATCH):
         children = engine.expand(words[start : start + _BATCH])

@@ -1,4 +1,4 @@
-"""A part of what is proved, to walk in: all openings, and from each that is won the first plies of its strategy."""
+"""The openings as a graph to explore: all openings, and the first plies of the strategy from each proved win."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tablut.position import Move
 
 PLIES: Final = 3
-"""From a position that is won, so many plies are followed: the strategy's move, every move of black."""
+"""Number of plies followed from a won position: the strategy's move, then every move of black, and so on."""
 _ORDER: Final = ("win", "open", "loss")
 
 
 class _Place(NamedTuple):
-    """A position of the walk: the moves to it, the strategy by which white wins there, plies to follow, its bound."""
+    """A position of the graph: the moves leading to it, white's strategy if any, the plies to follow, and its bound."""
 
     path: tuple[str, ...]
     strategy: Strategy | None = None
@@ -29,7 +29,7 @@ class _Place(NamedTuple):
 
 
 def walk() -> TableWalk:
-    """Return the graph; a win or a loss has its bound, and what nobody searched or proved is open."""
+    """Return the graph; wins and losses have their bounds, and positions without a proof are open."""
     found = read_findings()
     bounds = {one.board().canonical().position: found[one.name].within for one in openings()[1] if one.name in found}
     named = {tuple(one.moves.split()[:n]) for one in openings()[1] for n in range(len(one.moves.split()) + 1)}
@@ -43,7 +43,7 @@ def walk() -> TableWalk:
         return numbers[text]
 
     def known(path: tuple[str, ...]) -> _Place:
-        """Return a named opening, with its strategy where that is kept."""
+        """Return a named opening, with its strategy if the certificate is stored."""
         one = found.get(" ".join(path))
         if one is None or one.within is None:
             return _Place(path)
@@ -51,7 +51,7 @@ def walk() -> TableWalk:
         return _Place(path, kept, PLIES, one.within)
 
     def after(place: _Place, move: Move, answer: Move | None, board: Board) -> tuple[_Place, bool]:
-        """Return where a move leads, and whether it is part of the walk."""
+        """Return the position after a move, and whether it is part of the graph."""
         path = (*place.path, str(move))
         if path in named:
             return known(path), True

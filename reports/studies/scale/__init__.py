@@ -1,1 +1,1 @@
-"""What it would take to solve brandubh whole, by a model; see README.md."""
+"""Model of the resources needed to solve brandubh completely; see README.md."""

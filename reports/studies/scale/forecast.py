@@ -1,11 +1,11 @@
-"""What tiers that nobody has built would take: hours, memory, bytes stored and moved. A model, with intervals.
+"""Forecast of the resources for tiers that have not been built: hours, memory, bytes stored and moved, with intervals.
 
-Counted exactly are the classes of each tier, and how many rows a slice sees. Measured on smaller tiers are the rates
-and what the schedule's model was off by (`reports.studies.scale.replay`). The rest follows from how the program
-builds: a generation of tiers after the other, those that fit into memory side by side, the others one after the other,
-in as few slices as the memory allows, step by step.
+The classes of each tier and the rows that a slice sees are counted exactly. The rates, and the error of the schedule's
+model (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program builds: it
+takes one generation of tiers after another, builds tiers that fit into memory side by side and the others one after
+another, in as few slices as the memory allows, step by step.
 
-Not in the model: other processors than the measured one, a folder too slow for what is moved, failures.
+The model does not cover processors other than the measured one, a folder too slow for the data moved, or failures.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ DRAWS: Final = 2000
 SEED: Final = 1
 _QUANTILES: Final = (0.05, 0.5, 0.95)
 _STUDENT: Final = 1.645
-"""Standard deviations on either side of the middle nine tenths of a normal distribution."""
+"""Half-width, in standard deviations, of the central 90 % of a normal distribution."""
 _LEAST_ERROR: Final = 0.05
-"""Of the schedule's model, however well it did in a few builds."""
+"""Minimum relative error assumed for the schedule's model, even if it was more accurate in a few builds."""
 _ALONE: Final = 3.0
-"""Tiers without defenders: nine in ten rates lie within so many times of the last measured one; assumed."""
+"""Assumed uncertainty of tiers without defenders: 90 % of the rates are within this factor of the last measured one."""
 _FOR_EACH: Final = 4
-"""Slices for each worker, where tiers are cut for the workers."""
+"""Slices per worker, if tiers are divided to keep all workers busy."""
 _MOST_MEMORY: Final = 38
-"""The logarithm of the most memory of a worker that is tried: 256 GiB."""
+"""Base-2 logarithm of the largest memory per worker that is tried: 256 GiB."""
 _LEAST_MEMORY: Final = 24
 
 Material = tuple[int, int]
 
 
 class Interval(Result):
-    """A quantity of the model: its median, and where nine tenths of the draws are."""
+    """A quantity of the model: its median and the interval that contains 90 % of the draws."""
 
     low: float
     middle: float
@@ -59,7 +59,7 @@ class Interval(Result):
 
 
 class Forecast(Result):
-    """What all tiers of at most so many men would take."""
+    """Resources needed for all tiers with at most ``men`` men."""
 
     men: int
     workers: int
@@ -76,7 +76,7 @@ class Forecast(Result):
 
 
 class ScaleModel:
-    """The model of a game."""
+    """The resource model of a game."""
 
     def __init__(self, check: ScaleCheck, draws: int = DRAWS) -> None:
         self.check, self.variant, self.draws = check, load_variant(check.variant), draws
@@ -87,22 +87,22 @@ class ScaleModel:
         passes = [task for task in check.trace.tasks if task.kind == "pass"]
         self._usual = len({(task.tier, task.number) for task in passes}) / len({task.tier for task in passes})
 
-    # -- what is foretold --------------------------------------------------------------
+    # -- predictions -------------------------------------------------------------------
 
     def foretold(self, workers: int) -> Replay:
-        """Return what the build of the check takes by so many workers on the same machine."""
+        """Return the predicted time of the measured build with the given number of workers on the same machine."""
         return replay(self.check.trace, workers, costs=self.costs, crowding=self.check.crowded.factor)
 
     @cached_property
     def error(self) -> float:
-        """What the schedule's model was off by at most, as the logarithm of a ratio."""
+        """Largest error of the schedule's model in the measured builds, as the logarithm of a ratio."""
         off = [
             abs(np.log(self.foretold(run.workers).seconds / run.seconds)) for run in self.check.runs if run.workers > 1
         ]
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return what all tiers of at most so many men would take, with the memory that is best for it."""
+        """Return the resources for all tiers with at most ``men`` men, with the memory per worker that is fastest."""
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
@@ -125,11 +125,11 @@ class ScaleModel:
         )
 
     def class_cpu(self, material: Material) -> Interval:
-        """Return the processor seconds of a class of a tier in memory."""
+        """Return the processor seconds per class of a tier that is solved in memory."""
         return _interval(self._drawn([material], self.draws)["cpu"][:, 0])
 
     def _drawn(self, tiers: Sequence[Material], count: int) -> dict[str, NDArray[np.float64]]:
-        """Return rates of tiers, a row for each draw; the middle ones if none are asked for."""
+        """Return random draws of the tiers' rates, one row per draw; if ``count`` is 0, a single row of medians."""
         rates, generator = self.rates, np.random.default_rng(SEED)
         laws = {name: getattr(rates, name) for name in ("passes", "near", "own", "written", "stored", "store")}
         laws["cpu"] = rates.cpu[0]
@@ -139,7 +139,7 @@ class ScaleModel:
             factor, alone, off = np.array([[self.factor.middle((0, 0))]]), 1.0, np.ones(1)
         else:
             found = {name: law.draw(sided, count, generator) for name, law in laws.items()}
-            # Every second draw goes by the other law.
+            # Every second draw follows the other law.
             found["cpu"][1::2] = rates.cpu[1].draw(sided, count, generator)[1::2]
             factor = self.factor.draw([(0, 0)], count, generator)
             alone = np.exp(generator.standard_normal(count) * np.log(_ALONE) / _STUDENT)
@@ -149,14 +149,14 @@ class ScaleModel:
             if not material[1]:
                 found["cpu"][:, place] = self.check.whole[known] * alone
             elif not self.tiers.judged(material):
-                # Too many attackers for rows to be judged as a whole, which takes longer.
+                # The tier has too many attackers for rows to be judged as a whole, so that it takes longer.
                 found["cpu"][:, place] *= np.maximum(factor[:, 0], 1.0)
         return {**found, "off": off}
 
     def _passes(
         self, material: Material, plan: SlicedPlan, drawn: dict[str, NDArray[np.float64]], place: int
     ) -> NDArray[np.float64]:
-        """Return the processor seconds of all passes of a tier, for each draw."""
+        """Return the processor seconds of all passes over a tier, for each draw."""
         classes, costs = self.tiers.classes(material), self.rates.costs
         own = classes * drawn["cpu"][:, place]
         if not plan.slices:
@@ -178,7 +178,7 @@ class ScaleModel:
             packing = classes * drawn["store"][:, place]
             solving = {"seconds": self._solving(material, plan, workers, drawn, place) + packing}
             solving["shared"] = solving["seconds"]
-            # Whether a tier would be cut finer matters to the draws alone.
+            # The choice of a finer division is evaluated only for the draws.
             for slices in _finer(plan.slices, workers) if count and material[1] else ():
                 finer = self.tiers.finer(material, slices)
                 seconds = self._solving(material, finer, workers, drawn, place) + packing / workers
@@ -195,11 +195,11 @@ class ScaleModel:
                 passes, near = drawn["passes"][:, place], plan.seen * drawn["near"][:, place]
                 found["written"] += classes * passes * drawn["written"][:, place]
                 found["moved"] += classes * (passes * (drawn["own"] + drawn["written"])[:, place] + near)
-                # The files of the last two steps.
+                # The files of the last two steps exist at the same time.
                 found["scratch"] = np.maximum(found["scratch"], 2 * classes * drawn["written"][:, place])
         for name, tiers_by_men in beside.items():
             for some in tiers_by_men.values():
-                # Tiers that fit go side by side: the longest of them, or all shared evenly.
+                # Tiers that fit are built side by side: the longest one, or the total shared evenly, sets the time.
                 found[name] += np.maximum(np.max(some, axis=0), np.sum(some, axis=0) / workers)
             found[name] *= drawn["off"]
         return found
@@ -207,7 +207,7 @@ class ScaleModel:
     def _solving(
         self, material: Material, plan: SlicedPlan, workers: int, drawn: dict[str, NDArray[np.float64]], place: int
     ) -> NDArray[np.float64]:
-        """Return the seconds that a tier takes until it is solved, for each draw."""
+        """Return the seconds needed to solve a tier, for each draw."""
         if not plan.slices:
             return self._passes(material, plan, drawn, place)
         rounds = equal_tasks(plan.slices, 1.0, workers)
@@ -222,7 +222,7 @@ class ScaleModel:
 
 
 def _finer(slices: int, workers: int) -> list[int]:
-    """Return into how many slices a tier may be cut for so many workers."""
+    """Return the possible numbers of slices for a tier, up to a few per worker."""
     more = [_FOR_EACH << power for power in range(workers.bit_length())]
     return [max(slices, 1), *(count for count in more if count > slices)]
 
@@ -233,7 +233,7 @@ def _interval(drawn: NDArray[np.float64]) -> Interval:
 
 
 def without_largest(check: ScaleCheck) -> ScaleCheck:
-    """Return what was measured on tiers of fewer men, to foretell those of the most men from it."""
+    """Return the measurements without the tiers with most men, which can then be predicted as a test of the model."""
     most = max(sum(tier.material) for tier in check.tiers)
     tiers = tuple(tier for tier in check.tiers if sum(tier.material) < most)
     named = {tier.tier for tier in tiers} | {name for name in check.whole if name.endswith("v0")}
@@ -241,7 +241,7 @@ def without_largest(check: ScaleCheck) -> ScaleCheck:
     return check.model_copy(update={"tiers": tiers, "whole": whole})
 
 
-# -- what of the model is counted: the classes of tiers, their rows, what a slice sees, and what fits into memory
+# -- counted quantities: the classes and rows of tiers, the rows that a slice sees, and the memory needed
 
 
 _ITEM: Final = 2
@@ -250,14 +250,14 @@ _FINER: Final = 1.1
 
 
 class SlicedPlan(NamedTuple):
-    """How a tier is built with so much memory."""
+    """The number of slices in which a tier is built, and how many times its own rows each slice sees."""
 
     slices: int
     seen: float
 
 
 class CountedTiers:
-    """The tiers of a game."""
+    """The exactly counted quantities of a game's tiers."""
 
     def __init__(self, variant: Variant, windows: Sequence[Windows]) -> None:
         self.variant, self.graph = variant, tier_graph(variant)
@@ -265,20 +265,20 @@ class CountedTiers:
         self._plans: dict[tuple[Material, int], SlicedPlan | None] = {}
 
     def classes(self, material: Material) -> int:
-        """Return about how many classes a tier has, with either side to move."""
+        """Return the approximate number of classes of a tier, with either side to move."""
         return -(-int(self.graph.nodes[material]["positions"]) // len(self.variant.symmetries))
 
     def rows(self, defenders: int) -> int:
-        """Return the rows of tiers with so many defenders."""
+        """Return the number of rows of the tiers with the given number of defenders."""
         return self._windows[defenders].rows
 
     def seen(self, defenders: int, slices: float) -> float:
-        """Return how many times its own rows a slice sees."""
+        """Return the number of rows that a slice sees, as a multiple of its own rows."""
         windows = self._windows[defenders]
         return float(np.exp(np.interp(np.log(slices), np.log(windows.slices), np.log(windows.seen))))
 
     def plan(self, material: Material, memory: int) -> SlicedPlan | None:
-        """Return how a tier is built with so much memory for each worker."""
+        """Return how a tier is built with the given memory per worker, or None if the memory is too small."""
         if (material, memory) not in self._plans:
             self._plans[material, memory] = self._find_plan(material, memory)
         return self._plans[material, memory]
@@ -294,7 +294,7 @@ class CountedTiers:
         slices = 1.0
         while slices <= min(self.rows(material[1]), _MOST_SLICES):
             seen = self.seen(material[1], slices)
-            # Of the tiers below, as large a part as is seen of the tier itself.
+            # Assume that a slice sees the same fraction of the tiers below as of the tier itself.
             entries = own * (1 + seen) / slices + lower * min(1.0, seen / slices)
             if _ITEM * entries <= left:
                 return SlicedPlan(round(slices), seen)
@@ -302,7 +302,7 @@ class CountedTiers:
         return None
 
     def plans(self, tiers: Sequence[Material], memory: int) -> dict[Material, SlicedPlan] | None:
-        """Return how some tiers are built with so much memory for each worker."""
+        """Return how tiers are built with the given memory per worker, or None if it is too small for one of them."""
         found = {}
         for material in tiers:
             plan = self.plan(material, memory)
@@ -312,7 +312,7 @@ class CountedTiers:
         return found
 
     def finer(self, material: Material, slices: int) -> SlicedPlan:
-        """Return the plan of a tier that is cut into so many slices, or one for each row."""
+        """Return the plan of a tier divided into the given number of slices, or one per row if it has fewer rows."""
         count = min(slices, self.rows(material[1]))
         return SlicedPlan(count, self.seen(material[1], count))
 
@@ -321,15 +321,15 @@ class CountedTiers:
         return judging_room(self.variant, material).men > 0
 
 
-# -- what a class of a tier costs, as a law fitted to tiers that were built; and how far such a law is off
+# -- the cost of a class, as a law fitted to tiers that were built, with the error of the law
 
 
 Terms = Callable[[Material], "tuple[float, ...]"]
 
 _MOST: Final = 230.0
-"""Of a logarithm: with few degrees of freedom some draws are beyond anything, and their sums must stay numbers."""
+"""Limit for logarithms: with few degrees of freedom some draws are extreme, and sums of them must not overflow."""
 _LARGE: Final = 10**6
-"""Classes of tiers that are large enough for what their files hold besides to be nothing."""
+"""Number of classes above which the fixed overhead of a tier's files is negligible."""
 
 
 def constant(_: Material) -> tuple[float, ...]:
@@ -338,17 +338,17 @@ def constant(_: Material) -> tuple[float, ...]:
 
 
 def by_men(material: Material) -> tuple[float, ...]:
-    """Return the terms of a power of the number of men, the king counted."""
+    """Return the terms of a power law in the number of men, including the king."""
     return (1.0, log(1 + sum(material)))
 
 
 def power(material: Material) -> tuple[float, ...]:
-    """Return the terms of a product of powers of the attackers and of the defenders."""
+    """Return the terms of a product of powers of the numbers of attackers and defenders."""
     return (1.0, log(material[0]), log(material[1]))
 
 
 def exponential(material: Material) -> tuple[float, ...]:
-    """Return the terms of what is so many times more for each attacker, and for each defender."""
+    """Return the terms of a rate that grows by a constant factor with each attacker and with each defender."""
     return (1.0, float(material[0]), float(material[1]))
 
 
@@ -358,15 +358,15 @@ class Law(NamedTuple):
     Attributes
     ----------
     terms : callable
-        From a tier to the terms that its rate's logarithm is linear in.
+        Terms for a tier, in which the logarithm of its rate is linear.
     coefficients : ndarray of float64, shape (t,)
-        Of the terms.
+        Coefficients of the terms.
     root : ndarray of float64, shape (t, t)
-        A square root of the coefficients' covariance, but for the scale.
+        A square root of the covariance of the coefficients, up to the scale.
     scale : float
         Standard deviation of a tier from the law.
     freedom : int
-        Degrees of freedom of that.
+        Degrees of freedom of the standard deviation.
     """
 
     terms: Terms
@@ -376,12 +376,12 @@ class Law(NamedTuple):
     freedom: int
 
     def middle(self, material: Material) -> float:
-        """Return the rate that the law gives a tier."""
+        """Return the rate that the law predicts for a tier."""
         return float(np.exp(np.array(self.terms(material)) @ self.coefficients))
 
     def draw(self, materials: Sequence[Material], count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        """Draw rates as the measurements allow them."""
-        # Student's distribution: the scale is not known but by so many degrees of freedom.
+        """Draw rates from the distribution that the measurements imply."""
+        # Student's distribution, since the scale is itself estimated with few degrees of freedom.
         spread = self.scale * np.sqrt(self.freedom / generator.chisquare(self.freedom, count))[:, None]
         laws = self.coefficients + spread * (generator.standard_normal((count, len(self.root))) @ self.root.T)
         own = spread * generator.standard_normal((count, len(materials)))
@@ -404,14 +404,14 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 
 
 class PassCosts(NamedTuple):
-    """Processor seconds that slices cost, beside those that their classes take in memory."""
+    """Processor seconds that slices cost, in addition to the time of their classes in memory."""
 
     overhead: float
     window: float
 
 
 def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> PassCosts:
-    """Return what slices cost."""
+    """Fit the costs of slices."""
     from scipy.optimize import nnls
 
     cpu = np.array([tier.cpu for tier in tiers])
@@ -423,7 +423,7 @@ def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> Pas
 
 
 class Rates(NamedTuple):
-    """The laws of a game: of a class, if nothing else is said."""
+    """The fitted laws of a game: ``passes`` per slice, ``plan`` per slice and row, all others per class."""
 
     costs: PassCosts
     cpu: tuple[Law, Law]
@@ -437,8 +437,8 @@ class Rates(NamedTuple):
 
 
 def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int, float], float]) -> Rates:
-    """Fit the laws of a game to tiers that were built."""
-    # Of tiers that were built more than once, that in the fewest slices: as a user would have it.
+    """Fit the laws of a game to tiers that have been built."""
+    # If a tier was built more than once, use the build with the fewest slices, as in normal use.
     tiers = list({tier.material: tier for tier in sorted(check.tiers, key=lambda tier: -tier.slices)}.values())
     large = [tier for tier in tiers if tier.classes >= _LARGE] or tiers
 
@@ -463,7 +463,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return how many times longer a class takes where rows are not judged as a whole, as a constant law."""
+    """Return the factor by which a class takes longer if rows are not judged as a whole, as a constant law."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

@@ -1,11 +1,11 @@
-"""What the model of scale is made from and compared with: ``python -m reports.studies.scale measure --store FILE``.
+"""Measurements for the resource model: ``python -m reports.studies.scale measure --store FILE``.
 
-The tiers of ``--men`` of a game are built in slices on a Dask cluster of this machine, by each number of
-``--workers`` (the tiers below are built beforehand). Smaller tiers are built in slices by one thread, for what a
-class costs. Needs the extra ``cluster``, ten minutes of two processors for six men, and a quiet machine:
-run nothing else meanwhile. The wall times foretold from the trace of one worker are printed before each
-build that is to confirm them. The model also needs by how much processors slow each other that compute at
-the same time: one tier is built in slices by one process, then by one for each processor.
+The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, by each number of
+``--workers``; the tiers below are built beforehand. Smaller tiers are built in slices by one thread, to measure the
+cost of a class. This requires the extra ``cluster``, ten minutes of two processors for six men, and an otherwise idle
+machine. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The model
+also needs the factor by which busy processors slow each other: one tier is built in slices by one process, then by one
+process per processor.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.workspace import Desk
 
 SLICES = (16, 64)
-"""Into how many slices the smaller tiers are cut, for what the rows near cost."""
+"""Numbers of slices into which the smaller tiers are divided, to measure the cost of neighbouring rows."""
 SAMPLE = 48
-"""Slices whose windows are looked at."""
+"""Number of slices whose windows are sampled."""
 
 
 def say(*words: object) -> None:
-    """Print at once what is done."""
+    """Print a progress message immediately."""
     print(*words, flush=True)  # noqa: T201
 
 
 def warm(name: str) -> None:
-    """Have this process load every kernel that a task needs."""
+    """Load every kernel that a task needs into this process."""
     variant = load_variant(name)
     with tempfile.TemporaryDirectory() as folder:
         build_tablebase(folder, variant, 3)
@@ -61,7 +61,7 @@ def warm(name: str) -> None:
 
 
 def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: int) -> list[TierCost]:
-    """Build a tier again, in slices and by one thread."""
+    """Rebuild a tier in slices with one thread, and return its costs."""
     shutil.rmtree(root / tier_name(material), ignore_errors=True)
     tier = SlicedTier(variant, material)
     cuts = even_cuts(tier, min(count, tier.rows))
@@ -73,12 +73,12 @@ def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: 
 
 
 def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> float:
-    """Return the processor seconds of the passes over a tier in so many slices."""
+    """Return the processor seconds of the passes over a tier built in ``count`` slices."""
     return sum(costs.cpu for costs in sliced_tier(root, load_variant(name), material, count))
 
 
 def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int], count: int, cores: int) -> Crowded:
-    """Return how much longer a tier takes while each processor builds one."""
+    """Return the cost of a tier built alone, and built by one process per processor at the same time."""
     roots = [folder / f"crowd{number}" for number in range(cores)]
     for root in roots:
         shutil.copytree(base, root)
@@ -94,7 +94,7 @@ def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int
 
 
 def traced_build(root: Path, variant: Variant, men: int, memory: int, address: str | None) -> Trace:
-    """Build the tiers of so many men in this process, or on a cluster, and return what its tasks took."""
+    """Build the tiers with at most ``men`` men in this process or on a cluster, and return the trace of the tasks."""
     with open_scheduler(1, address) as scheduler:
         tracer = Tracer(variant, men, memory, scheduler)
         build_tablebase(root, variant, men, memory=memory, scheduler=tracer, observer=tracer)
@@ -104,7 +104,7 @@ def traced_build(root: Path, variant: Variant, men: int, memory: int, address: s
 def build(
     base: Path, folder: Path, variant: Variant, men: int, memory: int, workers: int
 ) -> tuple[Trace, list[TierCost]]:
-    """Build the tiers of so many men on a cluster of this machine."""
+    """Build the tiers with at most ``men`` men on a local cluster, and return the trace and the costs of the tiers."""
     from distributed import Client
 
     from tests.support.clusters import cluster
@@ -122,7 +122,7 @@ def build(
 
 
 def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
-    """Build all tiers of fewer men, and that of so many without defenders; return what the latter cost a class."""
+    """Build all tiers with fewer men, and return the processor seconds per class of the tiers without defenders."""
     build_tablebase(base, variant, men - 1)
     create(base, variant, list(tier_graph(variant, men)))
     found = {}
@@ -135,12 +135,12 @@ def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
 
 
 def classes(variant: Variant, material: tuple[int, int]) -> int:
-    """Return the classes of a tier, with either side to move."""
+    """Return the approximate number of classes of a tier, with either side to move."""
     return -(-int(tier_graph(variant).nodes[material]["positions"]) // len(variant.symmetries))
 
 
 class Unjudged(TierSolver):
-    """Solves without judging whole rows."""
+    """A solver that does not judge whole rows."""
 
     def solving_desk(self, material: tuple[int, int]) -> Desk:
         """Return a desk that judges no rows."""
@@ -148,7 +148,7 @@ class Unjudged(TierSolver):
 
 
 def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:
-    """Return the processor seconds that a tier takes in memory."""
+    """Return the processor seconds needed to solve a tier in memory."""
     store = open_store(base)
     lower = list(tier_graph(variant).successors(material))
     solver = kind(variant, [*lower, material])
@@ -160,7 +160,7 @@ def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: typ
 
 
 def windows(variant: Variant, defenders: int) -> Windows:
-    """Return how many times its own rows a slice sees, cut into ever more slices."""
+    """Return the number of rows that a slice sees, as a multiple of its own rows, for increasing numbers of slices."""
     tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
     slices, seen = [], []
     count = 1
@@ -188,7 +188,10 @@ def processor() -> str:
 
 
 def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], command: str) -> ScaleCheck:
-    """Measure everything; ``memory`` is of a worker, in bytes, and ``command`` what the result says of its making."""
+    """Run all measurements.
+
+    ``memory`` is per worker, in bytes, and ``command`` is recorded in the result as its origin.
+    """
     if 1 not in workers:
         raise InputError("--workers: the model is fitted to one worker; name 1 as well")
     load = os.getloadavg()[0]

@@ -1,7 +1,8 @@
-"""The page on what it would take to solve brandubh whole.
+"""The page on the resources needed to solve brandubh completely.
 
-Rendered from what ``python -m reports.studies.scale measure`` measured: the schedule of a build is foretold from the
-trace of one worker and compared with builds by several, and then what nobody has built is said with its error.
+It is rendered from the measurements of ``python -m reports.studies.scale measure``. The schedule of a build is
+predicted from the trace of one worker and compared with builds by several workers; larger builds are then forecast,
+with the error of the model.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
 _QUIET: Final = 0.02
-"""Of its time, what one worker waits for a processor at most where nobody else uses the machine."""
+"""Largest share of time that one worker may wait for a processor on a machine considered idle."""
 _MOST_RATE: Final = 1e-3
-"""Processor seconds of a class that are more than any board needs."""
+"""Processor seconds per class above which a measurement is implausible."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
 _YEAR: Final = 365.25 * 86400
 
 
 class Built(Result):
-    """All tiers of more men than the model has seen, as one process built them, whole; in processor seconds."""
+    """A complete build of tiers with more men than the model was fitted to, by one process; in processor seconds."""
 
     men: Annotated[int, Field(ge=2)]
     classes: int
@@ -44,7 +45,7 @@ class Built(Result):
 
 
 def built() -> dict[str, Any]:
-    """Return what was built of more men than were measured for the model, in plain types."""
+    """Return the build of tiers with more men than were measured for the model, as plain data."""
 
     def _classes_are_counted(stored: Built, _: str) -> None:
         if stored.men not in _MEN or stored.classes != _classes(stored.men):
@@ -54,18 +55,18 @@ def built() -> dict[str, Any]:
 
 
 def _classes(men: int) -> int:
-    """Return how many classes positions of at most so many men have, either side to move."""
+    """Return the number of classes of positions with at most ``men`` men, with either side to move."""
     orbits = classes_by_material(spaces(GAME)["no_end"])
     return 2 * sum(count for tier, count in orbits.items() if sum(tier) < men)
 
 
 def results() -> dict[str, Any]:
-    """Return what was measured, in plain types."""
+    """Return the measurements as plain data."""
     return read_stored(DATA, "measured", ScaleCheck, _check, signed=False)
 
 
 def _check(stored: ScaleCheck, _: str) -> None:
-    """Compare measurements with themselves, and try whether the model can be made of them."""
+    """Check measurements for internal consistency, and check that the model can be fitted to them."""
     trace, first = stored.trace, stored.runs[0] if stored.runs else None
     if (stored.variant, trace.variant) != (GAME, GAME):
         raise ValueError("variant: is another one")
@@ -88,14 +89,14 @@ def _check(stored: ScaleCheck, _: str) -> None:
     if {windows.defenders for windows in stored.windows} != soldiers:
         raise ValueError("windows: are not those of each number of defenders")
     for tier in stored.tiers:
-        # A few entries of a tier are of classes that it has twice.
+        # A few classes have two entries in a tier's index.
         if not 1 <= tier.classes / model.tiers.classes(tier.material) < 1.5:
             raise ValueError(f"tiers: {tier.tier} has not so many classes")
     model.forecast(_MEN[0], WORKERS[0])
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on what it would take."""
+    """Return the files of the page on the resources needed."""
     check = ScaleCheck.model_validate(results())
     model = ScaleModel(check)
     everything = 1 + max(sum(material) for material in model.tiers.graph)
@@ -169,7 +170,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _hours(seconds: Interval) -> list[float]:
-    """Return low, middle and high in hours, to so many digits that no rounding of a machine shows."""
+    """Return low, middle and high in hours, to three digits, which hides rounding differences between machines."""
     return [float(f"{value / 3600:.3g}") for value in (seconds.low, seconds.middle, seconds.high)]
 
 
@@ -190,7 +191,7 @@ def _row(one: Forecast) -> dict[str, Any]:
 
 
 def _timed(seconds: Interval) -> str:
-    """Return a time in a unit that suits it, with its interval."""
+    """Return a time in a suitable unit, with its interval."""
     unit, name = next(((unit, name) for most, unit, name in _TIMES if seconds.middle < most), (_YEAR, "years"))
     return f"{_scaled(seconds, unit)} {name}"
 
@@ -215,12 +216,12 @@ def _scaled(value: Interval, unit: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Return two digits of a number; a model has no more."""
+    """Return a number with two significant digits, which is all that a model can support."""
     return f"{float(f'{value:.2g}'):,.10g}"
 
 
 def _draw_check(runs: list[dict[str, Any]]) -> Figure:
-    """Draw measured and foretold wall times by the number of workers."""
+    """Draw measured and predicted wall times by the number of workers."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.0, 3.2))
@@ -239,7 +240,7 @@ def _draw_check(runs: list[dict[str, Any]]) -> Figure:
 
 
 def _draw_time(curves: list[dict[str, Any]]) -> Figure:
-    """Draw hours by the number of workers, with nine tenths of the draws as a band; dashed, with the two changes."""
+    """Draw hours by the number of workers, with 90 % of the draws as a band; dashed lines show the two changes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.6, 4.6))

@@ -1,4 +1,4 @@
-"""What was measured to make the model: `measuring` stores it, `page` reads it."""
+"""Measurements from which the model is made, stored by `measuring` and read by `page`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TaskTrace(Result):
 
     @property
     def seconds(self) -> float:
-        """How long it took by the clock on the wall."""
+        """Wall time of the task in seconds."""
         return self.ended - self.began
 
 
@@ -78,7 +78,7 @@ class Trace(Result):
 
 
 def read_trace(path: Path) -> Trace:
-    """Return a trace that `write_trace` wrote."""
+    """Read a trace written by `write_trace`."""
     content = read_bytes(path, "trace", 256 << 20)
     try:
         return Trace.model_validate_json(content)
@@ -92,7 +92,7 @@ def read_trace(path: Path) -> Trace:
 
 
 class TierCost(Result):
-    """What a tier took, all its tasks together; built in slices by one worker."""
+    """Cost of all tasks of a tier that was built in slices by one worker."""
 
     tier: Name
     classes: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -116,7 +116,7 @@ class TierCost(Result):
 
 
 class Judged(Result):
-    """A tier solved in memory with and without the judging of whole rows, in processor seconds."""
+    """Processor seconds of a tier solved in memory, with and without judging whole rows."""
 
     tier: Name
     judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
@@ -124,7 +124,7 @@ class Judged(Result):
 
 
 class Crowded(Result):
-    """A tier built in slices by one process, and then by one for each processor at a time."""
+    """Cost of a tier built in slices by one process alone, and by one process per processor at the same time."""
 
     tier: Name
     slices: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -134,12 +134,12 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """How many times as long a task computes while all processors do; never less than once."""
+        """Factor by which a task computes longer while all processors are busy; at least 1."""
         return max(self.beside / self.alone, 1.0)
 
 
 class Windows(Result):
-    """How many rows a slice sees, for tiers of so many defenders; it does not depend on the attackers."""
+    """Rows that a slice sees, for tiers with the given number of defenders; independent of the attackers."""
 
     defenders: Annotated[int, Field(ge=1, le=60)]
     rows: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -148,7 +148,7 @@ class Windows(Result):
 
 
 class Run(Result):
-    """A build that was timed."""
+    """A timed build."""
 
     workers: Annotated[int, Field(ge=1, lt=1 << 60)]
     seconds: Seconds
@@ -158,7 +158,7 @@ class Run(Result):
 
 
 class ScaleCheck(Result):
-    """Everything that the model of scale is made from, and what it is compared with."""
+    """All measurements from which the resource model is made and with which it is compared."""
 
     format: Literal[1] = 1
     command: Annotated[str, Field(pattern=r"^python -m reports\.studies\.scale measure[^`|\n]*$")]
@@ -177,7 +177,7 @@ class ScaleCheck(Result):
 
 
 def run_of(trace: Trace) -> Run:
-    """Return what a trace says of its build as a whole."""
+    """Return the totals of a traced build."""
     waited = [task.waited for task in trace.tasks]
     return Run(
         workers=trace.workers,
@@ -189,7 +189,7 @@ def run_of(trace: Trace) -> Run:
 
 
 def tier_costs(trace: Trace, store: Store) -> list[TierCost]:
-    """Return what each tier took that a build made in slices."""
+    """Return the cost of each tier that a build made in slices."""
     found = []
     for tier in dict.fromkeys(task.tier for task in trace.tasks if task.kind == PASS):
         mine = [task for task in trace.tasks if task.tier == tier]

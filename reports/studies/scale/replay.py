@@ -1,12 +1,12 @@
-"""A build on other numbers of workers, foretold from the trace of one worker.
+"""Prediction of a build with other numbers of workers, from the trace of one worker.
 
-The tasks and their order are those of the trace. A tier in slices is a plan, then step after step: each begins when
-the slices of the one before are done, and the leading process writes a checkpoint between them. Tiers that are built
-whole are tasks of their own, those of as many men side by side.
+The tasks and their order are those of the trace. A tier in slices consists of a plan followed by steps: each step
+begins when the slices of the previous one are done, and the leading process writes a checkpoint in between. A tier that
+is built whole is a single task, and such tiers with the same number of men run side by side.
 
-What a task takes is fitted to the trace: its own processor time, so many seconds for each byte that it moves, and an
-overhead that is the same for all. The trace of one worker is all that the model sees, and by how much processors
-slow each other (`reports.studies.scale.records.Crowded`).
+The duration of a task is fitted to the trace: its own processor time, a time per byte that it moves, and an overhead
+that is the same for all tasks. The model uses only the trace of one worker and the factor by which busy processors slow
+each other (`reports.studies.scale.records.Crowded`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Costs(Result):
-    """What a task takes beside its processor time, fitted to a trace of one worker."""
+    """Time that a task takes in addition to its processor time, fitted to a trace of one worker."""
 
     overhead: float
     per_byte: float
@@ -40,7 +40,7 @@ class Costs(Result):
 
 
 class Replay(Result):
-    """A build on so many workers, as the model has it."""
+    """The predicted time of a build with a given number of workers."""
 
     workers: int
     cores: int
@@ -49,14 +49,14 @@ class Replay(Result):
 
 
 class _Phase(NamedTuple):
-    """Tasks that wait for no other of these, and what the leading process does before them."""
+    """Tasks that do not depend on each other, and the time that the leading process needs before them."""
 
     tasks: list[TaskTrace]
     before: float
 
 
 def fit_costs(trace: Trace) -> Costs:
-    """Return what tasks take beside their processor time."""
+    """Fit the time that tasks take in addition to their processor time."""
     from scipy.optimize import nnls
 
     if trace.workers != 1:
@@ -87,12 +87,12 @@ def fit_costs(trace: Trace) -> Costs:
 
 
 def _idle(task: TaskTrace) -> float:
-    """Return how long a task had a processor for the asking and did not want one."""
+    """Return the seconds for which a task could have used a processor but did not need one."""
     return max(task.seconds - task.cpu - (task.waited or 0.0), 0.0)
 
 
 def _phases(trace: Trace) -> list[_Phase]:
-    """Return the tasks in groups that follow each other, each with the time since the one before."""
+    """Return the tasks in successive groups, each with the time since the previous group."""
 
     def group(task: TaskTrace) -> tuple[str, ...]:
         if task.kind == WHOLE:
@@ -108,7 +108,7 @@ def _phases(trace: Trace) -> list[_Phase]:
 
 
 def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
-    """Return the tasks of a build, what each takes by the model, and which wait for which."""
+    """Return the tasks of a build as a graph, with their predicted durations and their dependencies."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     done: Sequence[int] = []
     phases = _phases(trace)
@@ -122,7 +122,7 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
                 waits = _idle(task)
             place = WORKER if task.kind in (PASS, WHOLE) else LEAD
             tasks.append(add_task(graph, [lead], task.cpu, waits, place))
-        # One task that all others wait for, instead of an edge for each pair.
+        # An empty task after the group replaces an edge for each pair of tasks.
         done = [add_task(graph, tasks, 0.0, 0.0, LEAD)]
     rest = trace.seconds - max((task.ended for task in trace.tasks), default=0.0)
     add_task(graph, done, 0.0, max(rest, 0.0), LEAD)
@@ -132,24 +132,24 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
 def replay(
     trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None, crowding: float = 1.0
 ) -> Replay:
-    """Return how long a build would take on so many workers."""
+    """Return the predicted time of a build with the given number of workers."""
     graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
     cores = trace.cores if cores is None else cores
     seconds = simulate(graph, workers, cores, crowding).seconds
     return Replay(workers=workers, cores=cores, seconds=seconds, least=least_time(graph, workers, cores))
 
 
-# -- list scheduling: when the tasks of a graph begin and end on so many workers that share so many processors
+# -- list scheduling: the start and end of each task of a graph, on workers that may share processors
 
 
 WORKER: Final = "worker"
 LEAD: Final = "lead"
 _NOTHING: Final = 1e-12
-"""Seconds that rounding may leave of a task."""
+"""Seconds of a task that may remain because of rounding."""
 
 
 class Schedule(NamedTuple):
-    """What came out."""
+    """Result of a simulation: the total time, and the start and end of each task."""
 
     seconds: float
     spans: dict[int, tuple[float, float]]
@@ -158,7 +158,7 @@ class Schedule(NamedTuple):
 def add_task(
     graph: nx.DiGraph[int], after: Iterable[int], computes: float, waits: float = 0.0, place: str = WORKER
 ) -> int:
-    """Add a task to a graph."""
+    """Add a task to a graph and return its number."""
     number = len(graph)
     graph.add_node(number, computes=computes, waits=waits, place=place)
     graph.add_edges_from((before, number) for before in after)
@@ -166,7 +166,7 @@ def add_task(
 
 
 def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
-    """Return when the tasks of a graph begin and end."""
+    """Return when the tasks of a graph begin and end, under list scheduling."""
     tasks = graph.nodes
     missing = dict(graph.in_degree())
     ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
@@ -199,7 +199,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float =
 
 
 def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float:
-    """Let all tasks that run go on until one of them computes or waits no more; return how long that is."""
+    """Advance all running tasks until one of them finishes computing or waiting, and return the time that takes."""
     computing = sum(computes > 0.0 for computes, _ in left.values())
     busy = min(computing, cores)
     speed = busy / computing if computing else 1.0
@@ -213,11 +213,11 @@ def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float
 
 
 def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
-    """Return a time that no schedule of a graph is under: the longest chain, and all work shared evenly."""
+    """Return a lower bound on the time of any schedule, from the longest chain and from sharing all work evenly."""
     tasks = graph.nodes
     length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
     chain: nx.DiGraph[int] = nx.DiGraph()
-    # The longest chain of a graph whose edges weigh what their first task takes; what follows the last ones is nothing.
+    # Find the longest path, with each edge weighted by the duration of its first task; node -1 follows all tasks.
     for task in tasks:
         chain.add_edges_from(((task, after) for after in graph.successors(task)), weight=length[task])
         chain.add_edge(task, -1, weight=length[task])
@@ -228,7 +228,7 @@ def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
 
 
 def list_times(seconds: Sequence[float], workers: int) -> float:
-    """Return how long tasks that wait for nothing take, as `simulate` does where nobody shares a processor."""
+    """Return how long independent tasks take, as in `simulate` if no processor is shared."""
     ends = [0.0] * max(1, min(workers, len(seconds)))
     for length in seconds:
         heapq.heapreplace(ends, ends[0] + length)
@@ -236,5 +236,5 @@ def list_times(seconds: Sequence[float], workers: int) -> float:
 
 
 def equal_tasks(count: int, seconds: float, workers: int) -> float:
-    """Return how long equal tasks take; `list_times` in closed form."""
+    """Return how long independent tasks of equal length take; a closed form of `list_times`."""
     return -(-count // workers) * seconds

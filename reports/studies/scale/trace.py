@@ -1,9 +1,9 @@
-"""What each task of a build took, measured from outside: by the scheduler that runs the tasks, and the observer.
+"""Measurement of each task of a build from outside, through the scheduler that runs the tasks and the observer.
 
-A task is a tier that is built whole, a pass over a slice, or what the process that leads the build does itself with
-a tier in slices: its plan, before the first pass, and the packing at the end.
+A task is a tier that is built whole, a pass over a slice, or work that the leading process does itself for a tier in
+slices: planning before the first pass, and packing at the end.
 
-Times of one build can be compared between processes as far as their machines' clocks agree.
+Times of different processes can be compared only as far as the clocks of their machines agree.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ PASS: Final = "pass"
 STORE: Final = "store"
 WHOLE: Final = "whole"
 _STATISTICS: Final = Path("/proc/thread-self/schedstat")
-"""Where Linux says how long a thread has run, and how long it has waited for a processor, in nanoseconds."""
+"""File in which Linux reports how long a thread has run and how long it has waited for a processor, in nanoseconds."""
 
 
 class Meter:
-    """Measures one task, from when it is made."""
+    """Measurement of a task, from the creation of the meter."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self._clock = cpu_clock if whole else thread_clock
         self._began, self._cpu, self._waited = time.time(), self._clock(), _waited()
 
     def read(self) -> dict[str, Any]:
-        """Return what was measured so far."""
+        """Return the measurements so far."""
         waited = _waited()
         return {
             "began": self._began,
@@ -66,7 +66,7 @@ def _machine() -> str:
 
 
 def _waited() -> float | None:
-    """Return how long this thread was ready to run and did not, in seconds."""
+    """Return the seconds for which this thread was ready to run but not running, or None if unknown."""
     try:
         return int(_STATISTICS.read_text(encoding="ascii").split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -74,13 +74,13 @@ def _waited() -> float | None:
 
 
 def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str, Any]:
-    """Do a task where it runs, and measure it."""
+    """Run a task in its process and measure it."""
     meter = Meter(whole=isinstance(task, TierTask))
     return {**function(task), "measured": meter.read()}
 
 
 class Tracer(Scheduler, Observer):
-    """Collects what the tasks of a build took; the build has it for its scheduler and for its observer."""
+    """Collector of the measurements of a build's tasks, used as both its scheduler and its observer."""
 
     def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
         self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler
@@ -91,14 +91,14 @@ class Tracer(Scheduler, Observer):
         self._sliced = False
         self._after_tier = self._after_note = Meter(whole=True)
 
-    # -- what the process that leads does itself ----------------------------------------
+    # -- work of the leading process -----------------------------------------------------
 
     def begin(self, step: str, total: int | None = None) -> None:  # noqa: ARG002
-        """Begin the plan of a tier."""
+        """Start the measurement of a tier's planning."""
         self._sliced, self._after_tier = False, Meter(whole=True)
 
     def note(self, text: str) -> None:  # noqa: ARG002
-        """Begin the packing of a tier, if this is the last note before the tier is done."""
+        """Start the measurement of a tier's packing, which counts if no other note follows before the tier is done."""
         self._after_note = Meter(whole=True)
 
     def advance(self, count: int = 1) -> None:
@@ -107,12 +107,12 @@ class Tracer(Scheduler, Observer):
             self._add(self._found[-1]["tier"], STORE, self._after_note.read())
         self.begin("", count)
 
-    # -- what the tasks do ---------------------------------------------------------------
+    # -- tasks ----------------------------------------------------------------------------
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Run a function on every task, measured."""
+        """Run a function on every task and measure it."""
         if function is not build_tier and not self._sliced:
             self._sliced = True
             self._add(tier_name(tasks[0].material), PLAN, self._after_tier.read())  # type: ignore[attr-defined]
@@ -120,7 +120,7 @@ class Tracer(Scheduler, Observer):
         for answer in answers:
             if function is build_tier:
                 self._add(answer["tier"], WHOLE, answer["measured"])
-            elif "entries" in answer:  # else its file was there
+            elif "entries" in answer:  # otherwise the file of the pass existed already
                 same = {name: answer[name] for name in ("number", "entries", "window", "read")}
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
                 self._add(self._found[-1]["tier"], PASS, answer["measured"], step=step, written=answer["bytes"], **same)
@@ -134,7 +134,7 @@ class Tracer(Scheduler, Observer):
         self._found.append(found)
 
     def trace(self) -> dict[str, Any]:
-        """Return the account of the build, which ends now: its tasks in the order in which they began."""
+        """End the build and return its trace: the tasks in the order in which they began."""
         tasks = sorted(self._found, key=lambda task: float(task["began"]))
         last = max((task["ended"] for task in tasks), default=0.0)
         return {
@@ -146,14 +146,14 @@ class Tracer(Scheduler, Observer):
             "memory": self._memory,
             "workers": self.workers,
             "cores": _cores(),
-            # The clocks of other machines may be ahead.
+            # Clocks of other machines may be ahead, so that a task seems to end after the build.
             "seconds": max(round(time.time() - self._began, 6), last),
             "tasks": tasks,
         }
 
 
 def _cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -161,5 +161,5 @@ def _cores() -> int:
 
 
 def write_trace(target: Path, trace: Mapping[str, Any]) -> None:
-    """Write a trace as JSON, whole or not at all."""
+    """Write a trace as JSON, atomically."""
     write_text(target, json.dumps(trace) + "\n", remedy="choose another file with --out")

@@ -1,4 +1,4 @@
-// Asks the server; what it refuses becomes an error with its one clear line.
+// Requests to the server. A refusal becomes an ApiError with the server's one-line message.
 
 export class ApiError extends Error {
   constructor(line, status, retryAfter = 0) {
@@ -12,10 +12,10 @@ async function refusal(response) {
   let line = `the server answered ${response.status}`;
   try {
     const said = await response.json();
-    // Which rule forbids a move is all that somebody at a board needs to read.
+    // At a board, only the rule that forbids the move is of interest.
     line = said.why ? `That is no move: ${said.why}.` : said.error || line;
   } catch {
-    // Not JSON: the status is all there is to say.
+    // The body is not JSON, so report only the status.
   }
   return new ApiError(line, response.status, Number(response.headers.get("Retry-After") || 0));
 }
@@ -53,18 +53,18 @@ function pause(seconds, signal) {
   });
 }
 
-// What a search waits for, as far as the server knows; "" if it goes on.
+// Return why a search is waiting, according to the server; "" if it is running.
 async function waitsFor(name) {
   const { searches } = await get("/api/searches");
   const mine = searches.find((one) => one.name === name);
   if (mine?.compiles) return "The first search on a machine compiles, for a minute or two.";
-  // Whoever has a search and one that waits is refused a third; here it waits for both.
+  // A visitor with one running and one waiting search is refused a third, which therefore waits for both.
   const before = mine ? mine.before : searches.length;
   return before ? `Waits for ${before} ${before === 1 ? "search" : "searches"} before it.` : "";
 }
 
-// Asks, again while the server has no place. `waiting(line)` is told meanwhile what there is to wait for, and "" when
-// that is over; without it nobody waits.
+// Send a request, and repeat it while the server is busy. Meanwhile `waiting(line)` is called with the reason for the
+// wait, and with "" at its end. Without `waiting`, the request is sent only once.
 async function patiently(ask, signal, waiting) {
   if (!waiting) return ask("", () => {});
   const name = Math.random().toString(36).slice(2);
@@ -102,7 +102,7 @@ export function post(path, body, { signal, text = false, waiting } = {}) {
   return patiently((name) => answered(path, said(body, signal, name), text), signal, waiting);
 }
 
-// Reads server-sent events of a POST; `heard(name, data)` is called for each. Resolves with the last one's data.
+// Read the server-sent events of a POST and call `heard(name, data)` for each. Resolve with the data of the last one.
 export function stream(path, body, heard, signal, waiting) {
   const ask = (name, stop) => streamOnce(path, said(body, signal, name), (event, data) => {
     stop();

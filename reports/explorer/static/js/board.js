@@ -1,4 +1,4 @@
-// A board to look at and to move on: the shapes of `tablut/svg.py`, and a button on every square for pointer and keys.
+// An interactive board: the shapes of `tablut/svg.py`, with a button on every square for pointer and keyboard.
 
 import { el, svg } from "./dom.js";
 
@@ -21,8 +21,8 @@ function star(x, y, radius) {
 }
 
 export class BoardView {
-  // `onMove(from, to)` is told of a move by click or drag, `onIllegal(from, to)` of one that is none, `onLocked()` of a
-  // square chosen while nothing can move, `onSquare(name)` of every chosen square while `editing`.
+  // `onMove(from, to)` is called for a move by click or drag, `onIllegal(from, to)` for an illegal one, `onLocked()`
+  // for a square chosen while the board is locked, and `onSquare(name)` for every square chosen while `editing`.
   constructor(holder, { onMove = () => {}, onIllegal = null, onLocked = null, onSquare = () => {}, label = "Board", coordinates = true } = {}) {
     this.holder = holder;
     this.onMove = onMove;
@@ -42,12 +42,12 @@ export class BoardView {
     this.touched = null;
     this.picture = svg("svg", { "aria-hidden": "true", focusable: "false" });
     this.squares = el("div", { class: "squares", role: "group", "aria-label": label });
-    // A board that is too large for its screen is scrolled in its holder.
+    // A board that is too large for the screen scrolls within its holder.
     holder.replaceChildren(el("div", { class: "whole" }, this.picture, this.squares));
     holder.addEventListener("scroll", () => this.keepLeft(), { passive: true });
     this.squares.addEventListener("keydown", (event) => this.onKey(event));
     this.squares.addEventListener("pointerdown", (event) => this.onDown(event));
-    // Keys and screen readers press a button without a pointer. A finger has pressed one only where it did not scroll.
+    // Keys and screen readers press a button without a pointer. A touch counts as a press only if it did not scroll.
     this.squares.addEventListener("click", (event) => {
       const name = event.target.closest("button[data-square]")?.dataset.square;
       if (name && (event.detail === 0 || this.touched === name)) this.choose(squareOf(name, this.size));
@@ -55,7 +55,7 @@ export class BoardView {
     });
   }
 
-  // The ground: rows of the terrain, the top rank first.
+  // Set the terrain, given by rows, the top rank first.
   setTerrain(rows) {
     const key = rows.join("/");
     if (this.terrainKey === key) return;
@@ -96,7 +96,7 @@ export class BoardView {
     this.holder.scrollLeft = (this.holder.scrollWidth - this.holder.clientWidth) / 2;
   }
 
-  // The letters on the left stay in sight when a board that is too large is scrolled.
+  // Keep the labels on the left visible while a large board is scrolled.
   keepLeft() {
     const { scrollLeft } = this.holder;
     this.left.setAttribute("transform", `translate(${(scrollLeft * (this.size + 2 * this.margin)) / (this.picture.clientWidth || 1)} 0)`);
@@ -108,7 +108,7 @@ export class BoardView {
     if (this.size) this.build();
   }
 
-  // Where a square is seen: column and row from the top left.
+  // Return the displayed position of a square: column and row from the top left.
   place(square) {
     let column = square % this.size;
     let row = this.size - 1 - Math.floor(square / this.size);
@@ -154,13 +154,13 @@ export class BoardView {
   }
 
   letter(x, y, text) {
-    // Cells of large boards are small; the letters beside them need not be.
+    // The cells of large boards are small, but their labels need not be.
     const node = svg("text", { class: `coordinate${this.size > 12 ? " large" : ""}`, x, y });
     node.textContent = text;
     return node;
   }
 
-  // What is on it: pieces from a1 on, the legal moves, the last move, arrows.
+  // Show a position: pieces from a1 on, the legal moves, the last move, arrows.
   show({ cells, legal = [], last = null, arrows = [], turn = "", locked = false, marks = [] }) {
     this.cells = cells;
     this.legal = legal;
@@ -244,7 +244,7 @@ export class BoardView {
     );
   }
 
-  // The names of the squares, for those who listen instead of look.
+  // Label the squares for screen readers.
   name(targets) {
     const reachable = new Map(targets.map((move) => [endsOf(move.move)[1], move]));
     const starts = new Set(this.legal.map((move) => endsOf(move.move)[0]));

@@ -1,8 +1,8 @@
-// Small helpers around the document: elements, messages, the clipboard.
+// Small helpers for the document: elements, messages, the clipboard.
 
 export const byId = (id) => document.getElementById(id);
 
-// An element with properties (`class`, `text`, `on…`, attributes) and children; text is never markup.
+// Create an element with properties (`class`, `text`, `on…`, attributes) and children; text is never parsed as markup.
 export function el(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -25,7 +25,7 @@ export function svg(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Says something to everybody: on the page, and to a screen reader.
+// Show a message on the page and announce it to screen readers.
 export function say(line, kind = "") {
   const box = byId("message");
   box.textContent = line;
@@ -50,11 +50,11 @@ export async function copy(text, what) {
 }
 
 export const several = (number, word, words = `${word}s`) => `${number} ${number === 1 ? word : words}`;
-// A ply is the move of one side; who counts in moves takes the one for the other.
+// A ply is a move of one side. The number of full moves is added for readers who count in moves.
 export const plies = (number) => several(number, "ply", "plies") + (number > 1 ? ` (${several(Math.ceil(number / 2), "move")})` : "");
 
-// Steps through a long list: `page` from 0 on, of so many entries each; `go(page)` is told where to. Without `whole` nobody
-// knows where the list ends, and `all` are those known so far.
+// Return buttons to page through a list: `page` counts from 0, a page has `size` entries, `go(page)` turns to it.
+// Without `whole` the length of the list is unknown, and `all` is the number of entries found so far.
 export function stepsOf(page, size, all, go, whole = true) {
   if (whole && all <= size) return [];
   const step = (name, to, off) => el("button", { type: "button", text: name, disabled: off, onclick: () => go(to) });
@@ -73,7 +73,7 @@ export function verdict(wdl, dtm) {
   return dtm === null || dtm === undefined ? names[wdl] : `${names[wdl]} in ${plies(dtm)}`;
 }
 
-// A coloured mark with a letter, so that it can be told without its colour.
+// Create a coloured label with a letter, so that it can be read without its colour.
 export function chip(wdl, dtm) {
   if (!wdl) return el("span", { class: "chip unknown", title: "not known", text: "?" });
   const letter = { win: "W", loss: "L", draw: "D", unresolved: "U" }[wdl];
@@ -82,13 +82,13 @@ export function chip(wdl, dtm) {
   return el("span", { class: `chip ${wdl}`, title: words }, el("span", { "aria-hidden": "true", text: label }), el("span", { class: "sr", text: words }));
 }
 
-// Points that white may expect, 0 to 1, of a score for the side to move in centi-logits.
+// Return white's expected points, 0 to 1, from a score for the side to move in centi-logits.
 export function whiteChance(score, turn) {
   const chance = 1 / (1 + Math.exp(-Math.max(-3000, Math.min(3000, score)) / 100));
   return turn === "white" ? chance : 1 - chance;
 }
 
-// The same in words, with the score that white's side of it has.
+// Return white's expected points in words, with the score from white's point of view.
 export function saidScore(score, turn) {
   const whites = turn === "white" ? score : -score;
   return `White expects ${Math.round(100 * whiteChance(score, turn))} % (${whites > 0 ? "+" : ""}${whites} centi-logits)`;

@@ -1,5 +1,5 @@
-// A game in the browser: rule set, position, moves made and taken back. The address of the page holds all of it.
-// Rules of one's own stand behind the `#`, which no browser sends; they travel with each request and are kept nowhere else.
+// A game in the browser: rule set, position, moves made and taken back. The address of the page contains all of it.
+// Custom rules follow the `#`, which browsers do not send. They are sent with each request and stored nowhere else.
 
 import { get, post } from "./api.js";
 import { say } from "./dom.js";
@@ -7,7 +7,7 @@ import { say } from "./dom.js";
 const encode = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const decode = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0)));
 
-// The rules of one's own in the address; null if there are none, or none that can be read.
+// Return the custom rules in the address; null if there are none or they cannot be read.
 export function rulesOfAddress() {
   const hidden = new URLSearchParams(location.hash.slice(1));
   try {
@@ -43,14 +43,14 @@ export class Game {
     return `${path}?${said}${hiddenRules(this.rules)}`;
   }
 
-  // What every request about this game says.
+  // Return the fields common to all requests about this game.
   asked(more = {}) {
     const said = this.rules ? { rules: this.rules } : { variant: this.variant };
     if (this.position) said.position = this.position;
     return { ...said, moves: this.moves, ...more };
   }
 
-  // Fetches the rules once, and all that is known of the position; throws what the server refuses.
+  // Fetch the rules (only once) and all facts about the position; throw an error if the server refuses them.
   async load(signal) {
     const key = this.rules ?? this.variant;
     if (this.key !== key) {
@@ -58,12 +58,12 @@ export class Game {
       this.key = key;
     }
     this.facts = await post("/api/position", this.asked(), { signal });
-    // Moves that were typed, or stood in the address, may have been written in another way.
+    // Replace moves that were typed or came from the address by their standard notation.
     this.moves = this.facts.made.map((made) => made.move);
     return this.facts;
   }
 
-  // Asks the server which rule forbids a move, and says it.
+  // Ask the server which rule forbids a move, and show it.
   async whyNot(move) {
     try {
       await post("/api/moves", { ...this.asked(), moves: [...this.moves, move] });
@@ -91,7 +91,7 @@ export class Game {
     return true;
   }
 
-  // To the position after so many moves; what comes after them can be stepped through again.
+  // Go to the position after `ply` moves; the later moves can be stepped through again.
   goTo(ply) {
     const all = [...this.moves, ...this.redo];
     this.moves = all.slice(0, ply);

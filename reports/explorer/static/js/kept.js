@@ -1,4 +1,4 @@
-// Games that this browser keeps, the newest first: those that were played here, and records that were opened.
+// Games stored in this browser, newest first: games played here, and records that were opened.
 
 const MOST = 30;
 const LONGEST = 50000; // characters of a record that is kept as it was
@@ -11,7 +11,7 @@ export function keptGames() {
   }
 }
 
-// `key` tells games apart, `who` is shown, `address` opens the game, `play` goes on with it, `said` is the record itself.
+// `key` identifies a game, `who` is displayed, `address` opens it, `play` continues it, and `said` is its record.
 export function keepGame({ said = null, ...game }) {
   if (JSON.stringify(said).length <= LONGEST) game.said = said;
   let games = [{ ...game, when: Date.now() }, ...keptGames().filter(({ key }) => key !== game.key)].slice(0, MOST);

@@ -1,11 +1,11 @@
-// A small still board for lists.
+// A small static board for lists.
 
 import { BoardView } from "./board.js";
 import { el } from "./dom.js";
 
 const grounds = new Map();
 
-// The terrain of a rule set that ships; fetched once.
+// Return the terrain of a shipped rule set; it is fetched only once.
 export async function terrainOf(variant, fetchRules) {
   if (!grounds.has(variant)) grounds.set(variant, fetchRules({ variant }).then((described) => described.terrain));
   return grounds.get(variant);

@@ -1,4 +1,4 @@
-// The dialog for rules of one's own: a file or text, checked by the server, kept in the address of the page.
+// The dialog for custom rules: a file or text, checked by the server, and stored in the address of the page.
 
 import { post } from "./api.js";
 import { byId } from "./dom.js";
@@ -6,7 +6,7 @@ import { byId } from "./dom.js";
 export const OWN = " own";
 const MOST = 65536;
 
-// `taken(text)` is called with rules that the server has read, `closed()` whenever the dialog closes.
+// `taken(text)` is called with rules that the server accepted, and `closed()` whenever the dialog closes.
 export function ownRules(taken, closed) {
   const wrong = (line) => (byId("own-wrong").textContent = line);
   byId("own-file").addEventListener("change", async () => {

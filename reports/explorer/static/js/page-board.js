@@ -32,7 +32,7 @@ async function refresh({ keep = false } = {}) {
   } catch (error) {
     if (error.name === "AbortError") return null;
     complain(error);
-    // The board still shows the position before. Nothing is asked about it until a position is accepted.
+    // The board still shows the previous position. Searches are disabled until a position is accepted.
     lockSearches(true);
     if (game.facts) draw([], true);
     return false;
@@ -162,7 +162,7 @@ byId("think").addEventListener("click", () => {
   showThinking(on);
   if (on) think();
   else {
-    // What was found stays.
+    // Keep the results found so far.
     stopThinking();
     byId("engine").querySelector("p:only-child.quiet")?.remove();
   }
@@ -287,7 +287,7 @@ function edit(on) {
   document.body.classList.toggle("editing", on);
   if (on) {
     stopThinking();
-    // What is known of the board before it was edited is not known of the draft.
+    // The facts about the previous position do not apply to the draft.
     for (const name of ["table", "legal", "count", "standing", "engine", "proof"]) byId(name).replaceChildren();
     lockSearches(true);
     draft = { cells: game.facts.cells, side: game.facts.turn === "white" ? "w" : "b" };
@@ -348,8 +348,8 @@ rulebook(() => game);
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;
-  // The address says what cannot be read: the line stays, and there is a board to go on with, of these rules if they
-  // can be read.
+  // The address contains something invalid. Keep the error message, and show the start position instead, of the same
+  // rules if they are valid.
   const known = Boolean(game.described);
   game.take(known ? game.variant : "ashton", known ? game.rules : null);
   if (await refresh({ keep: true })) byId("message").append(". The board shows the start instead.");

@@ -1,4 +1,4 @@
-// Endings: positions of a tablebase by value and material; each opens on the board, where its moves have values.
+// Endings: positions of a tablebase by value and material. Each opens on the board, with the values of its moves.
 
 import { get, post } from "./api.js";
 import { byId, chip, complain, el, plies, several, stepsOf } from "./dom.js";
@@ -56,7 +56,7 @@ async function ask(to = 0) {
     await show(found);
   } catch (error) {
     if (error.name === "AbortError") return;
-    // What was found before is no answer to this.
+    // Remove the results of the previous query.
     byId("found").textContent = "";
     for (const name of ["positions", "pages"]) byId(name).replaceChildren();
     complain(error);

@@ -39,8 +39,8 @@ async function asksFor() {
   return { ...said, record_base64: await base64(file) };
 }
 
-// Reads a record and shows its game. The address then holds the game, and this tab the record with its names and notes.
-// After a record that is refused there is no game: the one before is kept by the list alone.
+// Read a record and show its game. The address then contains the game; this tab stores the record with names and notes.
+// If the record is refused, no game is shown; the previous one remains only in the list of stored games.
 async function load(wanted, { given = false } = {}) {
   running?.abort();
   loading = wanted;
@@ -79,7 +79,7 @@ async function load(wanted, { given = false } = {}) {
   }
 }
 
-// A record that is too large for the browser's storage is still in the address, without its names.
+// If a record is too large for the browser's storage, its moves are still in the address, but its names are lost.
 function keep(address, said) {
   try {
     sessionStorage.setItem("record", JSON.stringify({ address, said }));
@@ -107,7 +107,7 @@ byId("example").addEventListener("click", () => {
   load(asksFor());
 });
 
-// A record is opened as it was; of a game that was played here the address says all.
+// Records are reopened from the stored text; games played here are completely described by their address.
 function showKept() {
   const games = keptGames();
   byId("forget").hidden = !games.length;
@@ -141,7 +141,7 @@ chooseRules();
 // -- the game -----------------------------------------------------------------------------------
 
 async function show() {
-  // Who steps quickly is shown the last position asked for, and the answers on the way there change nothing.
+  // When stepping quickly, show only the last requested position and ignore earlier responses.
   stepping?.abort();
   stepping = new AbortController();
   try {

@@ -1,5 +1,5 @@
-// A game against a player of the toolkit. A level is a number of nodes, so a game can be played again.
-// The address holds the whole game: rules, position, moves, who plays, how strongly, and whether somebody resigned.
+// A game against a player of the toolkit. A level is a number of nodes, so that games are reproducible.
+// The address contains the whole game: rules, position, moves, opponent, level, and whether you have resigned.
 
 import { post } from "./api.js";
 import { BoardView } from "./board.js";
@@ -17,7 +17,7 @@ const OWN_STRENGTH = ["random", "greedy", "heuristic", "minimax3"];
 const HINT_NODES = 100000;
 const other = { white: "black", black: "white" };
 const choice = JSON.parse(localStorage.getItem("play") || "{}");
-// Whoever comes back without an address goes on with the last game.
+// Without a game in the address, continue the last one.
 if (!location.search && !location.hash && choice.address) history.replaceState(null, "", choice.address);
 let game = Game.fromAddress(choice.variant || "brandubh");
 const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-${to}`), onIllegal: (from, to) => whyNot(`${from}-${to}`), onLocked: () => whyNot() });
@@ -52,10 +52,10 @@ function showChoice() {
       : `It looks at ${said.nodes.toLocaleString("en")} positions before each move.`;
 }
 
-// The end that the board shows, or that a resignation made.
 // The largest board on which the other players can search; see docs/variants.md.
 const SEARCHED = 11;
 
+// Return the end of the game, by the rules or by resignation.
 function outcome() {
   return game.facts.outcome || (playing?.resigned ? { termination: "resignation", winner: other[playing.side] } : null);
 }
@@ -70,7 +70,7 @@ function whyNot(move = null) {
   else say(`It is ${playing.player}'s turn.`);
 }
 
-// In one column the form stands before the board until a game has begun, else a board that does nothing comes first.
+// In a single column, place the form above the board until a game has begun, so that an inactive board is not first.
 const wide = matchMedia("(min-width: 900px)");
 function placeForm() {
   const next = playing || wide.matches ? byId("moves") : document.querySelector(".stage");
@@ -78,7 +78,7 @@ function placeForm() {
 }
 wide.addEventListener("change", placeForm);
 
-// A press that was not meant must not end a game: another one is asked for.
+// Require a second press, so that an accidental one does not end the game.
 let sure = false;
 function askToResign(asked) {
   sure = asked;
@@ -184,7 +184,7 @@ async function start(side, player, level) {
   }
 }
 
-// The same game anew: its rules, and the position that it began with.
+// Restart with the same rules and the same initial position.
 function again() {
   if (game.position) game.startFrom(game.position);
   else game.take(game.variant, game.rules);
@@ -216,7 +216,7 @@ byId("resign").addEventListener("click", async (event) => {
 });
 byId("undo").addEventListener("click", async () => {
   asking?.abort();
-  // What is taken back first is the resignation.
+  // After a resignation, take that back first.
   if (!playing.resigned) game.undo();
   playing.resigned = false;
   await refresh();
@@ -226,7 +226,7 @@ byId("undo").addEventListener("click", async () => {
   }
   await answer();
 });
-// Which piece, then which move.
+// The first press shows the piece to move, the second the move.
 byId("hint").addEventListener("click", async () => {
   if (hint) hint.level = 2;
   else {
@@ -281,7 +281,7 @@ const shown = playing || choice;
 for (const name of ["side", "player", "level"]) if (shown[name]) byId(name).value = shown[name];
 showChoice();
 chooseRules();
-// Who comes from a board plays from there; after a game the next one begins at the start.
+// A visitor from the board page plays from its position; after a game, the next one begins at the start position.
 byId("from-here").checked = !playing;
 if (playing?.side === "black") view.turn(2);
 placeForm();

@@ -1,4 +1,4 @@
-// Puzzles: the list, and one of them solved move by move. The server proves what is right and refutes the rest.
+// Puzzles: the list, and one puzzle solved move by move. The server proves correct moves and refutes the others.
 
 import { get, post } from "./api.js";
 import { BoardView } from "./board.js";
@@ -98,7 +98,7 @@ async function open(id) {
   await begin();
 }
 
-// The rules of which another value would give the puzzle another answer; the server proves it when somebody asks.
+// Show the rules that decide the puzzle: changing one changes the solution. The server proves this on request.
 async function showDeciding() {
   const waiting = (line) => (byId("deciding-said").textContent = line || "Solving it under other rules …");
   byId("decide").disabled = true;

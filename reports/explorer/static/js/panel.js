@@ -1,4 +1,4 @@
-// What stands beside every board: whose turn it is, the moves made, and the legal moves with what they are worth.
+// The panel next to every board: whose turn it is, the moves made, and the legal moves with their values.
 
 import { chip, el, verdict } from "./dom.js";
 
@@ -15,7 +15,7 @@ export function turnLine(facts) {
   return ending(facts.outcome) || `${facts.turn === "white" ? "White" : "Black"} to move`;
 }
 
-// The state of the game in a line, with the disc of the side to move, or of the winner.
+// Show the state of the game in one line, with a disc for the side to move or the winner.
 export function showTurn(box, facts) {
   const side = facts.problem ? null : facts.outcome ? facts.outcome.winner : facts.turn;
   box.replaceChildren(
@@ -28,7 +28,7 @@ export function withCaptures(move) {
   return move.move + (move.captures || []).map((square) => `x${square}`).join("");
 }
 
-// The moves made and those that can be stepped forward to; `go(ply)` is told which was chosen, null if none can be.
+// Show the moves made and those that can be redone. `go(ply)` is called for a chosen move; if null, none can be.
 export function showMade(box, facts, redo, go, grades = new Map()) {
   const all = [...facts.made, ...redo.map((move) => ({ move, captures: [] }))];
   const items = all.map((move, number) => {
@@ -51,7 +51,7 @@ export function showMade(box, facts, redo, go, grades = new Map()) {
   if (here) box.scrollTop = here.offsetTop - box.clientHeight / 2;
 }
 
-// All legal moves, the best first; `play(move)` makes one, `look(move)` shows it on the board (null: no more).
+// Show all legal moves, best first. `play(move)` makes a move, `look(move)` previews it on the board (null ends that).
 export function showLegal(box, facts, play, look = () => {}) {
   const known = facts.moves.some((move) => move.wdl);
   const rows = facts.moves.map((move) =>

@@ -1,4 +1,4 @@
-// The rules of a game in words and pictures, as the server makes them from the rule fields; a dialog on every board.
+// The dialog with the rules of a game in words and pictures, which the server generates from the rule fields.
 
 import { post } from "./api.js";
 import { byId, complain, el } from "./dom.js";
@@ -15,13 +15,13 @@ const point = ({ name, said, pictures }, deciding) =>
     pictures.length ? el("div", { class: "scenes" }, ...pictures.map(picture)) : null,
   );
 
-// What a rule set decides of each disputed point, by the names of the fields.
+// Show the value of each rule field of a rule set.
 function showFields(box, { fields, meanings }) {
   const said = (value) => (value === null ? "none" : Array.isArray(value) ? `[${value.join(", ")}]` : String(value));
   box.replaceChildren(...Object.entries(fields).flatMap(([name, value]) => [el("dt", {}, el("code", { text: name }), ` ${meanings[name] || ""}`), el("dd", {}, el("code", { text: said(value) }))]));
 }
 
-// `game()` is asked for its rules when somebody wants to see them; `deciding` are the points to be marked.
+// `game()` is called when the dialog is opened; `deciding()` returns the points to mark.
 export function rulebook(game, deciding = () => []) {
   const dialog = byId("rulebook");
   byId("rulebook-close").addEventListener("click", () => dialog.close());

@@ -1,10 +1,10 @@
-// A game on any page as text: copied or downloaded, in our record's form or, where OpenTafl has the rules, in its own.
+// Copying or downloading a game as text, in this toolkit's format or, if OpenTafl supports the rules, in OpenTafl's.
 
 import { post } from "./api.js";
 import { complain, copy, el } from "./dom.js";
 
-// `said()` gives the game, its tags, and its result where the board does not show it. The function that is returned is
-// to be told what is known of each position that is shown.
+// `said()` returns the game, its tags, and its result if the board does not show it. Call the returned function with
+// the facts about each position that is displayed.
 export function saveGame(box, said) {
   const text = async (form) => {
     const { game, tags = {}, result = null } = said();

@@ -1,4 +1,4 @@
-// Sets light or dark before the page is drawn; without a choice the system decides.
+// Set the light or dark theme before the page is drawn; without a choice the system's setting applies.
 (() => {
   const chosen = localStorage.getItem("theme");
   if (chosen) document.documentElement.dataset.theme = chosen;
