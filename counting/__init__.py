@@ -1,6 +1,6 @@
-"""How many: the published bounds of Tablut's complexity regenerated, corrected and tightened.
+"""Count the positions of Tablut: regenerate, correct and tighten the published bounds on its complexity.
 
-`bounds` is the front door; `tests.twins.brute` is the naive twin that enumerates
+`bounds` is the main entry point. `tests.twins.brute` is its naive twin, which enumerates
 small boards placement by placement.
 """
 
