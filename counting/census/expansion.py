@@ -7,8 +7,8 @@ pieces that did not move. Only the remaining candidates are compared, eight imag
 (`tablut.engine.packing`). The number of images that are equally least is the order of the child's
 stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
 
-Quiet moves are not made on a board either: if nothing can be captured and the king cannot
-be, a ply ends the game only by an escape.
+Quiet moves are not made on a board either: a ply that can capture neither soldiers nor the
+king ends the game only by an escape.
 
 Non-guarantee: parents must be well formed, and decided ones marked as decided.
 This is not checked.
