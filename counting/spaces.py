@@ -284,7 +284,7 @@ def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return kings surrounded by at least one of their capture patterns."""
+    """Return kings that are captured by at least one of their capture patterns."""
 
     def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
         return KingPlacement(
@@ -306,11 +306,11 @@ def _never_returns(variant: Variant) -> bool:
 
 
 def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return undecided placements whose king stands on the castle, surrounded by a capture pattern.
+    """Return undecided placements whose king stands on the castle inside a complete capture pattern.
 
     A king that never moved cannot have stepped into the pattern, so the last soldier
-    of the pattern captured it on arrival. Hence the placement can only be final. The
-    argument fails if the king is surrounded in the start; then nothing is returned.
+    of the pattern captured it on arrival. Hence the placement can only be final. If the
+    start itself is of this kind, the argument fails, and nothing is returned.
     """
     castle = variant.regions.castle
     if castle is None or not _never_returns(variant):
@@ -332,7 +332,7 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
-    """Return the cells on which an arriving king can capture an attacker, each with the cell behind it."""
+    """Return the cells beside an arriving king on which it can capture an attacker, each with the cell behind it."""
     regions = variant.regions
     sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
     anvils = anvils_against_attackers(variant)

@@ -51,7 +51,7 @@ from tablut.variants import Variant
 LEAF_BITS: Final = 12
 """Number of bits of the hash that select a leaf."""
 LEAVES: Final = 1 << LEAF_BITS
-"""Number of leaves. With this number, a leaf fits into memory up to about 10^11 children."""
+"""Number of leaves. It is large enough for a leaf to fit into memory in plies of up to about 10^11 children."""
 BINS: Final = 1 << 12
 """Number of ranges of the hash of families; see `family_bins`."""
 FIXING: Final = 60
@@ -78,7 +78,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the number that a row adds to a checksum, which depends on all bits of the row, given its hash."""
+    """Return the contribution of a row with a given hash to a checksum. It depends on all bits of the row."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 

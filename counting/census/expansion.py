@@ -209,7 +209,7 @@ def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tup
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""
 BLACK_WON: Final = 62
-"""The bit of the last word that is set if black won. No packed position uses this bit or those from `FIXING` on."""
+"""The bit of the last word that is set if black won. No packed position uses the bits from `FIXING` on."""
 
 EXPANSION_COUNTERS: Final = 4
 """Counters of `expand_canonical`, in positions: parents, moves, capturing moves, captured soldiers."""

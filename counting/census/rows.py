@@ -62,7 +62,7 @@ FORMAT_VERSION: Final = 5
 MAGIC: Final = b"TABLROWS"
 HEAD: Final = struct.Struct("<8sIId32sI")
 PAGE: Final = 4096
-"""Bytes of a page. Direct access requires addresses, offsets and lengths in whole blocks, which a page consists of."""
+"""Bytes of a page, the unit of direct access. Disks require multiples of their block size, which is at most a page."""
 DIRECT_BYTES: Final = 1 << 18
 """Minimum number of bytes for direct access. Shorter spans are read and written through the cache."""
 READ_BYTES: Final = 8 << 20

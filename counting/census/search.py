@@ -248,8 +248,8 @@ class CensusSearch:
     def space_needed(self, last: SealedPly | None = None) -> tuple[int, int]:
         """Return the number of bytes that the next ply needs for its children and, as an estimate, for its positions.
 
-        The number of children is exact. The share of new positions among them is taken from the last
-        ply, which is too high when the growth slows down.
+        The number of children is exact. The share of new positions among them is assumed to be that of the last
+        ply, so the estimate is too high when the growth slows down.
         """
         last = self.records[-1] if last is None else last
         ratio = last.classes / last.children if last.children else 1.0
@@ -361,7 +361,7 @@ class Making(ABC, Generic[Range]):
         return Owner(self.store.game, self.search.full, self.ply, number, plan)
 
     def run(self, step: str, tasks: Sequence[RowTask], total: int, done: str = "children") -> list[dict[str, Any]]:
-        """Run tasks; each of their results states, under the key ``done``, how much was processed."""
+        """Run tasks and report progress; ``done`` is the key of the processed amount in their results."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
         return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))

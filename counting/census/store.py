@@ -62,7 +62,7 @@ _MEND: Final = "delete it, and run the command again"
 
 
 class StoreAbout(Record):
-    """``census.json``: the identity of a census. Only ``game`` is compared; ``variant`` is a name for display."""
+    """``census.json``: the identity of a census, given by ``game`` and ``full``; ``variant`` is a name for display."""
 
     FORMAT = "tablut census"
     VERSION = FORMAT_VERSION
@@ -268,7 +268,7 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
     """Return a description of a material with more reached positions than the board allows, or None.
 
     All positions of a ply have the same side to move. The positions of every other ply are therefore
-    different placements, and cannot be more than the undecided placements of each material.
+    different placements, so there cannot be more of one material than the board has undecided placements of it.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):

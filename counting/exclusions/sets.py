@@ -251,7 +251,7 @@ class _Search:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
-        """Yield groups that the piece on a cell could capture: in one direction, a victim, an anvil, or both."""
+        """Yield groups with which the piece on a cell could capture: a victim, an anvil, or both, in one direction."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, room)

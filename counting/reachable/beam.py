@@ -52,7 +52,7 @@ NOISE: Final = 2
 _KING_AWAY, _KING_STEP = 200, 8
 """The same costs for the king. They are higher, so that the king goes home first."""
 CALM: Final = 2
-"""Bits by which the soldiers' cost is shifted right while the king is away, so that it counts a quarter."""
+"""Bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
 
 
 class HomeTables(NamedTuple):

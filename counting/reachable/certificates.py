@@ -2,7 +2,7 @@
 
 The first line is a header with the game, the range of samples and the totals. Each other line is one
 sample, in order. A file is compressed if its name ends in ``.gz``. It is read line by line, with limits on its size,
-and everything in it can be checked by `counting.reachable.checker`.
+and its contents are not trusted: `counting.reachable.checker` checks them.
 """
 
 from __future__ import annotations
