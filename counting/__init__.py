@@ -1,4 +1,4 @@
-"""Count the positions of Tablut: regenerate, correct and tighten the published bounds on its complexity.
+"""Counts of positions: the published bounds on Tablut's complexity, regenerated, corrected and tightened.
 
 `bounds` is the main entry point. `tests.twins.brute` is its naive twin, which enumerates
 small boards placement by placement.

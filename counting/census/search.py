@@ -88,7 +88,7 @@ class CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
         An expansion keeps every child in memory twice (as generated, and sorted). A merge keeps it
-        once, with at most twelve bytes for the table entry that finds it. A count of bins does both. A sort
+        once, with at most twelve bytes of hash table for each child. A count of bins does both. A sort
         keeps its rows at most five times, together with about as many children by capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
@@ -278,7 +278,7 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return the number of children or rows for a task, so that all workers are busy and no task is too large."""
+        """Return the number of children or rows for a task: small enough to occupy all workers, but not too small."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
