@@ -1,6 +1,6 @@
-"""How many: the published bounds of Tablut's complexity regenerated, corrected and tightened.
+"""Counts of positions: the published bounds on Tablut's complexity, regenerated, corrected and tightened.
 
-`bounds` is the front door; `tests.twins.brute` is the naive twin that enumerates
+`bounds` is the main entry point. `tests.twins.brute` is its naive twin, which enumerates
 small boards placement by placement.
 """
 

@@ -1,4 +1,4 @@
-"""The commands that count."""
+"""The commands of the package `counting`."""
 
 from tablut.cli.spec import command_table
 

@@ -1,7 +1,7 @@
-"""`tablut bounds` as a value: the equations, what is wrong with them, and better bounds.
+"""The results of `tablut bounds`: the paper's equations, their errors, and better bounds.
 
-`bounds` computes everything for one variant and returns a `BoundsReport`, which is
-what the command prints, what ``--json`` dumps and what the report page renders.
+`bounds` computes everything for one variant and returns a `BoundsReport`. The command
+prints it, ``--json`` dumps it, and the report page renders it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Term(Result):
 
 
 class SpaceCounts(Result):
-    """The sizes that make up a bound."""
+    """The sizes of the spaces that make up a bound, and their sums."""
 
     no_end: ExactInt
     all_captured: ExactInt
@@ -54,7 +54,7 @@ class SpaceCount(Result):
 
 
 class LockedSets(Result):
-    """The minimal locked sets whose placements `tightened` leaves out."""
+    """The minimal locked sets whose placements are excluded from the tightened bound."""
 
     pieces: int
     sets: int
@@ -65,7 +65,7 @@ class LockedSets(Result):
 
 
 class Rung(NamedTuple):
-    """A step from the paper's bound to the best one: what is counted, how many, of what, and how that is known."""
+    """A step from the paper's bound to the best one: what is counted, the number, its unit, and how it is known."""
 
     what: str
     number: int
@@ -74,7 +74,7 @@ class Rung(NamedTuple):
 
 
 class MaterialShare(Result):
-    """How many undecided placements, and labelled states, have so many soldiers."""
+    """The numbers of undecided placements and of labelled states with one material."""
 
     attackers: int
     defenders: int
@@ -84,34 +84,36 @@ class MaterialShare(Result):
 
 
 class BoundsReport(Result):
-    """Everything that `tablut bounds` says about one variant.
+    """The results of `tablut bounds` for one variant.
 
     Attributes
     ----------
     digest : str
-        SHA-256 of the rules, as `Variant.digest` has it.
+        SHA-256 of the rules, equal to `Variant.digest`.
     terms : list of Term
         The paper's equations, in its order.
     geometry : list of Geometry
-        The numbers that enter them.
+        The numbers about the board that enter the equations.
     corrected : SpaceCounts
-        The paper's spaces counted correctly: every way in which a game ends, no placement twice for one way.
+        The paper's spaces counted correctly: every way in which a game can end is included, and no placement is
+        counted twice for one way.
     tightened : SpaceCounts
-        ``corrected`` less the placements that are proved out of reach.
+        ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
         ``total`` and ``distinct`` of the corrected and the tightened counts with the
         side to move: both sides for undecided placements, one for final ones.
     classes, classes_tightened : SpaceCounts
         The same counts up to symmetry, by Burnside's lemma.
     symmetries : list of str
-        The elements of the group behind ``classes``.
+        The elements of the group used for ``classes``.
     excluded : list of SpaceCount
-        What ``tightened`` leaves out, and why; no placement is in two of them.
+        The placements excluded from ``tightened``, by the reason. No placement is in two of these spaces.
     left_in : list of str
-        What no count leaves out, though the game is over there or never gets there: placements in which this holds.
+        Conditions under which the game is over or the placement is unreachable, but which depend on distant cells.
+        Placements that satisfy them are not excluded from any count.
     locked : LockedSets or None
-        The family behind the exclusions by locked sets; None if they were not counted, so that
-        ``tightened`` leaves out the other exclusions only.
+        The family of locked sets used for the exclusions. None if they were not counted; then
+        ``tightened`` has the other exclusions only.
     """
 
     variant: str
@@ -132,13 +134,13 @@ class BoundsReport(Result):
     comparison: list[ComparedGame]
 
     def ladder(self) -> tuple[Rung, ...]:
-        """Return the way from the paper's bound to the best one, a number for each step.
+        """Return the steps from the paper's bound to the best one.
 
         Returns
         -------
         tuple of Rung
-            In this order wherever the numbers are shown. A labelled state is a placement with the way in
-            which the game ended with it, or goes on.
+            In the order in which the numbers are shown everywhere. A labelled state is a placement together with
+            the way in which the game ended there, or with the mark that it goes on.
         """
         paper = self.term("eq14")
         first = "counted as the paper counts its board"
@@ -153,7 +155,7 @@ class BoundsReport(Result):
         )
 
     def term(self, id_: str) -> Term:
-        """Return a term by its id.
+        """Return the term with a given id.
 
         Parameters
         ----------
@@ -163,12 +165,12 @@ class BoundsReport(Result):
         Returns
         -------
         Term
-            The equation of this number.
+            The equation with this number.
 
         Raises
         ------
         StopIteration
-            If there is none.
+            If no equation has this id.
         """
         return next(term for term in self.terms if term.id == id_)
 
@@ -179,21 +181,21 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     Parameters
     ----------
     variant : Variant, str or path-like
-        Any rule set; findings and published values come with the paper's own only.
+        The rule set. Findings and published values are given only for the paper's own rules.
     record : ExclusionRecord, optional
-        The count of the placements with locked sets; by default what ships for the game, if anything does.
+        Counts of the placements without locked sets. By default, the record that ships for the game, if there is one.
 
     Returns
     -------
     BoundsReport
-        Exact throughout.
+        The bounds. All counts are exact.
 
     Raises
     ------
     ArithmeticError
-        If two ways to evaluate an equation differ.
+        If the two evaluations of an equation differ.
     InputError
-        If the record is of another game.
+        If the record belongs to another game.
 
     Examples
     --------
@@ -213,7 +215,8 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     if record is not None and record.game != variant.digest:
         raise InputError(f"variant {variant.name}: the count of its locked sets is of other rules ({record.variant})")
     survivors = [] if record is None else record.survivors
-    # Captured kings' placements are undecided ones too; one that is left only as a final one counts once more.
+    # A placement with a captured king is also an undecided one and must be counted once in ``distinct``. After
+    # tightening, only those that are still undecided placements are subtracted.
     corrected, classes_ = (_sum(counts, counts["king_captured"]) for counts in (sizes, orbits))
     tightened, classes_tightened = (
         _sum(left, left["king_captured_undecided"])
@@ -250,23 +253,27 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
 
 
 def corrected_counts(variant: Variant) -> SpaceCounts:
-    """Return the sizes of the corrected bound alone."""
+    """Return the sizes of the corrected bound, without computing the rest of a report."""
     sizes = {id_: space.value() for id_, space in spaces(variant).items()}
     return _sum(sizes, sizes["king_captured"])
 
 
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
-    """Return what is left of each space, in placements or in classes; ``survivors`` are those of a record, if any.
+    """Return the size of each space after the exclusions, in placements or in classes.
 
-    Beside the spaces, ``king_captured_undecided`` has the captured kings whose placement is left as an undecided one.
+    ``survivors`` are the counts of a record and replace the sizes computed here. The additional key
+    ``king_captured_undecided`` counts the placements with a captured king that remain as undecided placements.
     """
     found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
-    # The besieged kings are captured ones, as every placement with a captured king is an undecided one.
+    # Every placement with a besieged king is one with a captured king, and so also an undecided placement.
     return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 
 def _left_in(rules: Rules) -> list[str]:
-    """Return what decides placements or keeps games from them and is not counted, since it is seen from afar."""
+    """Return the conditions that decide placements or make them unreachable but are not counted.
+
+    Detecting them requires more than the cells around one piece.
+    """
     holds = {
         "the side to move has no move": True,
         "the king stands in an exit fort": rules.fort != "none",
@@ -286,7 +293,7 @@ _LOCKED = {
 def _locked_spaces(
     record: ExclusionRecord | None, found: Mapping[str, Space], orbits: Mapping[str, int]
 ) -> list[SpaceCount]:
-    """Return the placements with a locked set, space by space."""
+    """Return the number of placements with a locked set in each space."""
     if record is None:
         return []
     listed = []
@@ -347,7 +354,10 @@ def _terms(paper: PaperEquations) -> list[Term]:
 
 
 def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:
-    """Add up; ``both`` are the placements with a captured king that are undecided ones too."""
+    """Return the sizes with their sums.
+
+    ``both`` is the number of placements with a captured king that are also undecided placements.
+    """
     chosen = {name: parts[name] for name in ("no_end", *FINAL)}
     end = sum(chosen[name] for name in FINAL)
     return SpaceCounts(**chosen, end=end, total=chosen["no_end"] + end, distinct=chosen["no_end"] + end - both)
@@ -357,7 +367,7 @@ def _with_side_to_move(counted: Mapping[str, SpaceCounts]) -> dict[str, int]:
     result = {}
     for name, counts in counted.items():
         result[f"{name}_total"] = counts.total + counts.no_end
-        # A placement with a captured king and white to move is an undecided one with white to move.
+        # A placement with a captured king and white to move is also an undecided one with white to move.
         result[f"{name}_distinct"] = counts.distinct + counts.no_end
     return result
 
@@ -386,11 +396,11 @@ def _percent(part: int, whole: int) -> str:
     return f"{units // 10_000}.{units % 10_000:04d}"
 
 
-# -- numbers for other programs: comma-separated tables, and b-files as the OEIS takes them
+# -- numbers for other programs: comma-separated tables, and b-files in the format of the OEIS
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the labelled states by the number of men, from the king alone on."""
+    """Return the number of labelled states for each number of men; the first entry is for the king alone."""
     found = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         found[pair.attackers + pair.defenders] += pair.total
@@ -398,7 +408,7 @@ def placements_by_men(report: BoundsReport) -> list[int]:
 
 
 class BoundNumber(Result):
-    """One number of a report, as ``--csv`` lists it."""
+    """A number of a report: one line of the output of ``--csv``."""
 
     group: str
     id: str
@@ -414,7 +424,7 @@ _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 
 def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
-    """Return every number of a report."""
+    """Return all numbers of a report, in the order of the lines of ``--csv``."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]

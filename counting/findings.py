@@ -1,7 +1,7 @@
-"""What is wrong, missing or out of date in the complexity paper, each with its evidence.
+"""Errors, omissions and outdated claims in the complexity paper, each with its evidence.
 
-The evidence of a finding is what a computation gave; a test derives it again in
-another way.
+The evidence of a finding is the result of a computation. A test derives it a second
+time by a different method.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Finding(Result):
 
 
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
-    """Return the findings about the paper; their statements are kept in ``data/findings.toml``."""
+    """Return the findings about the paper.
+
+    Their statements are read from ``data/findings.toml``. For any game but the paper's own, the list is empty.
+    """
     if not paper.is_the_papers:
         return []
     numbers = {id_: scientific(paper[id_].value()) for id_ in ("eq13", "eq14")}
@@ -63,13 +66,13 @@ def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionReco
 
 
 def _data(file: str, table: str) -> list[dict[str, Any]]:
-    """Return a table that is kept as data."""
+    """Return a table from a TOML file of the package's ``data`` folder."""
     text = (resources.files("counting") / "data" / f"{file}.toml").read_text(encoding="utf-8")
     return list(tomllib.loads(text)[table])
 
 
 def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evidence]:
-    """Return the evidence of each finding but that about locked sets."""
+    """Return the evidence of each finding, except the one about locked sets."""
     exact, camps = (
         {id_: equation.value() for id_, equation in paper.equations.items()},
         paper.variant.regions.camps,
@@ -84,9 +87,9 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 
 
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
-    """Return the evidence about numbers that the paper prints, quotes or remarks on."""
+    """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # The value of (12) that it prints is that with one attacker more.
+    # The value printed for (12) is obtained with an upper limit of one more attacker.
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -128,9 +131,9 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 
 
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
-    """Return the evidence about placements that are counted twice, too often or not at all."""
+    """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The patterns that the paper leaves out: two soldiers across, past the camp that the king stands beside.
+    # The paper omits these patterns: the king stands beside a camp, and two soldiers capture it along the other axis.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
@@ -178,7 +181,7 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:
-    """Return the subspaces that differ from a given one in one number of its formula, by that number."""
+    """Return the subspaces that differ from a given one in one number of its formula, keyed by the change."""
     changes = {}
     for last in range(part.attackers[-1] - 4, part.attackers[-1] + 5):
         changes[f"upper limit of b {last}"] = replace(part, attackers=range(last + 1))
@@ -191,14 +194,14 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
     return {change: changed for change, changed in changes.items() if changed != part}
 
 
-# -- the fillings of one camp: which sets of its cells can be occupied in the course of a game
+# -- fillings of one camp: the sets of its cells that can be occupied in the course of a game
 
 
 FilledCells = frozenset[int]
 
 
 def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[FilledCells]:
-    """Return the fillings that can follow from the full camp, and the moves between them."""
+    """Return the graph of the fillings that can arise from the full camp, with the moves between them."""
     graph: nx.DiGraph[FilledCells] = nx.DiGraph()
     pending = [camp.cells]
     graph.add_node(camp.cells)
@@ -233,16 +236,16 @@ def _moves(variant: Variant, camp: Camp, filling: FilledCells) -> list[tuple[str
 
 
 def shortest_line(graph: nx.DiGraph[FilledCells], start: FilledCells, goal: FilledCells) -> list[str]:
-    """Return the moves of a shortest way from one filling to another."""
+    """Return the moves of a shortest path from one filling to another."""
     path = nx.shortest_path(graph, start, goal)
     return [graph.edges[edge]["move"] for edge in pairwise(path)]
 
 
-# -- tablut among other games: Table 1 of the paper regenerated, and today's figures -----
+# -- comparison with other games: Table 1 of the paper with current figures --------------
 
 
 class ComparedGame(Result):
-    """One row of the comparison."""
+    """A game of the comparison, with the paper's figures and the current ones."""
 
     name: str
     published: tuple[str, ...]
@@ -256,18 +259,18 @@ class ComparedGame(Result):
 
     @property
     def size(self) -> Decimal:
-        """Today's figure as a number, to order the games by."""
+        """The current figure as a number, by which the games are sorted."""
         return Decimal(self.today)
 
 
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
-    """Return the other games of Table 1, in its order."""
+    """Return the other games of the paper's Table 1, in its order."""
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
 class Estimate(Result):
-    """A figure for the state space of some games that circulates."""
+    """A published estimate of the size of a state space, and the variants that it concerns."""
 
     variants: tuple[str, ...]
     figure: str
@@ -277,12 +280,15 @@ class Estimate(Result):
 
 @cache
 def published_estimates() -> tuple[Estimate, ...]:
-    """Return the figures of others for games of the tafl family."""
+    """Return the estimates published elsewhere for games of the tafl family."""
     return tuple(Estimate.model_validate(found) for found in _data("estimates", "estimates"))
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
-    """Return all games in the order of today's figures, Tablut among them: by placements, as the others are."""
+    """Return all games, Tablut included, sorted by their current figures.
+
+    Tablut is ranked by its number of placements, since the figures of the other games count placements too.
+    """
     tablut = ComparedGame(
         name="Tablut",
         published=(published,),

@@ -1,17 +1,17 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
 A. Galassi divides the placements into subspaces: undecided ones with the king on
-or off the castle, and final ones by how the game ended. A subspace is a multiplicity, numbers of camp and free cells,
-and ranges for the soldiers. Every number in an
+or off the castle, and final ones by how the game ended. A subspace has a multiplicity, numbers of camp and free cells,
+and ranges for the numbers of soldiers. Every number in an
 equation (cells, positions, ways to capture) is derived from the variant's
-terrain; for the paper's own rules the derived numbers are compared with those it
-states (`PaperEquations.geometry`) and the values with those it prints (`PUBLISHED`).
+terrain. For the paper's own rules, the derived numbers are compared with those stated in the
+paper (`PaperEquations.geometry`), and the values with those printed there (`PUBLISHED`).
 
-A value is found by generating functions, and by sympy from the very expression that is printed as LaTeX. They must
-agree; the tests add the paper's own triple sum.
+Each value is computed twice: by generating functions, and by sympy from the expression that is printed as LaTeX. The
+two must agree. The tests compare both with the paper's own triple sum.
 
-The equations are the paper's as they stand, its omissions included. What they
-should have been is the business of the other spaces (`counting.spaces`) and of `counting.findings`.
+The equations are reproduced as the paper states them, omissions included. For the corrected
+counts see `counting.spaces`; for the errors themselves, `counting.findings`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from tablut.variants.model import KingPattern, king_patterns
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Placements of one shape: ``multiplicity`` times the ways to place the other soldiers."""
+    """Placements of one shape: ``multiplicity`` times the number of ways to place the other soldiers.
+
+    ``involved`` attackers capture the king; their cells are fixed, and the ranges do not count them.
+    """
 
     description: str
     multiplicity: int
@@ -43,7 +46,7 @@ class Subspace:
     involved: int = 0
 
     def material(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the counts by material, the involved attackers included."""
+        """Return the counts by material, in which the involved attackers are counted."""
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
 
@@ -74,7 +77,7 @@ class Subspace:
         return total if self.multiplicity == 1 else sympy.Mul(self.multiplicity, total, evaluate=False)
 
     def check(self) -> int:
-        """Return the exact value of `symbolic`, from its own summand and limits."""
+        """Return the exact value of `symbolic`, evaluated from its summand and limits."""
         import sympy
 
         if not self.attackers or not self.defenders:
@@ -90,7 +93,7 @@ class Subspace:
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield the summands of a nested sum: sympy lists the innermost first; walk from the outermost."""
+    """Yield the summands of a nested sum, iterating from the outermost index; sympy lists the innermost first."""
     if depth < 0:
         yield summand(*values)
         return
@@ -101,19 +104,19 @@ def _summands(
 
 
 def _binomial(n: int, k: int) -> int:
-    # math.comb refuses a negative n, which stands for more pieces than cells: no way.
+    # A negative n means more pieces than cells, for which there are 0 ways; math.comb would raise an error.
     return comb(n, k) if 0 <= k <= n else 0
 
 
 def is_rounded(exact: int, printed: str) -> bool:
-    """Return whether an exact value, rounded to the digits of one that is printed, is that value."""
+    """Return whether an exact value, rounded to the precision of a printed one, equals the printed one."""
     value = Decimal(printed)
     return Context(prec=len(value.as_tuple().digits), rounding=ROUND_HALF_UP).create_decimal(exact) == value
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of powers, the shape of equation (1)."""
+    """A product of powers: pairs of base and exponent. Equation (1) has this form."""
 
     factors: tuple[tuple[int, int], ...]
 
@@ -135,7 +138,10 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, for one variant: a sum of subspaces or of other equations, or one product."""
+    """A numbered equation of the paper, evaluated for one variant.
+
+    Its parts are added up: subspaces, other equations, or the single product of equation (1).
+    """
 
     id: str
     symbol: str
@@ -145,7 +151,7 @@ class Equation:
 
     @property
     def number(self) -> int:
-        """The number in the paper."""
+        """The equation's number in the paper."""
         return int(self.id.removeprefix("eq"))
 
     def value(self) -> int:
@@ -157,13 +163,13 @@ class Equation:
         return sum(part.check() for part in self.parts)
 
     def symbolic(self) -> Any:
-        """Return the symbol that stands for it in other equations."""
+        """Return the symbol that represents this equation in other equations."""
         import sympy
 
         return sympy.Symbol(self.symbol)
 
     def verified_value(self) -> int:
-        """Return the exact value after both evaluations have agreed."""
+        """Return the exact value; raise an error unless both evaluations agree."""
         value, check = self.value(), self.check()
         if value != check:
             raise ArithmeticError(f"{self.id}: the generating function gives {value}, sympy {check}")
@@ -195,11 +201,11 @@ PUBLISHED = {
     "eq13": "4.6e26",
     "eq14": "1.4e27",
 }
-"""The values that the paper prints, digit for digit."""
+"""Values printed in the paper, digit for digit."""
 
 
 class Geometry(Result):
-    """A number about the board, derived from the terrain, beside the paper's."""
+    """A number describing the board: derived from the terrain, and as stated in the paper."""
 
     description: str
     derived: int
@@ -256,14 +262,17 @@ class PaperEquations:
         return Product(((2, self.castle_kings), (2, self.camp), (3, soldiers_only), (4, self.other_kings)))
 
     def _kings(self, camp: int, free: int, attackers: range) -> tuple[Subspace, Subspace]:
-        """Kings on the castle, and kings elsewhere."""
+        """Return the subspaces of the kings on the castle and of the kings elsewhere."""
         return (
             Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
             Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
         )
 
     def _escaped(self) -> tuple[Subspace, ...]:
-        """Escaped kings, at least one way by which it came being empty (inclusion and exclusion over the ways)."""
+        """Return the subspaces of escaped kings with at least one empty path to the escape cell.
+
+        Inclusion and exclusion over the paths yields signed multiplicities.
+        """
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
         for escape, ways in regions.approaches.items():
@@ -279,11 +288,11 @@ class PaperEquations:
 
     @cached_property
     def patterns(self) -> dict[str, list[tuple[int, KingPattern]]]:
-        """King cells with their capture patterns, in the paper's classes and the one that it leaves out.
+        """King cells with their capture patterns, in the paper's classes and the class that it omits.
 
-        A king next to a camp (or a hostile corner) is in the class ``against_terrain``
-        with the patterns that use it. Its other patterns, two soldiers across, are in
-        ``past_terrain``, which no equation of the paper counts.
+        For a king next to a camp or a hostile corner, the patterns that use that terrain
+        are in the class ``against_terrain``. The king's other patterns, two soldiers on
+        opposite sides, are in ``past_terrain``, which no equation of the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -305,7 +314,10 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the placements of captured kings, pattern by pattern as the paper adds them up."""
+        """Return the placements of captured kings, added up pattern by pattern as in the paper.
+
+        A placement that matches two patterns is therefore counted twice.
+        """
         regions = self.variant.regions
         shapes = Counter(
             (

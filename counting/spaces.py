@@ -1,19 +1,20 @@
-"""The spaces of placements, each placement counted once, by material, with or without a symmetry.
+"""Spaces of placements, and the number of placements of each material in them.
 
-A space is a set of king cells, each with a small neighbourhood whose contents
-decide membership (the way a king came, the soldiers that hold it), and ranges for
-the material. Summing over the contents of the neighbourhood counts a union of
-patterns without counting any placement twice; restricting the sum to contents
-and cycles that a symmetry leaves in place gives the fixed points that Burnside's
-lemma asks for. One function, `fixed_material`, does both.
+A space consists of king cells and ranges for the material. Each king cell has a small
+neighbourhood whose contents decide membership: the path by which the king arrived, or
+the soldiers that capture it. Summing over the contents of the neighbourhood counts a
+union of patterns without counting any placement twice. Restricting the sum to the
+contents that a symmetry leaves in place gives the number of fixed points, which
+Burnside's lemma requires. The function `fixed_material` does both.
 
-Soldiers are counted by polynomials in x (attackers) and y (defenders), cut at the material of the start:
-(1 + x)^camp · (1 + x + y)^free, since a camp cell is empty or holds an attacker, a free cell either or none. Placing
-the defenders first gives the coefficients in closed form, C(free, d) · C(camp + free - d, a). Under a symmetry whole
-cycles of cells share their contents, so that x and y become powers of themselves. All numbers are Python integers.
+Soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the material of the start:
+(1 + x)^camp · (1 + x + y)^free, since a camp cell is empty or holds an attacker, and a free cell is empty or holds a
+soldier of either side. Placing the defenders first gives the coefficients in closed form,
+C(free, d) · C(camp + free - d, a). Under a symmetry all cells of a cycle have the same contents, so x and y are
+replaced by powers of themselves. All numbers are Python integers.
 
-Membership is by placement alone. The spaces are upper bounds on what can be
-reached, except that the ``excluded`` ones are proved out of reach.
+Membership depends on the placement alone. The spaces are therefore upper bounds on the
+reachable placements, except the ``excluded`` ones, which are proved unreachable.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class CountsByMaterial:
 
     @classmethod
     def zero(cls, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the zero polynomial for boards with at most so many soldiers."""
+        """Return the zero polynomial, truncated at the given numbers of soldiers."""
         return cls(((0,) * (defenders + 1),) * (attackers + 1))
 
     def total(self) -> int:
@@ -50,13 +51,13 @@ class CountsByMaterial:
         return sum(map(sum, self.rows))
 
     def pairs(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (attackers, defenders, count), zero counts too."""
+        """Yield (attackers, defenders, count) for each material, zero counts included."""
         for attackers, row in enumerate(self.rows):
             for defenders, count in enumerate(row):
                 yield attackers, defenders, count
 
     def within(self, attackers: range, defenders: range) -> CountsByMaterial:
-        """Return the part with so many attackers and defenders; the other counts become zero."""
+        """Return a copy in which the counts outside the given ranges are zero."""
         return CountsByMaterial(
             tuple(
                 tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
@@ -65,7 +66,7 @@ class CountsByMaterial:
         )
 
     def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the product with x^attackers · y^defenders: so many more soldiers on fixed cells."""
+        """Return the product with x^attackers · y^defenders, which adds soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]
@@ -86,7 +87,7 @@ class CountsByMaterial:
         return CountsByMaterial(tuple(tuple(factor * count for count in row) for row in self.rows))
 
     def __matmul__(self, other: CountsByMaterial) -> CountsByMaterial:
-        """Return the product of the polynomials, cut at the same material."""
+        """Return the product of the polynomials, truncated at the same material."""
         height, width = len(self.rows), len(self.rows[0])
         product = [[0] * width for _ in range(height)]
         terms = [(a, d, count) for a, d, count in other.pairs() if count]
@@ -100,7 +101,10 @@ class CountsByMaterial:
 
 @cache
 def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> CountsByMaterial:
-    """Return in how many ways soldiers can stand so that a symmetry leaves them in place."""
+    """Return the number of arrangements of soldiers that a symmetry leaves in place, by material.
+
+    The symmetry is given by the cycle types of the camp cells and of the free cells.
+    """
     camps, frees = dict(camp), dict(free)
     product = CountsByMaterial(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
     for length in camps.keys() | frees.keys():
@@ -119,14 +123,14 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 EMPTY, ATTACKER, DEFENDER = range(3)
 
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""The spaces of final placements, one for each way in which the paper lets a game end."""
+"""The spaces of final placements, one for each way in which a game can end in the paper."""
 
 Contents = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class KingPlacement:
-    """A king on a cell, and what must be true around it."""
+    """A king's cell with a condition on the contents of nearby cells."""
 
     king: int
     watched: frozenset[int] = frozenset()
@@ -135,7 +139,7 @@ class KingPlacement:
     def contents(
         self, symmetry: Symmetry, camp_cells: frozenset[int]
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield what the watched cells can contain so that a symmetry leaves it in place: by cycle, and by cell."""
+        """Yield the contents of the watched cells that a symmetry leaves in place, by cycle and by cell."""
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
         for chosen in product(*choices):
@@ -164,9 +168,9 @@ class Space:
 
 
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
-    """Return how many placements of a space a symmetry leaves in place, by material."""
+    """Return the number of placements of a space that a symmetry leaves in place, by material."""
     regions = space.variant.regions
-    # The polynomial of the cells outside a neighbourhood depends on their cycle type only: collect before multiplying.
+    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so group by it first.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
         if symmetry.table[placement.king] != placement.king:
@@ -191,14 +195,17 @@ def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
 
 
 def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
-    """Return the number of placements of a space up to a group, the variant's symmetries, by Burnside's lemma."""
+    """Return the number of classes of placements of a space under a group, by Burnside's lemma.
+
+    The group defaults to the variant's symmetries.
+    """
     return count_orbits(
         space.variant.symmetries if group is None else group, lambda one: fixed_material(space, one).total()
     )
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
-    """Return the number of placements up to the variant's symmetries, for each material of a space."""
+    """Return the number of classes of placements under the variant's symmetries, for each material of a space."""
     group = space.variant.symmetries
     fixed = {
         symmetry.name: {(attackers, defenders): count for attackers, defenders, count in found.pairs()}
@@ -220,7 +227,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
     defenders = range(variant.defenders + 1)
     undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
 
-    # An unarmed king captures nothing, so it cannot escape and take the last attacker at once.
+    # An unarmed king captures nothing, so it cannot capture the last attacker with its escaping move.
     armed_escapes = _escaped(variant) if rules.king.armed else ()
     listed: list[tuple[str, str, tuple[KingPlacement, ...], range, range]] = [
         ("no_end", "undecided", undecided, some, defenders),
@@ -264,7 +271,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Kings on escape cells, one of the ways by which they can have come being empty."""
+    """Return kings on escape cells, with at least one empty path by which they can have arrived."""
 
     def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
         return KingPlacement(
@@ -277,7 +284,7 @@ def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Kings held by at least one of their capture patterns."""
+    """Return kings that are captured by at least one of their capture patterns."""
 
     def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
         return KingPlacement(
@@ -294,16 +301,16 @@ def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _never_returns(variant: Variant) -> bool:
-    """Whether a king on the castle has never moved."""
+    """Return whether the rules imply that a king on the castle has never moved."""
     return variant.rules.castle.stop == "nobody" and variant.regions.castle in variant.regions.king_cells
 
 
 def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Undecided placements whose king, on the castle, is held by a pattern.
+    """Return undecided placements whose king stands on the castle inside a complete capture pattern.
 
-    A king that never moved cannot have stepped into it, so the pattern's last
-    soldier captured on arrival: the placement is only ever final. (A start that is
-    besieged already proves nothing.)
+    A king that never moved cannot have stepped into the pattern, so the last soldier
+    of the pattern captured it on arrival. Hence the placement can only be final. If the
+    start itself is of this kind, the argument fails, and nothing is returned.
     """
     castle = variant.regions.castle
     if castle is None or not _never_returns(variant):
@@ -315,7 +322,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Kings that, alone against nobody, cannot have taken the last attacker: unarmed, or never moved."""
+    """Return kings that cannot have captured the last attacker: they are unarmed, or have never moved."""
     regions = variant.regions
     if not variant.rules.king.armed:
         idle = regions.king_cells
@@ -325,7 +332,7 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
-    """Cells next to an arriving king where it can take an attacker, each with the cell behind."""
+    """Return the cells beside an arriving king on which it can capture an attacker, each with the cell behind it."""
     regions = variant.regions
     sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
     anvils = anvils_against_attackers(variant)
@@ -341,13 +348,16 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Escaped kings with an attacker beside them that their arrival has captured: never seen."""
+    """Return escaped kings beside an attacker that their arrival would have captured.
+
+    Since a captured piece is removed, these placements cannot occur.
+    """
     if not variant.rules.king.armed:
         return ()
     regions, anvils = variant.regions, anvils_against_attackers(variant)
 
     def placement(escaped: KingPlacement) -> KingPlacement:
-        # Where every way crosses a cell, that cell is empty and nothing is captured on it.
+        # A cell that every path crosses was empty, so nothing can have been captured on it.
         crossed = frozenset.intersection(*regions.approaches[escaped.king])
         pairs = [pair for pair in _capturable_beside(variant, escaped.king) if pair[0] not in crossed]
         soldier_cells = regions.free_cells | regions.camp_cells
@@ -365,9 +375,10 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Escaped kings, no attacker left, where the arrival cannot have taken one: never seen.
+    """Return escaped kings without attackers left whose arrival cannot have captured the last one.
 
-    A shieldwall takes attackers that are not beside the king, so where there are any nothing is said.
+    These placements cannot occur. A shieldwall captures attackers that are not beside the king,
+    so nothing is returned for rules with shieldwalls.
     """
     if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()
@@ -379,7 +390,7 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
         watched = escaped.watched.union(*pairs) & (regions.free_cells | regions.camp_cells)
 
         def took_one(contents: Contents, way: frozenset[int]) -> bool:
-            # The taken soldier stood on a cell that is empty now, and not on the way by which the king came.
+            # The captured soldier stood on a cell that is empty now, outside the path by which the king arrived.
             return any(
                 near not in way and contents[near] == EMPTY and (behind in anvils or contents[behind] == DEFENDER)
                 for near, behind in pairs

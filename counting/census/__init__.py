@@ -1,6 +1,6 @@
-"""Census: which positions are reachable, ply by ply, exactly.
+"""Census: an exact count of the positions that are reachable from the start, ply by ply.
 
-`census` is the front door.
+`census` is the main entry point.
 """
 
 import lazy_loader

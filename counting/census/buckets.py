@@ -1,30 +1,29 @@
-"""Sets of positions in hash order: leaves, duplicates, and what earlier plies already have.
+"""Sets of positions in hash order: leaves, removal of duplicates, and comparison with earlier plies.
 
-Every row (a position, W words) has a 64-bit hash; its top bits name the *leaf* that it
-belongs to, and everything on disk lies in the order of leaves. Duplicates share a leaf,
-so leaves are dealt with one by one: the rows of one are spread over a table that the
-processor's cache holds, by the next bits of the hash. Words are compared, hashes only
-place them.
+Every row (a position, W words) has a 64-bit hash. Its top bits are the number of the *leaf* to which the
+row belongs, and all files are sorted by leaf. Duplicates are in the same leaf,
+so leaves are processed one by one. The next bits of the hash distribute the rows of a leaf over a hash table
+that fits into the processor's cache. Rows are compared word by word; hashes only determine
+their places.
 
-The sum of the hashes of a leaf's rows is its checksum: a changed, missing or doubled
-row changes it. Two bits of a child are no part of the position (`FIXING`): they count for
-the checksum, and for nothing else.
+The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or
+duplicated. Two bits of a child are not part of the position (`FIXING`). They enter
+the checksum only.
 
 A ply that is counted and not stored is made family by family. A ply moves a piece of one side. The soldiers of
-the other side, which is to move then, stay where they are unless they are captured; so does the king where the
-attackers have moved. The
-*family* of a position is the orbit of these pieces under the group: of the attackers where
-black is to move, of the king and the defenders where white is. All children of a parent
-without a capture are therefore of one family, that of the pieces which the parent's mover
-does not have, and it is known before any child is made. Equal positions are of one family.
-So a ply can be counted family by family, each parent expanded once: this is structured
-duplicate detection [1]_ with the untouched side as the structure.
+the other side, which is to move next, stay where they are unless they are captured; so does the king if
+an attacker has moved. The *family* of a position is the orbit of these pieces under the group: of the
+attackers if black is to move, of the king and the defenders if white is. All children of a parent
+by moves without a capture therefore belong to one family, that of the pieces of the side that did not move,
+and it is known before any child is made. Equal positions belong to the same family.
+So a ply can be counted family by family, and each parent is expanded once. This is structured
+duplicate detection [1]_, with the untouched side as the structure.
 
-A *bin* is the top 12 bits of a hash of the family. The hash adds up, over the group, mixed
-exclusive ors of a random word for each cell of the image, so it is the same for all
-images. Two families may share a bin; nothing depends on that but how even the bins are.
+A *bin* is the top 12 bits of a hash of the family. Each image under the group is hashed by the exclusive or
+of a random word for each of its cells, followed by a mixing step; the sum over the group is the same for all
+images. Two families may share a bin, which affects only how evenly the bins are filled.
 
-Non-guarantee: bins are not equally full. A few families hold most positions of the first plies.
+Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.
 
 References
 ----------
@@ -50,23 +49,23 @@ from tablut.engine.tables import Tables
 from tablut.variants import Variant
 
 LEAF_BITS: Final = 12
-"""Bits of the hash that name a leaf."""
+"""Number of bits of the hash that select a leaf."""
 LEAVES: Final = 1 << LEAF_BITS
-"""So many that a leaf fits into memory up to about 10^11 children."""
+"""Number of leaves. It is large enough for a leaf to fit into memory in plies of up to about 10^11 children."""
 BINS: Final = 1 << 12
-"""Ranges of the hash of families; see `family_bins`."""
+"""Number of ranges of the hash of families; see `family_bins`."""
 FIXING: Final = 60
-"""The first of two bits of a child's last word: the logarithm of how many symmetries keep the position."""
+"""The first of two bits of a child's last word: the logarithm to base 2 of the order of the position's stabiliser."""
 
 _POSITION: Final = (1 << 64) - 1 - (3 << FIXING)
 
 CACHED_ROWS: Final = 8192
-"""Rows of a leaf that the cache holds together with their table; more are split first."""
+"""Maximum number of rows that fit into the cache together with their table. Larger leaves are split first."""
 
 
 @inlined
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row: each word is folded in by a bijection, so no two words cancel out by design."""
+    """Return the hash of a row; each word is mixed in by a bijection, so words cannot cancel out systematically."""
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
         mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
@@ -79,7 +78,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return what a row of this hash adds to a checksum, by all of its bits."""
+    """Return the contribution of a row with a given hash to a checksum. It depends on all bits of the row."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -100,7 +99,7 @@ def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) ->
 
 @inlined
 def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
-    """Copy a row; written out, because a loop over at most four words is vectorised, at a loss."""
+    """Copy a row; the loop over the first four words is unrolled, since vectorising it makes it slower."""
     target[0] = source[0]
     if width > 1:
         target[1] = source[1]
@@ -115,7 +114,10 @@ def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int
 def by_leaf(
     rows: NDArray[np.uint64], into: NDArray[np.uint16] | None = None
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the leaf of each row, written to ``into`` if it is given; number and hash sum of each leaf's rows."""
+    """Return the leaf of each row, and the number of rows and the hash sum of each leaf.
+
+    The leaves of the rows are written to ``into`` if it is given.
+    """
     leaves = np.empty(len(rows), dtype=np.uint16) if into is None else into
     counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
     _leaf_sums(rows, leaves, counts, sums)
@@ -126,7 +128,7 @@ def by_leaf(
 def _leaf_sums(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], counts: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> None:
-    """Write the leaf of each row, and add to the number and the hash sum of each leaf's rows."""
+    """Write the leaf of each row, and add the row to the count and the hash sum of the leaf."""
     width = rows.shape[1]
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
@@ -142,7 +144,7 @@ def _leaf_sums(
 def scatter(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows to where the cursors of their leaves point, and move these on."""
+    """Copy rows to the places given by the cursors of their leaves, and advance the cursors."""
     width = rows.shape[1]
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
@@ -155,7 +157,7 @@ def scatter(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows, in the order of their leaves, to where the cursors of the leaves point, and move these on."""
+    """Copy rows that are sorted by leaf to the places given by the cursors of the leaves, and advance the cursors."""
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -168,30 +170,30 @@ def copy_leaves(
 
 
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the logarithm of the table size of each leaf: at most three quarters of a table are ever used."""
+    """Return the logarithm of the table size for each leaf, so that at most three quarters of a table are used."""
     wanted = np.maximum(-(-4 * counts // 3), 2)
     return np.array(np.ceil(np.log2(wanted)), dtype=np.int64)
 
 
 @inlined
 def _slot_of(value: np.uint64, bits: int) -> int:
-    """Return the place of a hash in its leaf's table: the bits that follow those of the leaf."""
+    """Return the place of a hash in its leaf's table, given by the bits after those of the leaf."""
     return I64((value << U64(LEAF_BITS)) >> U64(64 - bits))
 
 
 class LeafTables(NamedTuple):
-    """The rows of some leaves, and for each leaf a table that finds them; L is the number of leaves.
+    """The rows of some leaves, with a hash table for each leaf; L is the number of leaves.
 
     Attributes
     ----------
     rows : ndarray of uint64, shape (n, W)
-        In the order of leaves.
+        The rows, sorted by leaf.
     starts : ndarray of int64, shape (L + 1,)
-        Where each leaf begins, and where the last one ends.
+        The first row of each leaf, and the end of the last leaf.
     bits, tables : ndarray of int64, shape (L,)
-        Logarithm of the size of each leaf's table, and where it begins; see `table_bits`.
+        The logarithm of the size of each leaf's table, and the table's first slot; see `table_bits`.
     slots : ndarray of uint32
-        The tables: zero, or one more than the number of a row in its leaf.
+        The tables: zero for a free slot, else one more than the number of a row in its leaf.
     """
 
     rows: NDArray[np.uint64]
@@ -201,16 +203,16 @@ class LeafTables(NamedTuple):
     slots: NDArray[np.uint32]
 
     def part(self, leaves: slice) -> LeafTables:
-        """Return some of the leaves, with views of the same arrays."""
+        """Return a selection of consecutive leaves, as views of the same arrays."""
         starts = self.starts[leaves.start : leaves.stop + 1]
         return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
 
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to its front and leave the table that finds them.
+    """Move the distinct rows of each leaf to its front, and fill the hash tables.
 
-    O(n) where the hashes are spread; a leaf that the cache does not hold is split first.
+    Takes O(n) steps if the hashes are evenly distributed. A leaf that does not fit into the cache is split first.
     """
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
@@ -230,7 +232,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
         checksum = U64(0)
         source = here
         if size > CACHED_ROWS:
-            # The same order as that of the table, coarsely: neighbours go to neighbouring slots.
+            # Sort coarsely in the order of the table, so that rows in succession go to neighbouring slots.
             parts = 1
             while (size >> parts) > CACHED_ROWS // 2 and parts < 16:
                 parts += 1
@@ -279,7 +281,7 @@ def mark_known(
     dead: NDArray[np.uint8],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Mark the rows that an earlier ply has. O(k) where the hashes are spread."""
+    """Mark rows that are among the k rows ``known``, in O(k) steps if the hashes are evenly distributed."""
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
@@ -315,10 +317,10 @@ def compact(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Move the distinct rows that are not dead to the front of the array, in the order of leaves.
+    """Move the distinct rows that are not marked as dead to the front, in the order of leaves; return their number.
 
-    ``counts`` and ``sums`` receive the numbers and hash sums of these rows by leaf, as they are
-    without the bits `FIXING`, which `survey` clears; returned is how many there are.
+    ``counts`` and ``sums`` receive the number and the hash sum of these rows for each leaf. The hash sums
+    do not include the bits `FIXING`, which `survey` clears.
     """
     width = rows.shape[1]
     kept = 0
@@ -344,7 +346,7 @@ _BIN_BITS: Final = BINS.bit_length() - 1
 
 @lru_cache(maxsize=16)
 def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return the random words of the images of single cells."""
+    """Return a random word for each image of each cell, for attackers and for white's pieces."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     cells = variant.size**2
@@ -359,7 +361,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Take the words of some cells into the exclusive ors of the images."""
+    """Update the exclusive or of each image with the words of some cells."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)
@@ -376,7 +378,10 @@ def family_bins(
     rows: NDArray[np.uint64],
     bins: NDArray[np.uint16],
 ) -> None:
-    """Write the bin of each position, or of the children that it has without a capture. O(soldiers) each."""
+    """Write the bin of each position or, if ``turned`` is 1, of its children by moves without a capture.
+
+    Takes O(soldiers) steps for each position.
+    """
     t = flat(tables)
     width, cells = rows.shape[1], t.cells
     king_bits = king_width(t)
@@ -411,7 +416,7 @@ def family_bins(
 
 @kernel
 def bin_sums(rows: NDArray[np.uint64], counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> None:
-    """Write the hash sums of rows that lie in the order of bins."""
+    """Write the hash sum of each bin, for rows that are sorted by bin."""
     width = rows.shape[1]
     index = 0
     for number in range(len(counts)):

@@ -1,18 +1,18 @@
-"""Positions in few bytes: a bijection between all positions of bounded material and an interval of integers.
+"""Compact codes: a bijection between all positions of bounded material and an interval of integers.
 
-Unlike the index of undecided placements (`tablut.indexing.placements`) it knows neither terrain nor
-rules: any placement of one king and so many soldiers at most has a number, and
-with it one of three labels (undecided, white has won, black has won). What a ply of a game
-has is stored in this way: on 9x9 with 16 and 8 soldiers in 96 bits, 12 bytes. The side
-to move is not part of it, since a ply has one.
+Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
+rules. Any placement of one king and a bounded number of soldiers, combined with
+one of three labels (undecided, white has won, black has won), has a code. The positions of a ply
+are stored as codes: on 9x9 with 16 and 8 soldiers a code has 96 bits, or 12 bytes. The side
+to move is not part of the code, since it is the same for a whole ply.
 
-With n cells beside the king's, T placements of soldiers on them, and S(a, d) of these
-with less material than (a, d), the number is
+Let n be the number of cells other than the king's, T the number of placements of soldiers on them, and S(a, d)
+the number of placements whose material comes before (a, d). Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
-by ranks in the combinatorial number system, the attackers' among the cells that the
-defenders leave. Kernels compute in 128 bits; the tests have a twin in Python integers.
+The ranks are taken in the combinatorial number system; attackers are ranked among the cells that are not
+occupied by defenders. Kernels compute in 128 bits; the tests have a naive twin in Python integers.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _WORD: Final = (1 << 64) - 1
 
 
 class CodeTables(NamedTuple):
-    """The codes as kernels see them; halves of 128 bits are words, the low one first.
+    """The tables of the codes for kernels. A number of 128 bits is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, attackers, defenders, code_bytes : int
-        Cells of the board, most soldiers, and bytes of a code.
+        Number of cells, maximum numbers of soldiers, and bytes of a code.
     king_bits : int
         Bits of the king's cell in a packed position.
     binomial : ndarray of uint64, flat
-        At ``k * (cells + 1) + n``.
+        The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
     prefix : ndarray of uint64, shape (2 * kings,)
-        By ``label * cells + king``, its first code; then the end.
+        The first code for each ``label * cells + king``; then the end of all codes.
     offset : ndarray of uint64, shape (2 * materials,)
-        By ``d * (attackers + 1) + a``, how many placements have less material; then T.
+        The number S(a, d) for each ``d * (attackers + 1) + a``; then T.
     """
 
     cells: int
@@ -68,7 +68,7 @@ class CodeTables(NamedTuple):
 
 
 class PositionCodes:
-    """The codes of positions with at most so many soldiers."""
+    """The codes of positions with bounded numbers of attackers and defenders."""
 
     def __init__(self, cells: int, attackers: int, defenders: int) -> None:
         self.cells, self.attackers, self.defenders = cells, attackers, defenders
@@ -81,10 +81,10 @@ class PositionCodes:
         self.fits = self.size <= 1 << _WIDEST and widest <= 1 << 63
 
     def tables(self) -> CodeTables:
-        """Return the tables for kernels; the codes must fit."""
+        """Return the tables for kernels; ``fits`` must be true."""
         soldiers = range(max(self.attackers, self.defenders) + 1)
         binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in soldiers]
-        # The end of all codes may be 2**128 itself; no code reaches it.
+        # The end of all codes may be 2**128, which is replaced by 2**128 - 1.
         total, most = self.offsets[-1], (1 << _WIDEST) - 1
         return CodeTables(
             cells=self.cells,
@@ -99,13 +99,13 @@ class PositionCodes:
 
 
 def halves(values: list[int]) -> NDArray[np.uint64]:
-    """Return numbers of 128 bits as words, the low one of each first."""
+    """Return numbers of 128 bits as pairs of words, the low word first."""
     return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
 
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return codes, and their tables for kernels."""
+    """Return codes and their tables for kernels; the tables are None if the codes do not fit."""
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None
 
@@ -115,7 +115,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128 bits of a product, the low word first: one instruction on most processors."""
+    """Return the 128-bit product of two words, the low word first; it takes one instruction on most processors."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -129,7 +129,7 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
 
 @inlined
 def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return a difference."""
+    """Return the difference of two numbers of 128 bits."""
     borrow = U64(1) if low < other_low else U64(0)
     return low - other_low, high - other_high - borrow
 
@@ -147,7 +147,7 @@ def rank_board(
     board: tuple[np.uint64, np.uint64],
     taken: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, int]:
-    """Return the rank of a board's cells among those that are not taken, and how many they are."""
+    """Return the rank of a board's cells among the cells that are not taken, and their number."""
     rank, count = U64(0), I64(0)
     bits = board[0]
     while bits != U64(0):
@@ -168,38 +168,38 @@ def rank_board(
 
 @inlined
 def bit_of(cell: int) -> tuple[Any, Any]:
-    """Return the set of one cell."""
+    """Return the set that contains a single cell."""
     bit = U64(1) << U64(cell & 63)
     return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
 
 
 @inlined
 def meet(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the cells that are in both of two sets."""
+    """Return the intersection of two sets of cells."""
     return one[0] & other[0], one[1] & other[1]
 
 
 @inlined
 def join(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the cells that are in one of two sets."""
+    """Return the union of two sets of cells."""
     return one[0] | other[0], one[1] | other[1]
 
 
 @inlined
 def without(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the cells that are in a set and not in another."""
+    """Return the cells of one set that are not in the other."""
     return one[0] & ~other[0], one[1] & ~other[1]
 
 
 @inlined
 def is_empty(cells: Any) -> bool:
-    """Return whether a set has no cell."""
+    """Return whether a set is empty."""
     return bool((cells[0] | cells[1]) == U64(0))
 
 
 @inlined
 def set_at(sets: NDArray[np.uint64], number: int) -> tuple[Any, Any]:
-    """Return one of the sets of an array that has two words of each."""
+    """Return one set from an array with two words for each set."""
     return sets[2 * number], sets[2 * number + 1]
 
 
@@ -211,7 +211,10 @@ def first_of(low: Any, high: Any) -> int:
 
 @inlined
 def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
-    """Return a set whose cells are numbered without some gaps, with all cells numbered."""
+    """Shift the cells of a set upwards past some gaps.
+
+    The given cells are numbered as if the gaps did not exist; the returned cells are numbered normally.
+    """
     low, high = gaps
     while (low | high) != U64(0):
         gap = first_of(low, high)
@@ -229,7 +232,7 @@ def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
 
 @kernel
 def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.uint8]) -> None:
-    """Write the codes of packed positions, least byte first."""
+    """Write the codes of packed positions in little-endian order."""
     x = flat(tables)
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
@@ -256,7 +259,7 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
             low += more
             high += above + (U64(1) if low < more else U64(0))
         code = advance(pointer(codes), index * x.code_bytes)
-        # A fixed number of bytes becomes a single store.
+        # With a fixed number of bytes, the compiler generates a single store.
         if x.code_bytes >= 8:
             for byte in range(8):
                 code[byte] = np.uint8((low >> U64(8 * byte)) & U64(0xFF))
@@ -269,9 +272,9 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the last entry of an ascending table of 128 bits that is not above a number, searched from a guess.
+    """Return the index of the last entry of an ascending table of 128 bits that is not above a number.
 
-    The first entry is 0, the last above every number that is asked for.
+    The search starts at a guess. The first entry must be 0 and the last entry above the number.
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1
@@ -282,10 +285,11 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
 
 @inlined
 def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return quotient and remainder, the quotient below 2**64 and the divisor below 2**63.
+    """Return quotient and remainder; the quotient must be below 2**64 and the divisor below 2**63.
 
-    An estimate in floating point, made a little too small, is taken off until what is left
-    is less than the divisor: its relative error of 2**-50 leaves nothing after two rounds or three.
+    The quotient is estimated in floating point, slightly too low, and its multiple of the divisor is subtracted. This
+    is repeated until the remainder is less than the divisor; with a relative error of 2**-50, it takes two or three
+    rounds.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -306,7 +310,7 @@ def unrank_board(
     count: int,
     rank: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the board of a rank among the cells that are not taken; the inverse of `rank_board`."""
+    """Return the board with a given rank among the cells that are not taken; the inverse of `rank_board`."""
     ranked = U64(0), U64(0)
     place = cells - popcount(taken[0]) - popcount(taken[1])
     for number in range(count, 0, -1):
@@ -320,7 +324,7 @@ def unrank_board(
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Set the bits of a board in a packed position, clear so far, from bit ``start`` on."""
+    """Set the bits of a board in a packed position from bit ``start`` on; these bits must be clear before."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:
@@ -335,13 +339,14 @@ def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, h
 def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: NDArray[np.uint64]) -> None:
     """Write the packed positions of codes; the inverse of `encode_rows`.
 
-    What is no code at all gives an empty row, which no checksum takes for a position.
+    A number that is not a valid code yields a row of zeros, which the checksums reject.
     """
     x = flat(tables)
     width, cells = rows.shape[1], x.cells
     stride = cells + 1
     kings, materials = 3 * cells, (x.attackers + 1) * (x.defenders + 1)
-    # A guess is at most one off; most positions of a game have nearly all their material.
+    # The guess for the prefix is off by one at most. The search for the material begins at the largest one, since
+    # most positions of a game have nearly all their material.
     each = np.float64(x.prefix[3]) * 2.0**64 + np.float64(x.prefix[2])
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)

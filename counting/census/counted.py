@@ -1,16 +1,16 @@
-"""A ply that is counted and not stored: family by family, in as many passes as the disk asks for.
+"""Count a ply without storing it, family by family, in as many passes as the disk space requires.
 
-A pass takes a range of bins (`counting.census.buckets`). It sorts the parents of these bins out of the
-ply before, and counts their children in memory, some bins at a time
-(`counting.census.tasks`). A parent is read once a pass and expanded once in all, so a pass
-costs little, and what goes through the disk are parents and children by capture, not
-children. How many passes there are follows from a sample of the parents, the room on the
-disk and what was asked for.
+A pass processes a range of bins (`counting.census.buckets`). It extracts the parents of these bins from the
+previous ply, sorted by bin, and counts their children in memory, some bins at a time
+(`counting.census.tasks`). A parent is read in every pass but expanded only once in all, so an additional pass
+is cheap. Only parents and children by capture are written to the disk; other
+children are not. The number of passes depends on a sample of the parents, the free space on the
+disk and the number that was requested.
 
-A tally belongs to its bins, whatever pass counted them. So a count goes on after it was killed, with another number of
-passes if need be, and a part of the bins can be counted by itself.
+A tally belongs to its bins, whichever pass counted them. So a count that was killed can be resumed, with a different
+number of passes if necessary, and a part of the bins can be counted by itself.
 
-Non-guarantee: the sizes that the passes follow from are estimates, with some slack, unless the sample is all of the
+Non-guarantee: the passes are planned with estimated sizes, with some slack, unless the sample is the whole
 ply.
 """
 
@@ -56,12 +56,12 @@ from tablut.store.folders import drop
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
-"""By how much a pass may turn out larger than the sample says."""
+"""Factor by which a pass may turn out larger than the sample predicts."""
 
 
 @dataclass(frozen=True)
 class CountWish:
-    """What is to be counted of the last ply, and how."""
+    """A request to count the last ply or a part of it: hundredths, passes, and whether to count again."""
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)
     passes: int = 1
@@ -69,7 +69,7 @@ class CountWish:
 
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return the wish for a part of a ply that is given as ``K/N``."""
+        """Return the request for a part of a ply given as ``K/N``, the K-th of N equal parts."""
         found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
         which, of = (0, 0) if found is None else map(int, found.groups())
         if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
@@ -80,7 +80,7 @@ class CountWish:
 
 
 class Counted(NamedTuple):
-    """What `count_ply` has done."""
+    """The results of `count_ply`."""
 
     record: CountRecord
     passes: int
@@ -88,7 +88,7 @@ class Counted(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether what was counted anew is as it was."""
+        """Whether the hundredths that were counted again have the same numbers as before."""
         return set(self.again) <= set(self.record.hundredths)
 
 
@@ -98,7 +98,7 @@ def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
 
 
 class _CountedPly(Making[tuple[int, int]]):
-    """One ply that is counted; a pass has a range of bins."""
+    """The process of counting one ply without storing it; a pass is a range of bins."""
 
     def __init__(self, search: CensusSearch, ply: int, wish: CountWish) -> None:
         super().__init__(search, ply)
@@ -106,7 +106,7 @@ class _CountedPly(Making[tuple[int, int]]):
         self.folder = self.store.count_folder(ply, again=wish.again)
 
     def count(self) -> Counted:
-        """Count what is not counted yet, and return the record of all."""
+        """Count the bins that are not counted yet, and return the record of the ply."""
         record = self.store.count_record(self.before)
         if record is not None:
             self.store.check_tallies(record)
@@ -125,17 +125,17 @@ class _CountedPly(Making[tuple[int, int]]):
         drop(self.folder)
         return Counted(record, len(self.passes), again)
 
-    # -- what is there -----------------------------------------------------------------
+    # -- tallies -----------------------------------------------------------------------
 
     def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
-        """Return the tallies, and which bins they have."""
+        """Return the tallies, and for each bin whether it is in one of them."""
         files, bins = self.store.tallies(self.ply, self.before.digest, self.folder), np.zeros(BINS, dtype=np.bool_)
         for file in files:
             bins[slice(*bins_of(file))] = True
         return files, bins
 
     def _pending(self) -> list[tuple[int, int]]:
-        """Return the bins that are wanted and not counted, as ranges within hundredths."""
+        """Return the requested bins that are not counted yet, as ranges within hundredths."""
         counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
             missing = edge(number) + np.flatnonzero(~counted[edge(number) : edge(number + 1)])
@@ -144,7 +144,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return ranges
 
     def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths that are counted to the end."""
+        """Return the tallies of the hundredths that are completely counted."""
         files, bins = self._counted()
         done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
         return [file for file in files if hundredth_of(bins_of(file)) in done]
@@ -152,10 +152,10 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- the plan ----------------------------------------------------------------------
 
     def _plan(self, pending: Sequence[tuple[int, int]]) -> None:
-        """Cut the passes, and say what is begun.
+        """Divide the requested bins into passes, and report the plan.
 
-        They are cut from all bins that are wished for, counted or not, so that an interrupted pass is the same
-        again and its sorted rows are found.
+        Bins that are counted already are included, so that after an interruption the passes are the same
+        and their sorted rows can be reused.
         """
         search, wish = self.search, self.wish
         sample = _Sample(search, self.before, self.ply)
@@ -185,7 +185,7 @@ class _CountedPly(Making[tuple[int, int]]):
             f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in "
             f"{plural(len(cuts), 'pass')} of at most {size_text(int(peak))} of parents on the disk",
             self.before.next_children * share // HUNDREDTHS,
-            sample.seconds * left,  # every pass reads all parents once
+            sample.seconds * left,  # every pass reads all parents
         )
 
     def _too_many(self, children: int, about: str = "") -> TooLargeError:
@@ -216,7 +216,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return tallies
 
     def _sort(self, name: str, step: str, bins: tuple[int, int]) -> list[tuple[RowSource, ...]]:
-        """Sort parents of the bins and their children by capture, or what is compared with all children."""
+        """Sort, by bin, the parents with their children by capture, or the known positions of earlier plies."""
         search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
         plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
@@ -242,7 +242,7 @@ class _CountedPly(Making[tuple[int, int]]):
         captures: tuple[RowSource, ...],
         known: tuple[RowSource, ...],
     ) -> list[TallyTask]:
-        """Return the tasks that count, each of bins that fit into memory together and lie in one hundredth."""
+        """Return the counting tasks, each for a range of bins within a hundredth that fits into memory."""
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
             raise self._too_many(largest)
@@ -259,10 +259,10 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- the record --------------------------------------------------------------------
 
     def _commit(self, files: list[RowFile], last: CountRecord | None) -> CountRecord:
-        """Write the record of tallies, unless it is there already."""
+        """Write the record of the tallies, unless the same record exists already."""
         sums = count_sums(files)
         cpu = sum(file.cpu for file in files) + self.cpu
-        if last is not None:  # what it took besides its tallies
+        if last is not None:  # earlier processor time that is not in the tallies
             cpu += last.cpu - sum(open_rows(self.folder / tally_name(entry.bins)).cpu for entry in last.tallies)
         content = {
             "game": self.store.game,
@@ -285,12 +285,12 @@ class _CountedPly(Making[tuple[int, int]]):
 
 
 class _Sample:
-    """What a sample of the parents says: how their rows and children are spread over the bins."""
+    """A sample of the parents, from which the distribution of rows and children over the bins is estimated."""
 
     def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
         tools, marks = search.tools, family_marks(search.variant, search.full)
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
-        # Whole leaves of the first part: their positions are as good as drawn by lot.
+        # Take whole leaves from the first parts. Leaves are chosen by hash, so they are as good as a random sample.
         read, self.seconds = 0, 0.0
         for source in search.store.parts(before):
             file = open_rows(*source)
@@ -300,7 +300,7 @@ class _Sample:
             read += len(rows)
             rows = undecided(rows)
             if len(rows):
-                captures_of(tools, rows[:1])  # compiled before the clock begins
+                captures_of(tools, rows[:1])  # compile the kernel before timing it
             began = thread_clock()
             captures, moves = captures_of(tools, rows), np.empty(len(rows), dtype=np.int64)
             rows_in += np.bincount(bins_of_rows(tools, marks, captures), minlength=BINS)

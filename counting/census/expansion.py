@@ -1,17 +1,17 @@
-"""All children of canonical positions, in canonical form: one kernel, no child is ever taken apart.
+"""Generate all children of canonical positions in canonical form, in one kernel.
 
-The images of a parent's attackers and defenders under the whole group are made once. A
-ply changes few cells, so each image of a child is an image of the parent less the cell
-that was left, with the cell that was reached. Which image is least is often known
-from the king's cell alone, or from the pieces that did not move; only what is left
-after that is compared, eight images at once (`tablut.engine.packing`). How many images are least
-together is how many symmetries keep the child: its orbit need not be found again.
+The kernel computes the images of a parent's attackers and defenders under the whole group once. A
+ply changes few cells, so each image of a child is an image of the parent without the origin of the
+move and with its target. Often the least image is determined by the king's cell alone, or by the
+pieces that did not move. Only the remaining candidates are compared, eight images in parallel
+(`tablut.engine.packing`). The number of images that are equally least is the order of the child's
+stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
 
-Quiet moves are not made on a board either: where no piece can be captured and the
-king cannot fall, a ply decides nothing but an escape.
+Quiet moves are not made on a board either: a ply that can capture neither soldiers nor the
+king ends the game only by an escape.
 
-Non-guarantee: parents must be undecided or marked as decided, and well formed;
-nothing is checked.
+Non-guarantee: parents must be well formed, and decided ones marked as decided.
+This is not checked.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
 
 
 class Expander(NamedTuple):
-    """What an expansion needs of a game and of its group."""
+    """The tables of a game and of its group that an expansion needs."""
 
     tables: Tables
     images: ImageTables
@@ -58,22 +58,22 @@ class Expander(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. Kernels make it; N is the size, C the cells.
+    """The scratch memory of an expansion, as pointers. Kernels create it; N is the size of the board, C its cells.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        The parent, but for the moment in which a ply is judged.
+        The parent, except while the outcome of a ply is computed.
     threats : ndarray of uint32, shape (2N,)
-        Masks by line of the places on which a move may capture.
+        For each line, a mask of the places to which a move may capture.
     entries : ndarray of int64, shape (2N,)
-        Entries of a table to be united.
+        Numbers of the table entries to unite.
     table : ndarray of uint64, shape (16 * (C + slots),)
         The images of single cells, then of the parent's pieces; see `cell_images`.
     least : ndarray of uint64, shape (16,)
-        Receives images that nobody asks for.
+        An output buffer for images that are not used.
     rows, kings, candidates : ndarray
-        Of the group; see `tablut.engine.canonical.ImageTables`.
+        Tables of the group; see `tablut.engine.canonical.ImageTables`.
     """
 
     board: NDArray[np.uint32]
@@ -87,7 +87,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """What all children of a position share. Kernels make it."""
+    """Properties that all children of a position have in common. Kernels create it."""
 
     side: int
     home: int
@@ -101,7 +101,7 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The entries of a table that, united in pairs, are the images of a child's soldiers. Kernels make it."""
+    """Table entries whose unions, in pairs, are the images of a child's soldiers. Kernels create it."""
 
     white: int
     white_too: int
@@ -110,7 +110,7 @@ class Pieces(NamedTuple):
 
 
 class ChildTally(NamedTuple):
-    """How many children there are. Kernels make it."""
+    """Numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
 
     children: int
     made: int
@@ -119,7 +119,7 @@ class ChildTally(NamedTuple):
 
 
 class ChildFilter(NamedTuple):
-    """Which children are written. Kernels make it, so that what it excludes is not compiled."""
+    """Selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
 
     quiet: bool
     capturing: bool
@@ -129,11 +129,18 @@ class ChildFilter(NamedTuple):
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
-"""Entries behind those of the cells: pieces of a parent, of what moves and what is captured, of none; how many."""
+"""Table entries after those of the cells, and their number.
+
+They are the white and the black soldiers of the parent, the mover's soldiers without the moving one, the opponent's
+soldiers without the captured ones, and no soldiers.
+"""
 
 
 def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, with room for those of a parent behind them; none of wide boards."""
+    """Return the images of single cells, followed by empty entries for a parent.
+
+    On wide boards, the images are not used and are zero.
+    """
     cells = size * size
     table = np.zeros((cells + SLOTS, 16), dtype=np.uint64)
     for cell in range(cells if size <= NARROW else 0):
@@ -152,7 +159,7 @@ def store_position(
     tail: np.uint64,
     flags: np.uint64,
 ) -> None:
-    """Write a position of two boards."""
+    """Write a packed position, given its two boards, its remaining bits and its marks."""
     second, third, fourth = U64(0), U64(0), U64(0)
     if cells < 64:
         first = black[0] | (white[0] << U64(cells))
@@ -184,14 +191,14 @@ def store_position(
 
 @inlined
 def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
-    """Write to an entry the images of another entry without a cell."""
+    """Copy the images of an entry to another entry, with one cell removed."""
     for lane in range(16):
         table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
 
 
 @inlined
 def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tuple[np.uint64, np.uint64]:
-    """Return one image of two entries united."""
+    """Return one image of the union of two entries."""
     low = table[16 * first + number] | table[16 * second + number]
     return U64(low), U64(table[16 * first + 8 + number] | table[16 * second + 8 + number])
 
@@ -202,7 +209,7 @@ def lane(table: NDArray[np.uint64], first: int, second: int, number: int) -> tup
 DECIDED: Final = 63
 """The bit of the last word that marks a decided position."""
 BLACK_WON: Final = 62
-"""The bit of the last word that says who won it. No board's packing reaches so far, nor to `FIXING`."""
+"""The bit of the last word that is set if black won. No packed position uses the bits from `FIXING` on."""
 
 EXPANSION_COUNTERS: Final = 4
 """Counters of `expand_canonical`, in positions: parents, moves, capturing moves, captured soldiers."""
@@ -212,13 +219,13 @@ EXPANSION_COUNTERS: Final = 4
 
 @inlined
 def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
-    """Unpack a position onto the board, and write the images of its soldiers to their slots."""
+    """Unpack a position onto the board, and write the images of its soldiers to their table entries."""
     unpack(t, word, work.board)
     side, home, attackers = side_of(t, work.board), king_of(t, work.board), count_of(t, work.board, 1)
     white, black = t.cells + WHITE, t.cells + BLACK
     low, high = board_bits(word, t.words, t.cells, t.cells)
     count = table_entries(low, high, t.size, work.entries)
-    # The images that can be least as far as the king and the defenders say, then all pieces.
+    # First the elements that give the least image of king and defenders, then those for all pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
     )
@@ -232,14 +239,14 @@ def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
 
 @inlined
 def _threat(t: Tables, work: Work, target: int) -> int:
-    """Return 1 where an arriving piece may capture, else 0."""
+    """Return 1 if a piece that arrives at the target may capture, else 0."""
     to_rank, to_file = coordinates(t, target)
     return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[t.size + to_file]) >> to_rank)) & 1
 
 
 @inlined
 def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
-    """Return the outcome of a ply and its captures; made on the board only where it matters."""
+    """Return the outcome of a ply and its captures. The move is made on the board only if necessary."""
     king = target if is_king else parent.home
     threat = _threat(t, work, target)
     besieging = parent.side == 1 and t.facing[king * t.cells + target] != 0
@@ -271,7 +278,7 @@ def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_k
 
 @inlined
 def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
-    """Return the entries of a child's soldiers; those of the side that lost some are made."""
+    """Return the entries of a child's soldiers. If there were captures, the opponent's entry is computed first."""
     empty = t.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (t.cells + MOVER, target)
     foe = parent.foe
@@ -284,8 +291,11 @@ def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: b
 
 @inlined
 def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> int:
-    """Return the elements that map a child to its canonical form: by its king, its white soldiers, its black ones."""
-    # Written out twice: a helper with an early return made the whole kernel 7 % slower.
+    """Return the elements that map a child to its canonical form.
+
+    They are narrowed down by the king, then the white soldiers, then the black ones.
+    """
+    # The comparison is written out twice: a helper with an early return made the whole kernel 7 % slower.
     if parent.side == 1 and pieces.white == parent.foe:
         remaining = parent.settled
     else:
@@ -303,7 +313,7 @@ def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> in
 def _write_child(
     t: Tables, work: Work, parent: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
 ) -> None:
-    """Write the canonical form of a child, with the marks of a decided one and the bits `FIXING`."""
+    """Write the canonical form of a child, with the bits `FIXING` and, if it is decided, the marks for that."""
     least = _least_of_child(work, parent, pieces, king)
     number = trailing_zeros(least)
     black = lane(work.table, pieces.black, pieces.black_too, number)
@@ -314,7 +324,7 @@ def _write_child(
 
 @inlined
 def _marks(fixing: int, outcome: int) -> np.uint64:
-    """Return the bits of a child's last word that are no part of the position."""
+    """Return the bits of a child's last word that are not part of the position."""
     flags = U64(trailing_zeros(fixing)) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
@@ -333,7 +343,7 @@ def _expand_piece(
     tally: ChildTally,
     choice: ChildFilter,
 ) -> ChildTally:
-    """Write the children that some moves of one piece lead to, and count them."""
+    """Write the selected children that arise from moves of one piece, and count all of them."""
     rank, file = coordinates(t, start)
     is_king = parent.side == 0 and start == parent.home
     slides_at = slides_of(t, parent.side, start, parent.home)
@@ -357,7 +367,7 @@ def _expand_piece(
                 captured += popcount(captures)
             if not (choice.quiet if captures == 0 else choice.capturing):
                 continue
-            if not is_king and not choice.quiet:  # captures are few
+            if not is_king and not choice.quiet:  # computed here, since captures are rare
                 remove_cell(work.table, t.cells + MOVER, parent.own, start)
             pieces = _pieces_after(t, work, parent, target, is_king, captures)
             king = target if is_king else parent.home
@@ -375,7 +385,7 @@ def _expand_rows(
     counters: NDArray[np.int64],
     choice: ChildFilter,
 ) -> tuple[int, int]:
-    """Write some of the children of the undecided positions, and count all; see `expand_canonical`."""
+    """Write the selected children of the undecided positions, and count all; see `expand_canonical`."""
     t = flat(expander.tables)
     scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
     scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), expander.template.copy()
@@ -425,7 +435,11 @@ def _expand_rows(
 def expand_canonical(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of every child of the undecided positions."""
+    """Write the canonical form of every child of the undecided positions.
+
+    Return how many rows were processed and how many children were written. The kernel stops early if ``children``
+    may not hold those of the next row.
+    """
     return _expand_rows(game, words, children, counters, ChildFilter(True, True))
 
 
@@ -433,7 +447,7 @@ def expand_canonical(
 def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which no capture leads; count all."""
+    """Write the canonical form of the children by moves without captures, and count all children."""
     return _expand_rows(game, words, children, counters, ChildFilter(True, False))
 
 
@@ -441,7 +455,7 @@ def expand_quiet(
 def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children to which a capture leads; count all."""
+    """Write the canonical form of the children by captures, and count all children."""
     return _expand_rows(game, words, children, counters, ChildFilter(False, True))
 
 
@@ -454,7 +468,10 @@ def expand_wide(
     quiet: bool,
     capturing: bool,
 ) -> tuple[int, int]:
-    """Write the canonical form of some children, and count all, on boards over 11×11: each is made and packed."""
+    """Write the canonical form of the selected children, and count all, on boards larger than 11×11.
+
+    Each move is made on the board, and the child is packed.
+    """
     t, out = flat(game.tables), pointer(children)
     kings, candidates = pointer(game.images.kings), pointer(game.images.candidates)
     scratch_board, scratch_moves = (

@@ -1,7 +1,7 @@
-"""The game as a graph: the classes of a complete census as nodes, moves between them as edges.
+"""The state graph of a complete census, with classes as nodes and moves as edges.
 
-Nodes are numbered ply by ply from the start, which is node 0; decided nodes have no
-successors. Two moves that lead from one class to the same class are one edge.
+Nodes are numbered ply by ply from the start, which is node 0. Decided nodes have no
+successors. Moves that lead from one class to the same class are one edge.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_NODES: Final = 2_000_000
-"""Nodes for which networkx still fits into the memory of a small machine."""
+"""Maximum number of nodes, for which the graph in networkx still fits into the memory of a small machine."""
 _STEP: Final = 1 << 14
-"""Positions that are unpacked at once."""
+"""Number of positions that are unpacked together."""
 
 
 class StateGraph(NamedTuple):
-    """Nodes and edges as arrays.
+    """The nodes and edges of a state graph as arrays.
 
     Attributes
     ----------
     ply : ndarray of int32, shape (n,)
-        The ply that first reaches a node.
+        The ply at which a node is first reached.
     winner : ndarray of uint8, shape (n,)
-        0 undecided, 1 white has won, 2 black.
+        0: undecided, 1: white has won, 2: black has won.
     source, target : ndarray of int64, shape (m,)
-        The edges, each once, in the order of their sources, then targets.
+        The edges, without duplicates, sorted by source, then target.
     moves : ndarray of int32, shape (m,)
-        How many moves of the representative an edge stands for.
+        The number of moves of the source's representative that lead along an edge.
     words : ndarray of uint64, shape (n, W)
-        The representative of each node, packed as `tablut.engine.packing` says.
+        The representative of each node, packed by `tablut.engine.packing`.
     """
 
     ply: NDArray[np.int32]
@@ -84,7 +84,7 @@ class StateGraph(NamedTuple):
 
 
 class GraphNumbers(Result):
-    """What the graph is like."""
+    """Size and structure of a state graph in numbers."""
 
     file: str
     nodes: int
@@ -120,7 +120,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
     tools = toolbox(variant, search.full)
     ply = np.concatenate(plies)
-    # Where a limit ends the game, nothing is reached from the positions of its last ply.
+    # At the move limit the game ends, so the positions of the last ply have no successors.
     limit = variant.rules.move_limit
     parents = np.flatnonzero((winner == 0) & (True if limit is None else ply < limit))
     counts = np.empty(len(parents), dtype=np.int64)
@@ -142,7 +142,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges as Parquet: ``source``, ``target``, ``moves``; ply, winner and position of both ends."""
+    """Write the edges as Parquet: ``source``, ``target`` and ``moves``, with ply, winner and position of both ends."""
     # Imported here: pyarrow takes longer to load than most censuses take to count.
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
@@ -150,7 +150,7 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     for end in ("source", "target"):
         columns[f"{end}_ply"] = graph.ply[columns[end]]
         columns[f"{end}_winner"] = graph.winner[columns[end]]
-    # Each text is kept once, however many edges its node has.
+    # A dictionary array stores each text once, however many edges its node has.
     texts = arrow.array(graph.positions(variant))
     for end in ("source", "target"):
         columns[f"{end}_position"] = arrow.DictionaryArray.from_arrays(columns[end].astype(np.int32), texts)
@@ -162,7 +162,7 @@ def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
 
 
 def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
-    """Return the numbers of a graph, by networkx: O(nodes + edges)."""
+    """Return the size and structure of a graph, computed by networkx in O(nodes + edges) steps."""
     import networkx
 
     digraph = graph.to_networkx()

@@ -1,4 +1,4 @@
-"""`census`: the front door of the census, and what surrounds a count: folder, limits, signals.
+"""`census`, the main entry point of the census, with its folder, limits, signal handling and report.
 
 Non-guarantee: SIGKILL leaves a temporary folder behind.
 """
@@ -58,45 +58,46 @@ def census(
     Parameters
     ----------
     variant : Variant, str or path-like
-        Any rule set.
+        The rule set.
     plies : int, optional
-        How many plies; all by default, which only small boards allow.
+        Number of plies to count. By default all plies, which is feasible on small boards only.
     full : bool
-        Count once more without symmetry and compare.
+        Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder for the positions, kept; without it a temporary folder of at most ``memory`` bytes.
+        Folder in which the positions are kept. By default a temporary folder, limited to ``memory`` bytes.
     memory : int
-        Most bytes of memory of this process; of each worker where there is a cluster.
+        Memory limit in bytes, for this process or, on a cluster, for each worker.
     disk : int, optional
-        Most bytes that the folder may take; a ply whose children do not fit is made in passes. What the disk has by
-        default, without ``store`` ``memory``.
+        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes.
+        By default the free space of the disk or, without ``store``, ``memory``.
     passes : int
-        Make the last of the plies in so many passes at least.
+        Minimum number of passes in which the last ply is made.
     count : CountWish, optional
-        Count the last of the plies, in part perhaps, without storing its positions.
+        Count the last ply, or a part of it, without storing its positions.
     threads : int
-        Tasks at once.
+        Number of tasks that run concurrently.
     scheduler : str, optional
-        Address of a running Dask cluster whose workers see ``store`` under the same
-        name; then ``threads`` is not used.
+        Address of a running Dask cluster whose workers can access ``store`` under the same
+        path. Then ``threads`` is ignored.
     observer : Observer, optional
-        Told of the progress.
+        Receives progress reports.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     partial : callable, optional
-        Called with the plies that are done, if an error or an interrupt ends the census early.
+        Called with a report of the finished plies if an error or an interrupt ends the census early.
 
     Returns
     -------
     CensusReport
-        Exact.
+        The numbers of positions, ply by ply. All of them are exact.
 
     Raises
     ------
     InputError
-        If a limit does not suffice, or the store is another one or damaged; the message says what to do.
+        If a limit does not suffice, or if the store is damaged or belongs to another census. The message
+        says what to do.
     MachineError
-        If the machine fails: no space, no memory. What is done is kept.
+        If the machine runs out of disk space or memory. Finished work is kept.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a lack of memory into one line."""
+    """Turn a `MemoryError` into a `MachineError`, which is reported in one line."""
     try:
         yield
     except MemoryError as error:
@@ -176,9 +177,9 @@ def _enough_memory() -> Iterator[None]:
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
-    """Refuse a complete census that cannot fit, before anything is computed.
+    """Refuse a complete census that cannot fit on the disk, before anything is computed.
 
-    Complete censuses have reached 69 to 98 % of the counted space; a tenth is taken as the least.
+    Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is assumed as the minimum.
     """
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -196,32 +197,32 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """Yield a folder that any end but SIGKILL removes."""
+    """Yield a temporary folder. It is removed however the process ends, except by SIGKILL."""
     folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
     try:
         with _ending_orderly():
             yield folder
     finally:
-        # An abandoned task may still write: under the old name it no longer finds a folder.
+        # An abandoned task may still write. After the renaming it no longer finds the folder under the old name.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
         for _ in range(_TRIES):
             shutil.rmtree(doomed, ignore_errors=True)
             if not doomed.exists():
                 break
-            # The task holds a file open that it has not named yet.
+            # An abandoned task may still have a temporary file open in the folder.
             time.sleep(0.05)
 
 
 @contextmanager
 def _ending_orderly() -> Iterator[None]:
-    """Let the signals that end a process raise `SystemExit`, so that what is temporary is removed."""
+    """Turn signals that end the process into `SystemExit`, so that temporary files are removed."""
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
     kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Somebody else's handler, or none outside the main thread, stays as it is.
+    # Handlers that the calling program has installed are kept. Outside the main thread none can be set.
     kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         kinds = []
@@ -234,11 +235,11 @@ def _ending_orderly() -> Iterator[None]:
             signal.signal(kind, signal.SIG_DFL)
 
 
-# -- `tablut census` as a value: the plies, their sums, and how they compare with the counted bounds
+# -- the results of `tablut census`: the plies, their sums, and a comparison with the bounds
 
 
 class Ply(Result):
-    """What is first reached at one ply."""
+    """The positions that are first reached at one ply, in numbers."""
 
     ply: int
     new: int
@@ -264,7 +265,7 @@ class Ply(Result):
 
 
 class MaterialPair(Result):
-    """Reached undecided positions with so many soldiers, beside the counted space."""
+    """The reached undecided positions with one material, compared with the bounds."""
 
     attackers: int
     defenders: int
@@ -276,14 +277,14 @@ class MaterialPair(Result):
 
 
 class FullCheck(Result):
-    """The same census without symmetry."""
+    """The numbers of the same census without symmetry, and whether they agree."""
 
     plies: list[dict[str, int]]
     agrees: bool
 
 
 class NextPly(Result):
-    """What one more ply would take."""
+    """The disk space that one more ply would take."""
 
     ply: int
     children: int
@@ -292,7 +293,7 @@ class NextPly(Result):
 
 
 class Estimate(Result):
-    """An estimate for a whole ply from the hundredths that were counted."""
+    """An estimate for a whole ply, from the hundredths that were counted, with a 95 % confidence interval."""
 
     name: str
     value: int
@@ -301,7 +302,7 @@ class Estimate(Result):
 
 
 class CountedPly(Result):
-    """A ply that was counted and not stored, or the part of it that was."""
+    """A ply, or a part of a ply, that was counted and not stored."""
 
     ply: int
     whole: bool
@@ -320,34 +321,34 @@ class CountedPly(Result):
 
 
 class CensusReport(Result):
-    """Everything that `tablut census` says.
+    """The results of `tablut census`.
 
     Attributes
     ----------
     symmetries : list of str
-        The stabiliser of the start, under which classes are taken.
+        The stabiliser of the start. Classes are orbits of this group.
     total, total_classes, decided_total, decided_total_classes : int
         Sums over all plies.
     complete : bool
-        Whether these are all: the last ply found nothing undecided that is new, or the game ends with it.
+        Whether all positions were counted: the last ply has no new undecided position, or it reaches the move limit.
     move_limit : int or None
-        After how many plies the rules end a game.
+        The number of plies after which the rules end a game.
     stopped_by_limit : bool
-        Whether the last ply is the last that the rules allow: further positions exist, no game reaches them.
+        Whether the census ended at the move limit. Further positions would exist, but no game reaches them.
     material : list of MaterialPair
-        Pairs of which something was reached, or could be.
+        The pairs (attackers, defenders) that were reached or lie within the bound.
     bound, tightened, ratio
-        The sums of the pairs'.
+        ``bound`` and ``tightened`` summed over the pairs, and the reached share of ``bound``.
     outside, outside_classes : int
-        Undecided positions that the counted space lacks; anything but zero refutes the counting.
+        Undecided positions outside the counted space. Any number except zero refutes the bound.
     stored_bytes : int
-        What the positions of all plies take on the disk.
+        Disk space taken by the positions of all plies.
     children, cpu_seconds, children_per_cpu_second
-        The work, and its rate; work of earlier runs of a resumed census included.
+        The work and its rate, including earlier runs of a resumed census.
     passes : int
-        In how many passes a ply was made, at most, in this run.
+        The largest number of passes in which a ply was made in this run.
     counted : CountedPly or None
-        The last ply if it was counted and not stored.
+        The last ply, if it was counted and not stored.
     """
 
     variant: str
@@ -380,13 +381,13 @@ class CensusReport(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether every check that was made came out right."""
+        """Whether all checks that were made succeeded."""
         again = self.counted is None or self.counted.agrees
         return self.outside == 0 and (self.full is None or self.full.agrees) and again
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare a census by classes with the same one without symmetry."""
+    """Compare a census by classes with the same census without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
@@ -401,7 +402,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The sums over plies, and what they add up."""
+"""The sums over plies, and the counter that each of them adds up."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -466,7 +467,7 @@ def census_report(
     graph: GraphNumbers | None = None,
     counted: Counted | None = None,
 ) -> CensusReport:
-    """Sum a census up."""
+    """Return the report of a census."""
     variant = census.variant
     records: list[SealedPly] = list(plies)
     if counted is not None and counted.record.whole:
@@ -515,7 +516,7 @@ def census_report(
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return what was counted of the ply after another."""
+    """Return the report of a counted ply; ``before`` is the record of the ply before it."""
     record = counted.record
     names = ("new", "new_classes", "decided", "decided_classes")
     return CountedPly(
@@ -536,7 +537,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return the ratio estimate of a number of the whole ply."""
+    """Return a ratio estimate of one number of the whole ply; ``children`` is the ply's exact number of children."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

@@ -1,31 +1,34 @@
-"""Row files: positions in the order of their leaves, with an index, digests and a format version.
+"""Row files: positions sorted by leaf, with an index, digests and a format version.
 
 A file is written under a temporary name and renamed, so a file under its final name is
-complete. Layout, little-endian: a head of fixed length (magic, format version, length of
-the header, processor seconds of the task, the digest of the file, CRC-32 of all this);
-the header (JSON, `RowHeader`, with spaces behind it so that the rows begin at a page); three
-index arrays of one entry a leaf (rows int64, hash sums uint64, moves int64); in parts of a ply
-the SHA-256 of each leaf that has rows; the rows.
+complete. Layout (little-endian):
 
-Files of children and sorted rows hold W times uint64 each; so do parts, which are kept, if W is 1, else
-these hold the code of each (`counting.census.codes`), half as long or less, wherever
-codes fit kernels. The index of sorted rows is by bin (`counting.census.buckets`) instead of
-leaf. A tally has the index of rows that are nowhere stored.
+1. a head of fixed length: magic, format version, length of the header, processor seconds of the task, the digest of
+   the file, and a CRC-32 of all these;
+2. the header: JSON (`RowHeader`), padded with spaces so that the rows begin at a page;
+3. three index arrays with one entry for each leaf: rows (int64), hash sums (uint64), moves (int64);
+4. in parts of a ply, the SHA-256 of each leaf that has rows;
+5. the rows.
 
-The digest of a file is that of header, index and leaf digests, so it stands for the rows
-too. It is checked whenever a file is opened, and by the record of the ply. Hash sums are of the
-rows as words: they are checked whenever rows are read. The SHA-256 of rows is
+In files of children and of sorted rows, a row has W words (uint64). In parts, which are permanent, a row is stored as
+its code (`counting.census.codes`), which takes at most half the space, if W is above 1 and the codes fit into the
+kernels' 128 bits. The index of sorted rows is by bin (`counting.census.buckets`) instead of
+leaf. A tally has the index of rows that are not stored.
+
+The digest of a file covers header, index and leaf digests, and so indirectly the rows.
+It is checked whenever a file is opened, and against the record of the ply. Hash sums are computed from the
+rows as words, and are checked whenever rows are read. The SHA-256 of the rows is
 checked by `counting.census.verification`.
 
-A file of children is written once, read once and removed. In the system's cache it costs
-more than the work in it: a page that nobody has used before is found, cleared and
-mapped first, 2.4 seconds a gigabyte on a virtual machine. Whole pages of large arrays
-therefore go straight between memory and disk where the system can do that (``O_DIRECT``, 0.05
-seconds a gigabyte); all else goes through the cache. The bytes are the same.
+A file of children is written once, read once and removed. Passing it through the system's cache costs
+more than processing it, because each new page must be allocated, cleared and mapped (2.4 seconds per
+gigabyte on a virtual machine). Whole pages of large arrays are therefore transferred directly between memory
+and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All other data goes through
+the cache. The contents of the files are the same.
 
-Parts are on the disk before they get their names. Non-guarantee: files of children need not
-be. A machine that loses power may leave one damaged; it is found by its digest or its hash
-sums, and named.
+Parts are flushed to the disk before they are renamed. Non-guarantee: files of children need not
+be. A power failure may damage one of them; its digest or hash sums then reveal the damage, and an error names
+the file.
 """
 
 from __future__ import annotations
@@ -59,17 +62,17 @@ FORMAT_VERSION: Final = 5
 MAGIC: Final = b"TABLROWS"
 HEAD: Final = struct.Struct("<8sIId32sI")
 PAGE: Final = 4096
-"""Bytes of a page; disks want addresses, places and lengths that are multiples of their blocks, which are no larger."""
+"""Bytes of a page, the unit of direct access. Disks require multiples of their block size, which is at most a page."""
 DIRECT_BYTES: Final = 1 << 18
-"""What is shorter is read and written through the cache."""
+"""Minimum number of bytes for direct access. Shorter spans are read and written through the cache."""
 READ_BYTES: Final = 8 << 20
-"""What a merge reads of a file at once."""
+"""Number of bytes that a merge reads from a file in one call."""
 _MOST_HEADER: Final = 1 << 20
 _PIECE_ROWS: Final = 1 << 18
-"""Rows that are coded at once."""
+"""Number of rows that are encoded or decoded together."""
 
 
-# -- what a file says of itself ------------------------------------------------------------
+# -- headers -------------------------------------------------------------------------------
 
 
 def _all_counters(found: dict[str, int]) -> dict[str, int]:
@@ -81,7 +84,7 @@ def _all_counters(found: dict[str, int]) -> dict[str, int]:
 Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le=BINS)]]
 _Soldiers = Annotated[int, Field(ge=0, le=120)]
 RowCodes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
-"""What `position_codes` asks for, and the side to move."""
+"""The arguments of `position_codes`, followed by the side to move."""
 Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
@@ -94,7 +97,7 @@ MaterialCounts = Annotated[
 
 
 class Owner(NamedTuple):
-    """What a row file belongs to: a task of a plan, whose name is the same for equal plans in any run."""
+    """The task of a plan to which a row file belongs. Equal plans have the same name in any run."""
 
     game: str
     full: bool
@@ -104,25 +107,29 @@ class Owner(NamedTuple):
 
 
 def plan_name(*content: Any) -> str:
-    """Return a name that is the same for equal plans, in any run, and differs otherwise."""
+    """Return a name for a plan. Equal plans have the same name in any run; different plans have different names."""
     return digest_of(content)[:32]
 
 
 class Model(BaseModel):
-    """What is read from a store: no field is missing, of another type, or unknown."""
+    """Base class of data read from a store; missing, mistyped and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 class ExpansionStats(Model):
-    """What a file of children or of sorted rows says."""
+    """The statistics in the header of a file of children or of sorted rows."""
 
     children: Count
     counters: Expanded
 
 
 class PartStats(Model):
-    """What a part says: children it was sifted from, counters and material of `survey`, and its own children."""
+    """The statistics in the header of a part.
+
+    They are the number of children from which the part was merged, the counters and the material of `survey`, and the
+    number of its own children.
+    """
 
     children: Count
     counters: Counters
@@ -131,7 +138,7 @@ class PartStats(Model):
 
 
 class TallyStats(PartStats):
-    """What a tally says: as a part, and of which bins it is, and what was expanded for it."""
+    """The statistics in the header of a tally: those of a part, its bins, and the counters of its expansion."""
 
     bins: Bins
     expanded: Expanded
@@ -154,22 +161,23 @@ class RowHeader(Model):
 
     @property
     def owner(self) -> Owner:
-        """What the file belongs to."""
+        """The task to which the file belongs."""
         return Owner(self.game, self.full, self.ply, self.number, self.plan)
 
 
 class RowSource(NamedTuple):
-    """A row file, and the digest that it must have."""
+    """The path of a row file with its expected digest."""
 
     path: Path
     digest: str
 
 
 class RowFile(NamedTuple):
-    """A row file whose head, header and index have been read and found sound.
+    """A row file whose head, header and index have been read and checked.
 
-    ``counts``, ``sums`` and ``moves`` are by leaf: rows, their hash sums, and the legal moves of the undecided ones,
-    zero in files of children. ``leaves`` holds in parts the SHA-256 of each leaf that has rows, 32 bytes each.
+    ``counts``, ``sums`` and ``moves`` have one entry for each leaf: the number of rows, their hash sum, and the
+    number of legal moves of the undecided ones (zero in files of children). In parts, ``leaves`` contains the
+    SHA-256 of each leaf that has rows, 32 bytes each.
     """
 
     path: Path
@@ -185,14 +193,14 @@ class RowFile(NamedTuple):
 
 
 def damaged(path: Path, what: str) -> InputError:
-    """Return the error for a damaged row file; it says how to go on."""
+    """Return an error for a damaged row file; the message tells the user how to continue."""
     also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
     return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and run the command again")
 
 
 @contextmanager
 def _reported(path: Path, what: str) -> Iterator[None]:
-    """Turn an error of the system into one line that names the file."""
+    """Turn an `OSError` into an error that names the file."""
     try:
         yield
     except OSError as error:
@@ -206,16 +214,16 @@ def _reported(path: Path, what: str) -> Iterator[None]:
 
 
 def aligned(count: int) -> NDArray[np.uint8]:
-    """Return uninitialised bytes that begin at a page."""
+    """Return uninitialised bytes, aligned to a page."""
     memory = np.empty(count + PAGE, dtype=np.uint8)
     first = -memory.ctypes.data % PAGE
     return memory[first : first + count]
 
 
 class Buffer:
-    """Memory that its owner keeps from task to task: new memory costs as much as the work in it.
+    """Memory that is reused from task to task, because allocating it costs as much time as processing its contents.
 
-    What was taken before is overwritten by what is taken next.
+    Each array that is taken overwrites the one taken before.
     """
 
     def __init__(self) -> None:
@@ -224,7 +232,7 @@ class Buffer:
     def bytes(self, count: int) -> NDArray[np.uint8]:
         """Return uninitialised bytes."""
         if len(self._held) < count:
-            self._held = aligned(0)  # what was there must go before more is asked for
+            self._held = aligned(0)  # release the old memory before allocating more
             self._held = aligned(count)
         return self._held[:count]
 
@@ -240,7 +248,7 @@ class Buffer:
 
 
 class _Coded(threading.local):
-    """Where each thread puts rows as codes."""
+    """A buffer for encoded rows, one for each thread."""
 
     def __init__(self) -> None:
         self.buffer = Buffer()
@@ -253,7 +261,7 @@ _coded = _Coded()
 
 
 def open_rows(path: Path, digest: str | None = None) -> RowFile:
-    """Return a row file with its index."""
+    """Open a row file and check its index and, if a digest is given, its digest."""
     with _reported(path, "read it"):
         try:
             state = path.lstat()
@@ -269,7 +277,10 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
 
 @lru_cache(maxsize=128)
 def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
-    """Read all of a file but its rows, found to agree; once, as long as the system says that it is the same."""
+    """Read and check everything in a file except its rows.
+
+    The result is cached as long as inode, size and times of the file do not change.
+    """
     with path.open("rb") as file:
         head = file.read(HEAD.size)
         if len(head) < HEAD.size or not head.startswith(MAGIC):
@@ -302,7 +313,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
         raise damaged(path, "header or index have another digest")
     begin = HEAD.size + length + len(arrays) + len(digests)
     wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
-    # Each by itself: a sum of 64 bits can wrap around.
+    # Each entry is checked by itself, since the 64-bit sum can wrap around.
     if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
         raise damaged(path, "its index does not add up")
     if size != wanted:
@@ -337,7 +348,7 @@ def read_rows(
 
 
 def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Find that rows lie in the order of their leaves, and have the hash sums of these."""
+    """Check that rows are sorted by leaf and have the hash sums of the index; raise an error otherwise."""
     (leaves, _, sums), due = by_leaf(rows), np.arange(first, last, dtype=np.uint16)
     there = np.repeat(due, file.counts[first:last])
     wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
@@ -346,7 +357,7 @@ def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) 
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Cut leaves into ranges that are read at once; ranges without rows are left out."""
+    """Yield ranges of leaves that are each read in one call. Ranges without rows are left out."""
     most = READ_BYTES // (8 * file.header.words)
     begin, rows = first, 0
     for leaf in range(first, last):
@@ -360,7 +371,7 @@ def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Cut leaves into ranges of at most ``most`` rows, unless a single leaf has more."""
+    """Return consecutive ranges of leaves with at most ``most`` rows each, unless a single leaf has more."""
     ranges = []
     first, load = 0, 0
     for leaf, count in enumerate(loads.tolist()):
@@ -386,7 +397,7 @@ def write_rows(
     codes: tuple[int, int, int, int] | None = None,
     kind: str = "children",
 ) -> RowSource:
-    """Write a row file; the index has counts, hash sums and moves by leaf."""
+    """Write a row file. The index consists of counts, hash sums and moves by leaf."""
     arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
     header = {
         "kind": kind,
@@ -405,7 +416,7 @@ def write_rows(
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         try:
             with os.fdopen(descriptor, "wb", buffering=0) as file:
-                # The digests are known when the rows are.
+                # Reserve space: the digests are known only after the rows are written.
                 write_span(file, np.zeros(HEAD.size + len(text) + len(arrays) + digests, dtype=np.uint8))
                 for piece in _row_pieces(np.ascontiguousarray(rows), codes):
                     if hasher is not None:
@@ -436,7 +447,7 @@ def _row_size(words: int, codes: Sequence[int] | None) -> int:
 
 
 def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterator[NDArray[np.uint8]]:
-    """Yield the bytes of rows as they are stored."""
+    """Yield the stored bytes of rows, in pieces."""
     if codes is None:
         yield rows.astype("<u8", copy=False).reshape(-1).view(np.uint8)
         return
@@ -449,7 +460,7 @@ def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterat
 
 
 class _LeafHasher:
-    """The SHA-256 of the rows of each leaf, fed in the order of leaves in pieces of any length."""
+    """A hasher that computes the SHA-256 of each leaf; it is fed the leaves in order, in pieces of any length."""
 
     def __init__(self, counts: NDArray[np.int64], each: int) -> None:
         self.digests: list[bytes] = []
@@ -458,7 +469,7 @@ class _LeafHasher:
         self._hash = hashlib.sha256()
 
     def feed(self, content: memoryview) -> None:
-        """Take the next bytes."""
+        """Hash the next bytes."""
         while len(content):
             here = content[: self._left]
             self._hash.update(here)
@@ -470,11 +481,11 @@ class _LeafHasher:
                 self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
 
 
-# -- past the cache ------------------------------------------------------------------------
+# -- direct access -------------------------------------------------------------------------
 
 
 def _set_direct(stream: IO[bytes], direct: bool) -> bool:
-    """Switch the way past the cache on or off; return whether that could be done."""
+    """Switch direct access, which bypasses the cache, on or off; return whether the system supports it."""
     flag = getattr(os, "O_DIRECT", 0)
     if not flag:
         return False
@@ -491,7 +502,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
 
 
 def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
-    """Write bytes at the place where an unbuffered file is; whole pages past the cache if they are many."""
+    """Write bytes at the current position of an unbuffered file; whole pages of long spans bypass the cache."""
     pending, rest = content.data, memoryview(b"")
     at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
     if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
@@ -504,22 +515,22 @@ def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
                 except OSError as error:
                     if error.errno != errno.EINVAL:
                         raise
-                    break  # larger blocks than a page, or a place between them after a short write
+                    break  # blocks are larger than a page, or a short write ended inside a block
                 pending = pending[count:]
         finally:
             _set_direct(stream, False)
     for left in (pending, rest):
-        while left:  # one call writes 2 GiB at most
+        while left:  # a call writes at most 2 GiB
             left = left[stream.write(left[: 1 << 30]) :]
 
 
 def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np.uint8]:
-    """Return bytes of an unbuffered file; past the cache if they are many."""
+    """Return bytes of an unbuffered file; long spans bypass the cache."""
     lead = offset % PAGE
     memory = into.bytes(lead + length + -(lead + length) % PAGE)
     found = lead
     if length >= DIRECT_BYTES and _set_direct(stream, True):
-        # From the page in which they begin to the end of that in which they end, or of the file.
+        # Whole pages are read, from the start of the first one to the end of the last one or of the file.
         found = _read_direct(stream, offset - lead, memory)
         _set_direct(stream, False)
     while found < lead + length:
@@ -532,7 +543,7 @@ def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np
 
 
 def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
-    """Read past the cache as much as the system gives, and return how many bytes that is."""
+    """Read directly as many bytes as the system delivers, and return their number."""
     found = 0
     while found < len(memory):
         stream.seek(offset + found)
@@ -541,18 +552,18 @@ def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            break  # larger blocks than a page, or a place between them at the end of the file
+            break  # blocks are larger than a page, or the file ends inside a block
         if not count:
             break
         found += count
     return found
 
 
-# -- what files add up to ------------------------------------------------------------------
+# -- sums and digests over files -----------------------------------------------------------
 
 
 def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) -> NDArray[np.int64]:
-    """Return how many rows each leaf (or bin) has in all of the files."""
+    """Return the number of rows of each leaf (or bin), summed over the files."""
     total = np.zeros(last - first, dtype=np.int64)
     for file in files:
         total += file.counts[first:last]
@@ -560,7 +571,7 @@ def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) ->
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply in the order of leaves, however they are cut into parts."""
+    """Return the digest of the rows of a ply, which does not depend on how they are divided into parts."""
     found = list(files)
     content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:
@@ -569,14 +580,14 @@ def rows_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaves_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of how many rows each leaf has in all of the files, and of their hash sums."""
+    """Return a digest of the number of rows and the hash sum of each leaf, summed over the files."""
     found = list(files)
     sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)
     return hashlib.sha256(leaf_counts(found).astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows, as a part has them."""
+    """Return the SHA-256 of each leaf that has rows, in the form in which a part stores them."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
         hasher.feed(piece.data)

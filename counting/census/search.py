@@ -1,16 +1,16 @@
 """Breadth-first search ply by ply, with delayed duplicate detection.
 
-A ply is made in passes of two steps of coarse tasks (`counting.census.tasks`). To store it, the positions of the
-ply before are expanded into files of children, cut into leaves by their hash; then
-each range of leaves is read from all these files, duplicates are dropped, and so are
-the positions that an earlier ply has [1]_. As sides alternate, only every other ply
-can have them. The method needs sequential reading and writing only, and memory for one
-range of leaves. A ply that is counted and not stored is made by `counting.census.counted`.
+A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
+First, the positions of the previous ply are expanded into files of children, which are divided into leaves by
+their hash. Then each range of leaves is read from all these files, and duplicates are dropped, as are the positions
+that an earlier ply contains [1]_. Since the sides alternate, only every other ply can contain them. The method
+reads and writes sequentially and needs memory for one range of leaves only.
+A ply that is counted and not stored is made by `counting.census.counted`.
 
-One pass is enough where the disk holds all children. Of several, each expands all parents once more and keeps the
-children in its leaves only. The parts are cut at other leaves then, and the digest of the ply is the same. All ranges
-are fixed before the first pass: a part is known again without the children that it was made from. So a killed census
-goes on with the pass in which it was.
+One pass is enough if all children fit on the disk. If there are several, each of them expands all parents again and
+keeps only the children in its leaves. The parts are then cut at other leaves, but the digest of the ply is the same.
+All ranges are fixed before the first pass, so a finished part is recognised without the children that it was made
+from, and a census that was killed resumes with the pass that was interrupted.
 
 References
 ----------
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RATE_CHILDREN = 1_000_000
-"""Fewer children take no time worth an estimate."""
+"""Minimum number of children made so far for an estimate of the remaining time."""
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS: Final = 1 << 25
 _MERGES: Final = 32
 _SLACK: Final = 1.1
-"""By how much a range of leaves may have more children than its share."""
+"""Factor by which a range of leaves may exceed its share of the children."""
 _INTERPRETER_BYTES: Final = 384 << 20
 _TASK_BYTES: Final = 96 << 20
 
@@ -68,12 +68,12 @@ _TASK_BYTES: Final = 96 << 20
 
 
 class TooLargeError(InputError):
-    """A census that does not fit into the memory or the disk it may use; what is done is kept."""
+    """An error for a census that exceeds its memory or disk limit. Finished work is kept."""
 
 
 @dataclass(frozen=True)
 class CensusLimits:
-    """How large a task may be."""
+    """Limits of the size of tasks, in children, rows and bytes."""
 
     expand_children: int
     merge_children: int
@@ -85,11 +85,11 @@ class CensusLimits:
 
     @classmethod
     def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
-        """Return the limits with which so many tasks at once stay within ``memory`` bytes.
+        """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
-        An expansion holds every child twice (as found, and in order); a merge holds it
-        once, with at most twelve bytes for the table that finds it; a count of bins does both. A sort
-        holds its rows five times at most, and as many children by capture.
+        An expansion keeps every child in memory twice (as generated, and sorted). A merge keeps it
+        once, with at most twelve bytes of hash table for each child. A count of bins does both. A sort
+        keeps its rows at most five times, together with about as many children by capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
@@ -107,7 +107,7 @@ class CensusLimits:
 
     @staticmethod
     def memory_for(children: int, words: int, workers: int) -> int:
-        """Return the memory with which a task of a ply that is counted may have so many children."""
+        """Return the memory that a count needs for ``children`` children in each of ``workers`` concurrent tasks."""
         share = children * _tally_bytes(words) + _TASK_BYTES
         return -(-(workers * share + _INTERPRETER_BYTES) // (1 << 20)) << 20
 
@@ -120,7 +120,7 @@ def _tally_bytes(words: int) -> int:
 
 
 class CensusSearch:
-    """One census in one store: the plies that are there, and those that are made."""
+    """A census in a store: reads the plies that are stored, and makes further ones."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class CensusSearch:
         self.words = self.tools.tables.words
         self.passes = 1
         self.records = list(store.records())
-        # A file of an earlier run may have been changed since; a file of this run has not.
+        # Files of an earlier run may have been changed since then, so a contradiction can be due to them.
         self._found = len(self.records)
         if self.records:
             self._check_found()
@@ -150,13 +150,13 @@ class CensusSearch:
 
     @property
     def complete(self) -> bool:
-        """Whether the last ply found nothing undecided that is new, or is the last of a game."""
+        """Whether the last ply has no new undecided position or reaches the move limit."""
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
-        """Make plies, the last in so many passes at least.
+        """Make all plies up to a given one, the last in at least ``passes`` passes, and return their records.
 
-        A store that holds more plies gives only as many as were asked for.
+        Further plies that the store may contain are not returned.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
             self._next_ply(passes if len(self.records) == plies else 1)
@@ -166,7 +166,7 @@ class CensusSearch:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
         _, counts, sums = by_leaf(rows)
-        # Classes are taken under the symmetries that keep the start.
+        # The start is fixed by the whole group, since the group is its stabiliser.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(self.store.game, self.full, 0, 0, "start")
         target = self.store.part(0, 0)
@@ -183,7 +183,7 @@ class CensusSearch:
         self.records.append(self._commit(making.plan, merged, making.counters or [], making.cpu))
 
     def _commit(self, plan: str, merged: Sequence[dict[str, Any]], expanded: Sequence[int], cpu: float) -> PlyRecord:
-        """Make a ply complete, from the answers of the tasks that made its parts."""
+        """Write the record that completes a ply, from the results of the tasks that made its parts."""
         ply = len(self.records)
         entries = [part["entry"] for part in merged]
         files = [open_rows(self.store.part(ply, number), entry["digest"]) for number, entry in enumerate(entries)]
@@ -204,10 +204,10 @@ class CensusSearch:
         self.store.commit("ply", record)
         return record
 
-    # -- what is impossible ------------------------------------------------------------
+    # -- contradictions ----------------------------------------------------------------
 
     def _check_found(self) -> None:
-        """Find the plies that an earlier run has made whole, and possible."""
+        """Check that the plies made by an earlier run are complete and possible; raise an error otherwise."""
         for record in self.records:
             files = self.store.check_parts(record)
             if np.array(record.material, dtype=object).shape != self.tools.material:
@@ -223,15 +223,15 @@ class CensusSearch:
         self._check_bound(self.records)
 
     def check_made(self, record: SealedPly) -> None:
-        """Raise unless a ply has all children that are due, and no more positions than the board."""
+        """Check that a ply has all expected children and no more positions than the board allows."""
         before = self.records[: record.ply]
-        # The expansion counts parents and moves once more, by another way than the survey of the ply before.
+        # The expansion counts parents and moves independently of the survey of the previous ply.
         if before and (fault := contradiction(before[-1], record.expanded, record.children)) is not None:
             self._contradict(record.ply, fault)
         self._check_bound([*before, record])
 
     def _check_bound(self, records: Sequence[SealedPly]) -> None:
-        """Find that no more positions of any material and side to move were reached than the board has."""
+        """Check that no material and side to move has more reached positions than the board allows."""
         if (fault := excess(self.variant, records)) is not None:
             self._contradict(records[-1].ply, fault)
 
@@ -246,19 +246,19 @@ class CensusSearch:
     # -- space and time ----------------------------------------------------------------
 
     def space_needed(self, last: SealedPly | None = None) -> tuple[int, int]:
-        """Return how many bytes the next ply needs: for children, and an estimate for its positions.
+        """Return the number of bytes that the next ply needs for its children and, as an estimate, for its positions.
 
-        The number of children is exact. What part of them is new is taken from the last
-        ply, which overestimates it where the search slows down.
+        The number of children is exact. The share of new positions among them is assumed to be that of the last
+        ply, so the estimate is too high when the growth slows down.
         """
         last = self.records[-1] if last is None else last
         ratio = last.classes / last.children if last.children else 1.0
         return last.next_children * 8 * self.words, int(last.next_children * ratio) * self.tools.row_bytes
 
     def work_room(self) -> tuple[int, str]:
-        """Return how many bytes the next ply may take, and which parameter or folder says so.
+        """Return the number of bytes that the next ply may take, and the parameter or folder that limits it.
 
-        What an interrupted run has left of that ply counts as free, so that the answer is the same when it goes on.
+        Files of that ply from an interrupted run count as free space, so the result does not change on resuming.
         """
         kept = sum(entry.bytes for record in self.records for entry in record.parts)
         free = self.store.free_bytes() + self.store.taken_bytes() - kept
@@ -267,7 +267,7 @@ class CensusSearch:
         return limit - kept, "disk"
 
     def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
-        """Say what is begun, and how long it takes."""
+        """Report the work that begins, with an estimate of its duration."""
         before, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
         known = before >= _RATE_CHILDREN
         if known:
@@ -278,11 +278,11 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return how many children or rows a task gets: enough tasks for all workers, none too small or too large."""
+        """Return the number of children or rows for a task: small enough to occupy all workers, but not too small."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
-        """Return in how many passes the next ply is made, as many as are wished for where nothing limits the disk."""
+        """Return the number of passes for the next ply, which is ``passes`` unless the disk limit requires more."""
         if not self.limits.in_passes:
             return passes
         children, positions = self.space_needed()
@@ -305,7 +305,7 @@ class CensusSearch:
         children, positions = self.space_needed()
         stored, limit = self.store.taken_bytes(), self.limits.disk_bytes
         made = f", in {passes} passes of {size_text(children // passes)}" if passes > 1 else ""
-        # Each pass expands all parents; that is about half of the work.
+        # Every pass expands all parents, which is about half of the work.
         self.announce(
             f"ply {ply}: {due:,} children, {size_text(children)}{made}; positions about "
             f"{size_text(positions)}; stored so far {size_text(stored)}",
@@ -326,13 +326,13 @@ class CensusSearch:
             )
 
 
-# -- a ply in the making -------------------------------------------------------------------
+# -- making a ply --------------------------------------------------------------------------
 
 Range = TypeVar("Range")
 
 
 class Making(ABC, Generic[Range]):
-    """A ply in the making: in passes, each over a range of what its positions hash to."""
+    """The process of making one ply, in passes over ranges of hashes."""
 
     def __init__(self, search: CensusSearch, ply: int) -> None:
         self.search, self.ply, self.store = search, ply, search.store
@@ -345,7 +345,7 @@ class Making(ABC, Generic[Range]):
         self.cpu = 0.0
 
     def make(self) -> list[dict[str, Any]]:
-        """Make all passes; return the answers of the tasks that made what is kept."""
+        """Make all passes; return the results of the tasks that made the permanent files."""
         answers: list[dict[str, Any]] = []
         for number, some in enumerate(self.passes):
             step = f"pass {number + 1} of {len(self.passes)}, " if len(self.passes) > 1 else ""
@@ -354,29 +354,29 @@ class Making(ABC, Generic[Range]):
 
     @abstractmethod
     def make_pass(self, some: Range, step: str, *, last: bool) -> list[dict[str, Any]]:
-        """Make what a pass is to make and is not there yet; unless it is the last, remove what that was made from."""
+        """Make the missing files of a pass. After every pass except the last, remove the intermediate files."""
 
     def owner(self, number: int, plan: str) -> Owner:
-        """Return what the file of a task belongs to."""
+        """Return the owner of the file that a task writes."""
         return Owner(self.store.game, self.search.full, self.ply, number, plan)
 
     def run(self, step: str, tasks: Sequence[RowTask], total: int, done: str = "children") -> list[dict[str, Any]]:
-        """Run tasks, which answer with how much they dealt."""
+        """Run tasks and report progress; ``done`` is the key of the processed amount in their results."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
         return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))
 
 
 class _StoredPly(Making[list[tuple[int, int]]]):
-    """The next ply, to be stored; a pass has the ranges of leaves that are merged at once."""
+    """The process of making and storing the next ply; a pass is a list of ranges of leaves, one for each merge."""
 
     def __init__(self, search: CensusSearch, passes: int) -> None:
         super().__init__(search, len(search.records))
         total = -(-self.before.next_children // passes)
-        # No larger than need be: memory that is touched for the first time costs the system more than the
-        # merge. No smaller: every merge opens every file of children.
+        # Larger merges would touch more new memory, which costs the system more time than the merge itself.
+        # Smaller ones would open every file of children more often.
         fits = search.limits.merge_children
-        # Leaves are alike but for chance, which tells where they are few.
+        # The leaves differ in size only by chance, which matters if a range has few of them.
         most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))
         self.passes = leaf_ranges(passes, max(1, -(-total // search.share_of(total, most))))
         digests = [[source.digest for source in some] for some in (self.parents, self.known)]
@@ -389,7 +389,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         self._parts += len(some)
         targets = [self.store.part(self.ply, owner.number) for owner in owners]
         done = [answer for answer in map(answer_of, targets, owners) if answer is not None]
-        # The counters of the parents come from a pass that is made in this run: the last one is, if no other.
+        # The counters of the parents come from a pass made in this run. If there was no other, make the last one.
         if len(done) == len(some) and not (last and self.counters is None):
             return done
         children = self._expand(step, (some[0][0], some[-1][1]))
@@ -405,7 +405,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         return merged
 
     def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[RowSource, ...]:
-        """Write the children in some leaves, and add up the counters of all parents."""
+        """Write the children in a range of leaves, and add up the counters of all parents."""
         tasks = self._expand_tasks(leaves)
         share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
         answers = self.run(f"{step}expand", tasks, share)
@@ -429,10 +429,10 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             moves = open_rows(*source).moves
             for first, last in cut(moves, share):
                 load = int(moves[first:last].sum())
-                # One leaf too large for a task is shared out by rows; a quarter of slack for uneven rows.
+                # A leaf that is too large for one task is divided by rows, with a quarter of slack for uneven rows.
                 shares = -(-load * 5 // (share * 4)) if load > share else 1
                 pieces += [(source, first, last, number, shares) for number in range(shares if load else 0)]
-        # Where every position is immobile, one task finds no children.
+        # If every position is immobile, a single task writes an empty file.
         pieces = pieces or [(self.parents[0], 0, LEAVES, 0, 1)]
         return [
             ExpandTask(
@@ -457,7 +457,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
 
 
 def leaf_ranges(passes: int, merges: int) -> list[list[tuple[int, int]]]:
-    """Return the ranges of leaves that are merged at once, pass by pass."""
+    """Return, for each pass, the ranges of leaves that are merged by one task each."""
     found = []
     for number in range(passes):
         first, last = (LEAVES * place // passes for place in (number, number + 1))

@@ -1,14 +1,14 @@
-"""The folder of a census: what it says of itself, which plies are complete, and how it is read and written.
+"""The folder of a census: its layout, its records, and how it is read and written.
 
-``census.json`` says which game is counted. ``ply-004.json``, written last, makes ply 4
-complete; its positions are the row files in ``ply-004/``. ``count-007.json`` in the same way binds the tallies
-of ``count-007/``, a ply that was counted and not stored. ``work/`` holds the files of
-children of the ply that is being made, and goes when that is complete.
+``census.json`` identifies the game. ``ply-004.json`` is written last and makes ply 4
+complete; its positions are the row files in ``ply-004/``. ``count-007.json`` is the record of a
+ply that was counted and not stored; its tallies are in ``count-007/``. ``work/`` contains the files of
+children for the ply that is being made, and is removed when the ply is complete.
 
-Each record holds the digest of the one before and those of its files, so that every file
-belongs to one place of one census; as a record of `tablut.store` it is sealed. Its ``digest`` covers what was counted
-alone: the game, the ply, the digest of the ply before, the counts, and the rows in the order of their leaves. That is
-the same for any memory, any number of threads and any interruptions, so it can be published.
+Each record contains the digests of the previous record and of its files, so that every file
+belongs to one place of one census. Like every record of `tablut.store`, it is sealed by a checksum. Its ``digest``
+covers only the results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order of
+their leaves. It does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from tablut.variants import Variant
 
 KIND: Final = Kind("census", "census.json")
 WHOLE: Final = Kind("census", "*/census.json")
-"""The folder that ``--store`` names: censuses in folders of their own."""
+"""The folder given by ``--store``, which contains one folder for each census."""
 HUNDREDTHS: Final = 100
 _MEND: Final = "delete it, and run the command again"
 
@@ -62,7 +62,7 @@ _MEND: Final = "delete it, and run the command again"
 
 
 class StoreAbout(Record):
-    """``census.json``: which census a folder holds; ``variant`` is a name for people, ``game`` decides."""
+    """``census.json``: the identity of a census, given by ``game`` and ``full``; ``variant`` is a name for display."""
 
     FORMAT = "tablut census"
     VERSION = FORMAT_VERSION
@@ -73,24 +73,24 @@ class StoreAbout(Record):
 
 
 class PartEntry(Model):
-    """A row file as a record names it: its length, and the digest that it must have."""
+    """The entry of a row file in a record: its length and its digest."""
 
     bytes: Count
     digest: Digest
 
 
 class TallyEntry(PartEntry):
-    """A tally as a record names it."""
+    """The entry of a tally in a record."""
 
     bins: Bins
 
 
 class SealedPly(Record):
-    """What the records of plies have in common, whether their positions are stored or were only counted."""
+    """The common fields of the records of plies, whether the positions are stored or were only counted."""
 
     VERSION = FORMAT_VERSION
     APART: ClassVar[set[str]] = {"digest", "cpu"}
-    """The fields that `digest` does not cover: how the ply was made, not what it holds."""
+    """The fields that `digest` does not cover, because they describe how the ply was made."""
 
     game: Digest
     full: bool
@@ -106,28 +106,28 @@ class SealedPly(Record):
 
     @property
     def whole(self) -> bool:
-        """Whether all of the ply is in it."""
+        """Whether the record covers the whole ply."""
         return True
 
     @property
     def classes(self) -> int:
-        """How many classes it adds, decided ones included."""
+        """The number of new classes, decided ones included."""
         return self.counters["new_classes"] + self.counters["decided_classes"]
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> Self:
-        """Return a record with its digest, from all its other fields."""
+        """Return a record with its digest, computed from all other fields."""
         digest = digest_of({name: value for name, value in content.items() if name not in cls.APART})
         return cls.model_validate_json(json.dumps(content | {"digest": digest}))
 
     def fault(self) -> str | None:
-        """Return what is wrong with the record by itself, or None."""
+        """Return a description of an inconsistency in the record, or None."""
         right = digest_of(fields_of(self, without=self.APART))
         return None if right == self.digest else "its digest is another"
 
 
 class PlyRecord(SealedPly):
-    """``ply-004.json``: what one complete ply holds; see `SealedPly`."""
+    """``ply-004.json``: the record of a complete ply; see `SealedPly`."""
 
     FORMAT = "tablut census ply"
     APART: ClassVar[set[str]] = SealedPly.APART | {"plan", "parts"}
@@ -138,9 +138,9 @@ class PlyRecord(SealedPly):
 
 
 class Hundredth(Model):
-    """What a hundredth of the bins holds; ``leaves`` is a digest of its new positions by leaf.
+    """The counts of a hundredth of the bins; ``leaves`` is a digest of its new positions by leaf.
 
-    Tallies never straddle hundredths, so that counts of a part of a ply can be compared, however they were made.
+    A tally never extends over several hundredths, so counts of a part of a ply can be compared however they were made.
     """
 
     number: Annotated[int, Field(ge=0, lt=HUNDREDTHS)]
@@ -153,9 +153,9 @@ class Hundredth(Model):
 
 
 class CountRecord(SealedPly):
-    """``count-007.json``: what of one ply was counted and not stored; see `SealedPly`.
+    """``count-007.json``: the record of a ply, or of a part of it, that was counted and not stored; see `SealedPly`.
 
-    Passes, tallies, memory and times do not change its digest.
+    Its digest does not depend on passes, tallies, memory and times.
     """
 
     FORMAT = "tablut census count"
@@ -176,11 +176,11 @@ class CountRecord(SealedPly):
 OfPly = TypeVar("OfPly", bound=SealedPly)
 
 
-# -- what files add up to ------------------------------------------------------------------
+# -- sums over files -----------------------------------------------------------------------
 
 
 def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return the sums of what parts or tallies say, as the record of a ply has them."""
+    """Return the sums of the statistics of parts or tallies, as fields of the ply's record."""
     found = [_stats(file, PartStats) for file in files]
     try:
         material = np.sum([np.array(stats.material, dtype=np.int64) for stats in found], axis=0)
@@ -195,7 +195,7 @@ def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
 
 
 def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return what tallies add up to, as `CountRecord` has it; of each hundredth that they cover."""
+    """Return the sums of tallies, in all and for each hundredth that they cover, as fields of `CountRecord`."""
     shares: dict[int, list[RowFile]] = {}
     for file in files:
         bins = bins_of(file)
@@ -229,23 +229,23 @@ def edge(number: int) -> int:
 
 
 def hundredth_of(bins: tuple[int, int]) -> int | None:
-    """Return the hundredth that some bins lie in, or None if they are none or lie in several."""
+    """Return the hundredth in which a range of bins lies, or None if it is empty or lies in several hundredths."""
     number = min(-(-(bins[0] + 1) * HUNDREDTHS // BINS) - 1, HUNDREDTHS - 1)
     return number if edge(number) <= bins[0] < bins[1] <= edge(number + 1) else None
 
 
 def bins_of(file: RowFile) -> tuple[int, int]:
-    """Return the bins of a tally."""
+    """Return the range of bins of a tally."""
     return _stats(file, TallyStats).bins
 
 
 def tally_name(bins: tuple[int, int]) -> str:
-    """Return the name of the tally of some bins."""
+    """Return the file name of the tally of a range of bins."""
     return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
 
 
 def tally_owner(game: str, full: bool, ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return what the tally of some bins belongs to: to the bins, whatever pass counted them."""
+    """Return the owner of the tally of a range of bins; it does not depend on the pass that counted them."""
     return Owner(game, full, ply, bins[0], digest_of(["tally", before, *bins])[:32])
 
 
@@ -259,16 +259,16 @@ def _stats(file: RowFile, kind: type[Stats]) -> Stats:
 
 
 def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
-    """Return whether no more positions can be reached than those of the records, which begin with ply 0."""
+    """Return whether the records, which begin with ply 0, contain all reachable positions."""
     limit = variant.rules.move_limit
     return records[-1].counters["new_classes"] == 0 or (limit is not None and records[-1].ply >= limit)
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return where more positions were reached than the board has, or None.
+    """Return a description of a material with more reached positions than the board allows, or None.
 
-    A ply has one side to move, so the positions of every other ply are different
-    placements: each material has so many of them, undecided.
+    All positions of a ply have the same side to move. The positions of every other ply are therefore
+    different placements, so there cannot be more of one material than the board has undecided placements of it.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
@@ -288,24 +288,24 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
 
 
 class StoredCensus:
-    """The folder of one census, to be read."""
+    """The folder of one census, opened for reading."""
 
     def __init__(self, root: Path, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies, from ply 0 on, each found to follow from the one before."""
+        """Yield the records of the complete plies from ply 0 on; check that each follows from the previous one."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record
             before = record
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
-        """Return the record of a ply, or None if there is none."""
+        """Return the record of a ply, or None if it does not exist."""
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
-        """Return the record of the ply after another if it was counted and not stored, or None."""
+        """Return the record of the ply after ``before`` if that ply was counted and not stored, or None."""
         return self._of_ply(f"count-{before.ply + 1:03}.json", CountRecord, before.ply + 1, before)
 
     def _of_ply(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:
@@ -325,14 +325,14 @@ class StoredCensus:
         return record
 
     def parts(self, record: PlyRecord) -> tuple[RowSource, ...]:
-        """Return the parts of a complete ply and the digests that they must have."""
+        """Return the parts of a complete ply with their expected digests."""
         folder = self._inside(f"ply-{record.ply:03}")
         return tuple(
             RowSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
     def check_parts(self, record: PlyRecord) -> list[RowFile]:
-        """Return the parts of a ply, opened and found to be those that its record names; no row is read."""
+        """Open the parts of a ply and check that they belong to its record. Rows are not read."""
         files = []
         for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
             owner = Owner(self.game, self.full, record.ply, number, record.plan)
@@ -341,7 +341,7 @@ class StoredCensus:
         return files
 
     def check_tallies(self, record: CountRecord) -> list[RowFile]:
-        """Return the tallies of a counted ply, opened and found to be those that its record names."""
+        """Open the tallies of a counted ply and check that they belong to its record."""
         folder, files = self._inside(f"count-{record.ply:03}"), []
         for entry in record.tallies:
             owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
@@ -355,12 +355,12 @@ class StoredCensus:
             raise InputError(f"census file {path!r}: is damaged: it does not add up from its {what}; {_MEND}")
 
     def _inside(self, name: str) -> Path:
-        """Return a file or folder of the store, which must not be a link."""
+        """Return the path of a file or folder of the store, which must not be a link."""
         return child(self.root, name, "census file")
 
 
 def _belonging(path: Path, kind: str, owner: Owner, entry: PartEntry | None = None) -> RowFile:
-    """Return a row file, opened and found to be that of its place, and the one that a record names."""
+    """Open a row file and check that it belongs to its place and, if given, to its entry in a record."""
     file = open_rows(path, None if entry is None else entry.digest)
     if (file.header.kind, file.header.owner) != (kind, owner) or (entry is not None and file.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")
@@ -368,14 +368,14 @@ def _belonging(path: Path, kind: str, owner: Owner, entry: PartEntry | None = No
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
-    """Return how parents, moves and children of a ply differ from what the ply before says of them, or None."""
+    """Return a description of how a ply's parents, moves and children differ from the previous record, or None."""
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
     return None if found == due else f"{found} parents, moves and children where {due} are due"
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: by classes, and without symmetry if it was counted so as well."""
+    """Return the folders of a census: by classes and, if it was counted too, without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")
@@ -390,7 +390,7 @@ def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
 
 
 class CensusStore(StoredCensus):
-    """The folder of one census, to be written by this process alone."""
+    """The folder of one census, locked for writing by this process."""
 
     def __init__(self, root: Path, variant: Variant, *, full: bool) -> None:
         super().__init__(root.resolve(), variant.digest, full=full)
@@ -408,26 +408,26 @@ class CensusStore(StoredCensus):
         """Release the folder."""
         self._stack.close()
 
-    # -- places ------------------------------------------------------------------------
+    # -- paths -------------------------------------------------------------------------
 
     def part(self, ply: int, number: int) -> Path:
-        """Return where a part of a ply's positions goes."""
+        """Return the path of a part of a ply."""
         return self._place(f"ply-{ply:03}", f"part-{number:05}.rows")
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return where a file goes from which a ply is made."""
+        """Return the path of an intermediate file for a ply."""
         return self._place("work", f"ply-{ply:03}", f"{name}-{number:05}.rows")
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
-        """Return where the tally of some bins goes."""
+        """Return the path of the tally of a range of bins."""
         return self._place(folder.name, tally_name(bins))
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
-        """Return where the tallies of a ply are that was counted and not stored."""
+        """Return the folder for the tallies of a ply that is counted and not stored."""
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
     def _place(self, *names: str) -> Path:
-        """Return where a file goes; its folders are made, and are no links."""
+        """Return the path of a file after creating its folders, which must not be links."""
         folder = self.root
         for name in names[:-1]:
             folder = child(folder, name, "census folder")
@@ -435,10 +435,10 @@ class CensusStore(StoredCensus):
                 folder.mkdir(exist_ok=True)
         return folder / names[-1]
 
-    # -- what is there -----------------------------------------------------------------
+    # -- contents ----------------------------------------------------------------------
 
     def tallies(self, ply: int, before: str, folder: Path) -> list[RowFile]:
-        """Return the tallies of a ply in a folder, found to belong to it and not to overlap."""
+        """Open the tallies of a ply in a folder; check that they belong to the ply and do not overlap."""
         files: list[RowFile] = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
             bins = bins_of(open_rows(path))
@@ -451,17 +451,17 @@ class CensusStore(StoredCensus):
         return files
 
     def taken_bytes(self) -> int:
-        """Return how many bytes the folder takes, whatever its files are for."""
+        """Return the total size of all row files in the folder, intermediate ones included, in bytes."""
         return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
 
     def free_bytes(self) -> int:
-        """Return the free space of the disk."""
+        """Return the free space of the disk in bytes."""
         return shutil.disk_usage(self.root).free
 
-    # -- finished and left -------------------------------------------------------------
+    # -- completing and cleaning up ----------------------------------------------------
 
     def commit(self, name: str, record: SealedPly) -> None:
-        """Make a ply finished and remove what it was made from; its files are on the disk already."""
+        """Write the record that completes a ply, whose files are written already, and remove intermediate files."""
         commit(self.root / f"{name}-{record.ply:03}.json", record)
         self.drop_work()
         if isinstance(record, PlyRecord):
@@ -474,11 +474,11 @@ class CensusStore(StoredCensus):
                         path.unlink()
 
     def drop_work(self) -> None:
-        """Remove what a ply was made from."""
+        """Remove the intermediate files from which a ply was made."""
         drop(self.root / "work")
 
     def sweep(self, ply: int | None) -> None:
-        """Remove what killed tasks left: temporary names, and all of ``work/`` that the next ply does not need."""
+        """Remove temporary files of killed tasks, and everything in ``work/`` that ply ``ply`` does not need."""
         work = child(self.root, "work", "census folder")
         for folder in (path for kind in ("ply", "count", "again") for path in self.root.glob(f"{kind}-*")):
             sweep(folder, "census")

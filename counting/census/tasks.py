@@ -1,13 +1,13 @@
-"""The coarse tasks of a ply: expand or sort a share of the positions before, then merge or count what they lead to.
+"""The coarse tasks of a ply: expand or sort a share of the parents, then merge or count their children.
 
-A ply that is stored is made by `ExpandTask`, which writes children in the order of their leaves, and `MergeTask`, which
-unites those of some leaves. One that is counted alone is made by `SortTask`, which writes parents in the order of
-their children's families, and with them the children by capture, of other families than the rest; and by `TallyTask`,
-which makes all children of some bins in memory, and forgets them.
+A ply that is stored is made by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which
+merges the children of some leaves. A ply that is counted and not stored is made by `SortTask` and `TallyTask`.
+`SortTask` writes parents sorted by the family of their children, and their children by capture, whose families
+differ, to a second file. `TallyTask` generates all children of some bins in memory and keeps only their counts.
 
-Tasks read row files and write one. Only paths and counts pass between them, so they run in
-a thread here or on a worker of a cluster that sees the same folder. A task whose file is
-there already, from the same plan, is done: so a killed census goes on.
+A task reads and writes row files. Only paths and counts are passed between tasks, so they can run in
+a thread of this process or on a worker of a cluster that has access to the same folder. A task is skipped if its
+file exists already and belongs to the same plan. This is how a census resumes after it was killed.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from tablut.running.clocks import thread_clock
 from tablut.variants import Variant
 
 _CAPTURES: Final = 2
-"""Children by capture that a parent has, at first guess."""
+"""First guess for the average number of children by capture of a parent."""
 
 
 class _Scratch(threading.local):
-    """The memory that the tasks of a thread use one after another."""
+    """The memory that the tasks of a thread reuse."""
 
     def __init__(self) -> None:
         self.parents, self.block = Buffer(), Buffer()
@@ -77,7 +77,7 @@ _scratch = _Scratch()
 
 @dataclass(frozen=True)
 class RowTask(ABC):
-    """A row file that is to be made: the rules, its name, and what it belongs to."""
+    """A task that writes a row file, given the rules, the file's path and its owner."""
 
     variant: Variant
     owner: Owner
@@ -85,20 +85,20 @@ class RowTask(ABC):
 
     @property
     def tools(self) -> Toolbox:
-        """What kernels need for the rules."""
+        """The tables for kernels."""
         return toolbox(self.variant, self.owner.full)
 
     def answer(self) -> dict[str, Any] | None:
-        """Return what the file says, and how it is known again; None if it is not there."""
+        """Return the statistics and the entry of the file, or None if it has not been written."""
         return answer_of(self.target, self.owner)
 
     @abstractmethod
     def make(self, began: float) -> None:
-        """Write the file; ``began`` is what the thread's clock showed."""
+        """Write the file; ``began`` is the time of the thread's clock at the start of the task."""
 
 
 def run_task(task: RowTask) -> dict[str, Any]:
-    """Do a task, unless an earlier run has done it, and return its answer with the time that it took."""
+    """Run a task, unless an earlier run has done so, and return its result with its processor time."""
     if (done := task.answer()) is not None:
         return done
     began = thread_clock()
@@ -106,19 +106,19 @@ def run_task(task: RowTask) -> dict[str, Any]:
     answer = task.answer()
     if answer is None:
         raise ArithmeticError(f"{task.target}: was written and is not there")
-    # The time in the file leaves out its own writing.
+    # The time stored in the file does not include writing the file.
     return {**answer, "cpu": thread_clock() - began}
 
 
 def answer_of(target: Path, owner: Owner) -> dict[str, Any] | None:
-    """Return what a task has answered: the statistics of its file, and how the file is known again."""
+    """Return the result of a task, the statistics of its file and the entry for a record; None if there is no file."""
     if not target.exists() or (file := open_rows(target)).header.owner != owner:
         return None
     entry = {"bytes": file.length, "digest": file.digest}
     return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
 
 
-# -- what is shared ------------------------------------------------------------------------
+# -- shared functions ----------------------------------------------------------------------
 
 
 def undecided(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -130,7 +130,7 @@ def undecided(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _ordered(
     rows: NDArray[np.uint64], into: Buffer, leaves: tuple[int, int] = (0, LEAVES)
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the rows of some leaves in the order of leaves, with number and hash sum of each leaf."""
+    """Return the rows of a range of leaves, sorted by leaf, with the count and the hash sum of each leaf."""
     leaf_of, counts, sums = by_leaf(rows, _scratch.leaves.bytes(2 * len(rows)).view(np.uint16))
     if leaves != (0, LEAVES):
         kept = (leaf_of >= leaves[0]) & (leaf_of < leaves[1])
@@ -143,7 +143,7 @@ def _ordered(
 
 
 class _Sieve:
-    """Rows in the order of consecutive leaves, each kept once, and only if no earlier ply has it."""
+    """A filter that keeps each row once, and only if no earlier ply contains it; rows are sorted by leaf."""
 
     def __init__(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
@@ -157,13 +157,13 @@ class _Sieve:
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
 
     def drop(self, known: NDArray[np.uint64], counts: NDArray[np.int64], leaves: slice) -> NDArray[np.uint64]:
-        """Drop what is known in some leaves; return the hash sums of what was given."""
+        """Drop the rows of some leaves that are known; return the hash sums of the known rows by leaf."""
         sums = np.empty(len(counts), dtype=np.uint64)
         mark_known(known, counts, self._leaves.part(leaves), self._dead, sums)
         return sums
 
     def kept(self, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return what is left; its numbers and hash sums by leaf are written."""
+        """Return the remaining rows; their counts and hash sums by leaf are written to ``counts`` and ``sums``."""
         rows: NDArray[np.uint64] = self._leaves.rows
         count = compact(rows, self._leaves.starts, self._unique, self._dead, counts, sums)
         return rows[:count]
@@ -180,7 +180,7 @@ def write_part(
     began: float,
     tally: dict[str, Any] | None = None,
 ) -> None:
-    """Survey new positions and write them, or only the tally of them."""
+    """Survey new positions and write them as a part or, if ``tally`` is given, write only their tally."""
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
@@ -196,7 +196,7 @@ def write_part(
     if tally is not None:
         rows = rows[:0]
     elif tools.codes is not None:
-        # A ply has one side to move; of no rows it does not matter.
+        # All positions of a ply have the same side to move; for an empty part the value is arbitrary.
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
         codes = (*tools.codes, int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0)
     kind = "part" if tally is None else "tally"
@@ -208,7 +208,7 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(RowTask):
-    """Expand the undecided rows of some leaves of a part; keep the children in some leaves."""
+    """A task that expands the undecided rows in some leaves of a part, and keeps the children in a range of leaves."""
 
     source: RowSource
     first: int
@@ -218,7 +218,7 @@ class ExpandTask(RowTask):
     leaves: tuple[int, int]
 
     def make(self, began: float) -> None:
-        """Write the children in the order of their leaves."""
+        """Write the children, sorted by leaf."""
         tools, file = self.tools, open_rows(*self.source)
         rows = read_rows(file, self.first, self.last, into=_scratch.parents)
         bounds = [len(rows) * number // self.shares for number in (self.share, self.share + 1)]
@@ -239,7 +239,7 @@ class ExpandTask(RowTask):
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
-    """Unite the children in some leaves, without duplicates and without what earlier plies have."""
+    """A task that merges the children in some leaves, without duplicates and without positions of earlier plies."""
 
     children: tuple[RowSource, ...]
     known: tuple[RowSource, ...]
@@ -273,7 +273,7 @@ class MergeTask(RowTask):
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
-    """Find the file whose rows differ from its checksums, by reading all once more."""
+    """Raise an error that names the file whose rows do not match its checksums, after reading all files again."""
     for file in files:
         read_rows(file, first, last)
     raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files fit, their sum does not")
@@ -284,9 +284,10 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """Order rows of some leaves of a part by bin: those of ``known``, or parents by the bin of their children.
+    """A task that sorts the rows in some leaves of a part by bin.
 
-    Parents are read once: their children by capture go to a second file, by their own bin.
+    If ``known`` is set, the rows are sorted by their own bin. Otherwise they are parents, and are sorted by the bin
+    of their children; the children by capture are written to a second file, sorted by their own bin.
     """
 
     source: RowSource
@@ -297,25 +298,25 @@ class SortTask(RowTask):
 
     @property
     def rows(self) -> int:
-        """How many rows are read."""
+        """The number of rows that are read."""
         return int(open_rows(*self.source).counts[self.first : self.last].sum())
 
     @property
     def files(self) -> list[tuple[Path, Owner]]:
-        """What is written, and what it belongs to: to plans of their own, so that no file stands for the other."""
+        """The files that are written, with their owners. Their plans differ, so that they cannot be confused."""
         plan = plan_name("captures", self.owner.plan)
         captures = self.target.with_name(f"captures-{self.owner.number:05}.rows"), self.owner._replace(plan=plan)
         return [(self.target, self.owner)] + [captures] * (not self.known)
 
     def answer(self) -> dict[str, Any] | None:
-        """Return the answer, and how all that was written is known again, if it is there."""
+        """Return the result with the entries of all files, or None unless all files have been written."""
         answers = [answer for answer in (answer_of(*file) for file in self.files) if answer is not None]
         if len(answers) < len(self.files):
             return None
         return {**answers[0], "read": self.rows, "entries": [answer["entry"] for answer in answers]}
 
     def make(self, began: float) -> None:
-        """Write rows by bin, children by capture first."""
+        """Write the rows sorted by bin; the file of children by capture is written first."""
         tools, marks = self.tools, family_marks(self.variant, self.owner.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
         if not self.known:
@@ -325,7 +326,7 @@ class SortTask(RowTask):
         self._write(0, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), began)
 
     def _write(self, number: int, rows: NDArray[np.uint64], bins: NDArray[np.uint16], began: float) -> None:
-        """Write those rows that are in the bins; with parents their moves, by bin and in all."""
+        """Write the rows in the bins of the task; for parents, also their numbers of moves, by bin and in all."""
         which = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not which.all():
             rows, bins = rows[which], bins[which]
@@ -344,7 +345,7 @@ class SortTask(RowTask):
 
 @dataclass(frozen=True)
 class TallyTask(RowTask):
-    """Count the new positions of some bins."""
+    """A task that counts the new positions in a range of bins."""
 
     parents: tuple[RowSource, ...]
     captures: tuple[RowSource, ...]
@@ -359,7 +360,7 @@ class TallyTask(RowTask):
         if not np.array_equal(sums, sieve.sums):
             raise ArithmeticError(f"{self.target}: rows changed while they were put in order")
         for source in self.known:
-            # Children lie in order by now: what held them is free.
+            # The children are sorted into another buffer by now, so this one can be reused.
             known, known_counts, _ = _ordered(_read_bins(source, self.bins), _scratch.children)
             sieve.drop(known, known_counts, slice(0, LEAVES))
         index, tally = (np.zeros_like(counts), np.zeros_like(sums)), {"bins": self.bins, "expanded": expanded.tolist()}
@@ -368,7 +369,7 @@ class TallyTask(RowTask):
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the children by capture of positions."""
+    """Return the children of positions by moves that capture."""
     width, slack = tools.tables.words, 4 * tools.tables.cells
     space, found, done = _CAPTURES * len(rows) + slack, 0, 0
     children = np.empty((space, width), dtype=np.uint64)
@@ -386,14 +387,14 @@ def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def bins_of_rows(
     tools: Toolbox, marks: NDArray[np.uint64], rows: NDArray[np.uint64], *, of_children: bool = False
 ) -> NDArray[np.uint16]:
-    """Return the bins of rows, or of the children that they have without a capture."""
+    """Return the bins of rows, or of their children by moves without a capture."""
     bins = np.empty(len(rows), dtype=np.uint16)
     family_bins(tools.tables, marks, tools.order, int(of_children), rows, bins)
     return bins
 
 
 def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
-    """Return the sorted rows of some bins, found to have the right hash sums."""
+    """Return the sorted rows of a range of bins after checking their hash sums."""
     file, (first, last) = open_rows(*source), bins
     rows = read_rows(file, first, last, check=False, into=_scratch.block)
     sums = np.empty(last - first, dtype=np.uint64)
@@ -405,7 +406,7 @@ def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: Sequence[RowSource], captures: Sequence[RowSource]) -> NDArray[np.int64]:
-    """Return how many children the bins have at most: all moves of their parents, and their children by capture."""
+    """Return the maximum number of children of each bin: all moves of its parents, plus its children by capture."""
     loads = leaf_counts(open_rows(*source) for source in captures)
     for source in parents:
         loads += open_rows(*source).moves
@@ -413,7 +414,7 @@ def bin_loads(parents: Sequence[RowSource], captures: Sequence[RowSource]) -> ND
 
 
 def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return all children in some bins, and the counters of their parents."""
+    """Return all children in the bins of a task, and the counters of their parents."""
     most = int(bin_loads(task.parents, task.captures)[slice(*task.bins)].sum())
     children = _scratch.children.rows(most + 4 * tools.tables.cells, tools.tables.words)
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0

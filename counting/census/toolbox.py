@@ -1,4 +1,4 @@
-"""What the kernels of a census need for one game, its start, and what its new positions are."""
+"""Tables for the kernels of a census, the start of a census, and the survey of its new positions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """What the kernels need for one variant and group; ``row_bytes`` is what a position takes for good."""
+    """The tables that the kernels need for one variant and group.
+
+    ``row_bytes`` is the size of a position in the permanent files.
+    """
 
     expander: Expander
     space: Membership
@@ -56,7 +59,7 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of children; return how many rows were expanded and how many children there are."""
+        """Write the canonical forms of children; return the numbers of expanded rows and of children written."""
         if self.tables.size > NARROW:
             return expand_wide(self.expander, rows, children, counters, quiet, captures)
         kernel = expand_canonical if quiet and captures else expand_quiet if quiet else expand_captures
@@ -69,19 +72,19 @@ class Toolbox(NamedTuple):
 
 
 _CODED_WORDS: Final = 4
-"""Words of the largest position that is coded, on 11×11."""
+"""Words of the largest position that is stored as a code (11×11)."""
 
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant and of its group."""
+    """Return the tables of a variant; the group is trivial if ``full`` is set."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
     material = (2, variant.attackers + 1, variant.defenders + 1)
     codes = (variant.size**2, variant.attackers, variant.defenders)
     coded = position_codes(*codes)[0]
-    # A position of one word is short enough; taking codes apart would double the time of a small board.
+    # A position of one word is short enough. Decoding would double the time of a census on a small board.
     is_coded = coded.fits and 1 < engine.tables.words <= _CODED_WORDS
     return Toolbox(
         Expander(engine.tables, images, cell_images(images, variant.size), len(group)),
@@ -98,7 +101,7 @@ def start_rows(variant: Variant, full: bool) -> NDArray[np.uint64]:
     return engine.canonical(engine.words(engine.start()), engine.group[:1] if full else engine.group)[0]
 
 
-# -- what new positions are --------------------------------------------------------------
+# -- survey of new positions -------------------------------------------------------------
 
 
 COUNTERS: Final = (
@@ -114,7 +117,7 @@ COUNTERS: Final = (
     "outside",
     "outside_classes",
 )
-"""The counters of `survey`, in its order: positions, then classes; ``moves`` are those of all new positions."""
+"""The counters of `survey`, in order, for positions and for classes; ``moves`` are the moves of all new positions."""
 
 
 class Membership(NamedTuple):
@@ -123,11 +126,11 @@ class Membership(NamedTuple):
     Attributes
     ----------
     kings : ndarray of uint8, shape (C,)
-        1 where the king may stand.
+        1 for the cells on which the king may stand, else 0.
     stray : ndarray of uint64, shape (W,)
-        The bits of a packed position where no soldier may stand.
+        The bits of a packed position that are set only if a soldier stands on a forbidden cell.
     least_attackers, most_attackers, most_defenders : int
-        The material.
+        The limits of the material.
     """
 
     kings: NDArray[np.uint8]
@@ -138,7 +141,7 @@ class Membership(NamedTuple):
 
 
 def membership(variant: Variant) -> Membership:
-    """Return the space of undecided placements that `counting.spaces` counts, as masks."""
+    """Return the masks for the undecided placements, the space ``no_end`` of `counting.spaces`."""
     space, regions = spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
@@ -169,7 +172,10 @@ def survey(
     counters: NDArray[np.int64],
     material: NDArray[np.int64],
 ) -> None:
-    """Add up what canonical positions are: O(n) positions, each unpacked and its moves counted."""
+    """Add the numbers of canonical positions to the counters: decided and new ones, moves, material.
+
+    Takes O(n) steps for n positions; each is unpacked and its moves are counted. The bits `FIXING` are cleared.
+    """
     t = flat(tables)
     width = t.words
     scratch_board = np.empty(board_items(t.size), dtype=tables.exposed.dtype)

@@ -1,12 +1,12 @@
-"""``tablut census verify``: a stored census, verified from its files.
+"""``tablut census verify``: verification of a stored census from its files.
 
-Records, parts and rows are checked by their digests. Then other code than the census examines
-the rows: it takes orbits from the images of each position, material and terrain from unpacked
-bits, and moves from `tablut.engine`. With ``parents`` it expands every position again, by
-`Engine.expand` and `Engine.canonical`, which the census does not use: each child must be in the
-store, and each position must be a child of the ply before.
+Records, parts and rows are checked by their digests. Then the rows are examined by code that is
+independent of the census: it computes orbits from the images of each position, material and terrain
+from unpacked bits, and moves by `tablut.engine`. With ``parents`` every position is expanded again, by
+`Engine.expand` and `Engine.canonical`, which the census does not use. Each child must be in the
+store, and each position must be a child of the previous ply.
 
-Non-guarantee: without ``parents`` a store that lacks positions but is consistent passes,
+Non-guarantee: without ``parents``, a store that lacks positions but is consistent passes,
 unless its digests are published.
 """
 
@@ -59,7 +59,7 @@ _CHECKS: Final = {
 
 
 class StoreCheck(Result):
-    """One kind of check: how many cases, how many of them failed, and what the first failures say."""
+    """A kind of check: the numbers of cases and failures, and messages for the first failures."""
 
     name: str
     cases: int
@@ -68,7 +68,7 @@ class StoreCheck(Result):
 
 
 class VerifyReport(Result):
-    """Everything that ``tablut census verify`` says."""
+    """The results of ``tablut census verify``."""
 
     variant: str
     store: str
@@ -85,7 +85,7 @@ class VerifyReport(Result):
 
 
 class _Tally:
-    """Cases and failures by check."""
+    """The numbers of cases and failures of each check."""
 
     def __init__(self) -> None:
         self.cases = dict.fromkeys(_CHECKS, 0)
@@ -164,7 +164,7 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
 
 
 class _Verification:
-    """One folder of a census under verification."""
+    """The verification of one folder of a census."""
 
     def __init__(self, variant: Variant, stored: StoredCensus, tally: _Tally, memory: int, observer: Observer) -> None:
         self.variant, self.stored, self.tally, self.observer = variant, stored, tally, observer
@@ -186,7 +186,7 @@ class _Verification:
         if self.records and self.tally.failures["parts"] == 0:
             fault = excess(self.variant, self.records)
             self.tally.add("bound", 1, fault is not None, fault or "")
-        # Rows that are not what they should be prove nothing about each other.
+        # Comparing rows is meaningless if the rows themselves are damaged.
         if not any(self.tally.failures[name] for name in ("parts", "rows")):
             for parity in (0, 1):
                 self._check_distinct(parity)
@@ -266,7 +266,7 @@ class _Verification:
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: it is another position")
 
     def _check_counted(self, before: PlyRecord) -> None:
-        """Check what was counted of the ply after another: no row is stored, so the tallies must add up."""
+        """Check the counts of the following ply, if it was counted and not stored: its tallies must add up."""
         ply = before.ply + 1
         try:
             record = self.stored.count_record(before)
@@ -314,7 +314,7 @@ class _Verification:
             )
 
     def _check_parents(self, ply: int) -> None:
-        """Expand the ply before; its children are the ply's positions, or known already."""
+        """Check that the children of the previous ply are the positions of this ply and known ones."""
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
         for first, last in self._ranges([*new, *known]):
@@ -343,7 +343,7 @@ class _Verification:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
 
 
-# -- digests that are published -----------------------------------------------------------
+# -- published digests --------------------------------------------------------------------
 
 
 @cache
@@ -353,24 +353,24 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the digests of the plies of a game from ply 0 on; none if nothing is published."""
+    """Return the published digests of the plies of a game from ply 0 on; the list may be empty."""
     return list(_all().get(game, {}).get("plies", []))
 
 
 def published_counts(game: str) -> dict[int, str]:
-    """Return the digests of the plies of a game that were counted and not stored."""
+    """Return the published digests of the plies of a game that were counted and not stored, by ply."""
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}
 
 
-# -- what stored positions are, read from their bits in numpy -----------------------------
+# -- properties of stored positions, computed from their bits in numpy --------------------
 
 
 _STEP = 1 << 15
-"""Rows that are unpacked at once."""
+"""Number of rows that are unpacked together."""
 
 
 class Inspector:
-    """Adds up what canonical positions are, and counts the impossible ones."""
+    """A second implementation of `survey` in numpy, which also counts impossible positions."""
 
     def __init__(self, variant: Variant, group: Sequence[Symmetry]) -> None:
         self.variant, self.group, self.engine = variant, tuple(group), engine_for(variant)
@@ -391,7 +391,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions."""
+        """Add positions to the counters; return the numbers of rows that are not canonical and that are impossible."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])
@@ -413,7 +413,7 @@ class Inspector:
         king = np.where(king < self.cells, king, 0)
         sound &= ~(black | white)[np.arange(len(rows)), king]
         if not sound.all():
-            return 0, int((~sound).sum())  # the kernels below ask for well-formed positions
+            return 0, int((~sound).sum())  # the kernels below require well-formed positions
         weights = self.engine.orbit_sizes(words, self.group)
         canonical = (self.engine.canonical(words, self.group)[0] == words).all(axis=1)
         attackers, defenders = black.sum(axis=1), white.sum(axis=1)
@@ -451,7 +451,7 @@ class Inspector:
         attackers: NDArray[np.int64],
         black_won: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Return whether a placement can have decided the game for the side that is marked."""
+        """Return, for each position, whether it can be a win for the side marked as the winner."""
         held = np.zeros(len(words), dtype=np.bool_)
         for cell, patterns in self._patterns.items():
             here = king == cell
@@ -464,7 +464,7 @@ class Inspector:
         return np.where(black_won, held, escaped)
 
     def _immobile(self, words: NDArray[np.uint64], side: int) -> NDArray[np.bool_]:
-        """Return whether a side (0 white, 1 black) has no move."""
+        """Return, for each position, whether a side (0 white, 1 black) has no move."""
         place = 2 * self.cells + self.king_bits
         turned = words.copy()
         bit = np.uint64(1 << (place & 63))
@@ -476,15 +476,15 @@ class Inspector:
         return np.asarray(counts == 0)
 
 
-# -- rows of some leaves found among others, and children made again ----------------------
+# -- lookup of rows in some leaves, and generation of children ----------------------------
 
 
 _EXPANDED: Final = 1 << 20
-"""Children that are made at once, about."""
+"""Approximate number of children that are generated together."""
 
 
 def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a number for each row; different rows may have the same, equal ones have."""
+    """Return a hash of each row; equal rows have equal hashes."""
     keys = rows[:, 0].copy()
     for column in rows.T[1:]:
         keys *= np.uint64(0xD6E8FEB86659FD93)
@@ -494,10 +494,10 @@ def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class RowTable:
-    """Rows of some leaves of several files, in the order of their keys."""
+    """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
-    """Bytes of a row at most while the table is made, beside the row twice."""
+    """Maximum memory for each row while the table is made, in bytes, in addition to two copies of the row."""
 
     def __init__(self, files: Sequence[RowFile], first: int, last: int, words: int) -> None:
         pieces = [read_rows(file, begin, end) for file in files for begin, end in spans(file, first, last)]
@@ -510,7 +510,7 @@ class RowTable:
 
     @property
     def distinct(self) -> int:
-        """How many different rows there are: rows of one key are compared whole."""
+        """The number of different rows; rows with equal hashes are compared completely."""
         same = self._sorted[1:] == self._sorted[:-1]
         suspect = np.zeros(len(self.rows), dtype=np.bool_)
         suspect[1:] |= same
@@ -518,7 +518,7 @@ class RowTable:
         return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
     def mark(self, wanted: NDArray[np.uint64]) -> int:
-        """Mark the rows that are among others, and return how many of these were found."""
+        """Mark the rows of the table that occur in ``wanted``; return how many rows of ``wanted`` were found."""
         keys = _keys(wanted)
         order = np.argsort(keys)
         wanted, keys = wanted[order], keys[order]
@@ -529,7 +529,7 @@ class RowTable:
             same = (self.rows[at[here]] == wanted[here]).all(axis=1)
             self.marked[at[here[same]]] = True
             count += int(same.sum())
-            # Another row of this key may come next.
+            # The next row may have the same hash.
             left = here[~same]
             wanted, keys, at = wanted[left], keys[left], at[left] + 1
         return count
@@ -538,7 +538,7 @@ class RowTable:
 def canonical_children(
     engine: Engine, group: Sequence[Symmetry], files: Sequence[RowFile], first: int, last: int
 ) -> Iterator[NDArray[np.uint64]]:
-    """Yield the canonical children of a ply in some leaves."""
+    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to ``last``, excluded."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
         for begin, end in spans(file, 0, LEAVES):

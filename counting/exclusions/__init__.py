@@ -1,7 +1,7 @@
-"""Exact counts of the placements that a locked set excludes.
+"""Exact counts of the placements that contain a locked set and are therefore unreachable.
 
 `count_exclusions` finds the minimal locked sets of a rule set (`sets`) and counts the placements without any of them
-(`surviving`), by inclusion and exclusion over the cells. `record` keeps the counts; `tablut bounds` uses them.
+(`surviving`), by inclusion and exclusion over the cells. `record` stores the counts, which `tablut bounds` uses.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""How many placements of each space contain no locked set: counted, written to a file, and read back.
+"""Count the placements of each space that contain no locked set, and store the counts.
 
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package ships
-what was counted for its own rule sets (``data/NAME.json``). `tablut exclusions` counts again.
+the counts for its own rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from tablut.variants import VariantLike, as_variant
 
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
-"""What is counted on the spot: a second or two for most boards of 9 x 9, at most some fifteen for any of 11 x 11."""
+"""Limits of a count that is made when no record ships with the package.
+
+It takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any 11 x 11 board.
+"""
 
 
 class SetCount(Result):
-    """How many minimal locked sets have so many pieces."""
+    """The number of minimal locked sets with a given number of pieces."""
 
     pieces: int
     sets: int
@@ -36,7 +39,7 @@ class SetCount(Result):
 
 
 class Survivors(Result):
-    """The placements of a space that contain no set of a family."""
+    """Counts of the placements of a space that contain no locked set."""
 
     id: str
     placements: ExactInt
@@ -46,7 +49,7 @@ class Survivors(Result):
 
 
 class ExclusionRecord(Record):
-    """What was counted for one rule set, and the minimal locked sets that it is about, such as ``bd4 wd5``."""
+    """The counts for one rule set, and its minimal locked sets as texts like ``bd4 wd5``."""
 
     FORMAT = "tablut-exclusions"
     VERSION = 2
@@ -59,17 +62,20 @@ class ExclusionRecord(Record):
     survivors: list[Survivors]
 
     def fault(self) -> str | None:
-        """Return what is wrong with the record by itself, or None."""
+        """Return a description of an inconsistency in the record, or None."""
         sizes = Counter(len(text.split()) for text in self.locked)
         return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: are not the sets counted"
 
     def of(self, id_: str) -> Survivors:
-        """Return what is left of a space."""
+        """Return the counts of a space."""
         return next(survivors for survivors in self.survivors if survivors.id == id_)
 
 
 def counted_spaces(found: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the spaces in which locked sets are looked for, and whether the king may be part of a set."""
+    """Return the spaces in which locked sets are counted, each as a signed sum of spaces.
+
+    The flag beside each sum is true if the king may be part of a set.
+    """
     undecided, besieged = found["no_end"], found["excluded_no_end"]
     captured, escaped, doomed = found["king_captured"], found["escaped"], found["excluded_escaped"]
     return {
@@ -83,21 +89,22 @@ def counted_spaces(found: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Spa
 def count_exclusions(
     variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
 ) -> ExclusionRecord:
-    """Count the placements without a locked set of at most so many pieces.
+    """Count the placements that contain no locked set of at most a given size.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         The rule set.
     pieces : int
-        The most pieces of a set.
+        The maximum number of pieces in a set.
     observe : callable, optional
-        Called with what is counted, the place in it, and the number of states.
+        Called after each variable (a cell or a cycle of cells) with the name of the space and symmetry, the number
+        of the variable, and the number of states.
 
     Returns
     -------
     ExclusionRecord
-        Exact throughout.
+        The locked sets and the counts. All counts are exact.
 
     Examples
     --------
@@ -150,16 +157,19 @@ def _text_of(found: LockedSet, size: int) -> str:
 
 
 def sets_of(record: ExclusionRecord, size: int) -> list[LockedSet]:
-    """Return the locked sets of a record, of a game on a board of some size."""
+    """Return the locked sets of a record; ``size`` is the size of the board."""
     return [frozenset((parse_square(item[1:], size), item[0]) for item in text.split()) for text in record.locked]
 
 
 class _TooManyStatesError(Exception):
-    """A count took more than was granted."""
+    """A count visited more states than it was allowed."""
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return what ships for a game, else what is counted in `AFFORDABLE_STATES`; None if that is not enough."""
+    """Return the record that ships for a game, or else count one with small limits.
+
+    The limits are `AFFORDABLE_PIECES` and `AFFORDABLE_STATES`. Return None if they do not suffice.
+    """
     variant = as_variant(variant)
     left = AFFORDABLE_STATES
 
@@ -187,5 +197,5 @@ def _all() -> dict[str, ExclusionRecord]:
 
 
 def published_exclusions(game: str) -> ExclusionRecord | None:
-    """Return what was counted for a game; None if nothing is shipped."""
+    """Return the record that ships for a game, or None if there is no such record."""
     return _all().get(game)

@@ -1,9 +1,9 @@
-"""Locked sets, stated by the plain rules, and the minimal ones of a rule set, found by program.
+"""Definition of locked sets in terms of the naive rules, and a search for the minimal ones of a rule set.
 
-A set of pieces is locked if none of them could have arrived last among the others, and if it is not part of the start
-(``docs/reachable.md``). It is minimal if no part of it is locked. `Arrivals` answers whether a piece could have
-arrived last. The search puts sets together: from each piece that is not part of the start, it adds what could satisfy
-the first piece that nothing satisfies yet.
+A set of pieces is locked if no piece of it can have been the last to arrive and if the set is not part of the start
+(``docs/reachable.md``). It is minimal if no proper subset is locked. `Arrivals` decides whether a piece can have
+arrived last. The search grows sets from each single piece that is not part of the start. In each step it takes the
+first piece that can still have arrived last, and adds pieces that rule this out.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 WALL_PIECES: Final = 4
-"""A shieldwall is five pieces at least: two, those in front of them, and one at an end."""
+"""Maximum size of a set that cannot contain a shieldwall.
+
+A shieldwall capture involves at least five pieces: two captured ones, one in front of each, and one at an end.
+"""
 
 _AWAY: Cell = (-9, -9)
-"""A cell beyond the board: the origin of an arriving piece where the origin does not matter."""
+"""A cell beyond the board, used as the origin of an arriving piece where the origin does not matter."""
 
 
 def side_of(piece: str) -> str:
@@ -40,16 +43,16 @@ def side_of(piece: str) -> str:
 
 
 def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
-    """Return cells by file and rank."""
+    """Return cells as pairs of file and rank."""
     return frozenset((cell % size, cell // size) for cell in cells)
 
 
 class Arrivals:
-    """Which piece of a set could have arrived last, under one rule set."""
+    """A test, for one rule set, of which pieces of a set can have arrived last."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size
-        # Slides and captures are asked for here; an end that is seen from afar needs a king, and takes nothing away.
+        # Only slides and captures matter here. Forts and encirclement end the game but remove no pieces.
         near = variant.rules.model_copy(update={"fort": "none", "encirclement": "none"})
         self.variant, self.game = variant, NaiveGame(replace(variant, rules=near))
         self.start = self.game.start()
@@ -60,20 +63,24 @@ class Arrivals:
         }
 
     def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
-        """Return whether no piece of a set could have arrived last, and the set is not part of the start."""
+        """Return whether a set is locked: no piece can have arrived last, and the set is not part of the start."""
         return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
             self.could_arrive(pieces, cell) for cell in pieces
         )
 
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
-        """Return the locked pieces of a placement, none if those that remain stand as at the start.
+        """Return the cells of the locked pieces of a placement.
 
-        A piece that could have arrived last among those that remain is taken away, until there is none.
+        Pieces that can have arrived last among the remaining ones are removed until no such piece is left. The
+        remaining pieces are locked, unless all of them stand as in the start; then the result is empty.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
-        """Return the cells of what peeling leaves of a set, none if it stands as at the start."""
+        """Remove pieces that can have arrived last while there are any; return the cells of the other pieces.
+
+        Return an empty set if the remaining pieces stand as in the start.
+        """
         while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
             del left[free]
         if all(self.start.pieces.get(cell) == piece for cell, piece in left.items()):
@@ -81,7 +88,10 @@ class Arrivals:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece can have come to its cell last of a set, without capturing another of them."""
+        """Return whether a piece can have arrived last in a set, without capturing another piece of the set.
+
+        With a depth above 1, the set before the arrival must also not be locked, tested with ``depth - 1``.
+        """
         others = {other: kind for other, kind in left.items() if other != cell}
         ways = self._origins(left, cell)
         if depth == 1:
@@ -91,7 +101,7 @@ class Arrivals:
         )
 
     def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
-        """Yield the cells from which a piece can have slid to its cell, with only the others of a set in the way."""
+        """Yield the cells from which a piece can have slid to its cell past the other pieces of the set."""
         piece = left[cell]
         others = {other: kind for other, kind in left.items() if other != cell}
         for origin in self.line_of(cell):
@@ -101,14 +111,17 @@ class Arrivals:
                 yield origin
 
     def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece, arriving last, captures one of the set wherever a king that is not of it stood."""
+        """Return whether a piece that arrives last captures another piece of the set.
+
+        If the set has no king, the capture must happen wherever the king stands.
+        """
         piece = left[cell]
         others = {_AWAY if other == cell else other: kind for other, kind in left.items()}
         if "K" in left.values():
             result = self.game.apply(NaivePosition(others, side_of(piece)), (_AWAY, cell))
             fallen = result.outcome is not None and result.outcome.termination == "king_captured"
             return bool(result.captured) or fallen
-        # The king may have stood on the castle then, or not: the soldiers captured must not hang on it.
+        # The king may or may not have stood on the castle: soldiers must be captured in both cases.
         castle = {self.game.castle: "K"} if self.variant.regions.castles else {}
         return all(
             self.game.apply(NaivePosition({**others, **king}, side_of(piece)), (_AWAY, cell)).captured
@@ -116,7 +129,7 @@ class Arrivals:
         )
 
     def line_of(self, cell: Cell) -> Iterator[Cell]:
-        """Yield the other cells of a cell's rank and file."""
+        """Yield the other cells in the same rank and file."""
         for place in range(self.variant.size):
             if place != cell[0]:
                 yield (place, cell[1])
@@ -126,7 +139,7 @@ class Arrivals:
 
 @lru_cache(maxsize=32)
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
-    """Return all minimal locked sets of a rule set with at most so many pieces."""
+    """Return all minimal locked sets of a rule set with at most a given number of pieces."""
     if pieces > WALL_PIECES:
         check_known(variant, f"the search for locked sets of more than {WALL_PIECES} pieces", ["shieldwall"])
     search = _Search(variant, pieces)
@@ -142,15 +155,18 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
-    """Return the sets without a king; they stand in no final position either."""
+    """Return the sets without a king.
+
+    Final positions contain none of them, while a set with a king is excluded only from undecided positions.
+    """
     return tuple(found for found in sets if all(piece != "K" for _, piece in found))
 
 
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the symmetries of the rules that map a family of sets to itself.
 
-    Those that keep the start are among them. A family can have more: it depends on the start, but
-    not on all of it.
+    They include the symmetries of the start. There can be more, because a family depends only on
+    a part of the start.
     """
     family = frozenset(sets)
     return tuple(
@@ -159,7 +175,7 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
 
 
 def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]) -> list[tuple[LockedSet, int]]:
-    """Return one set of each orbit, with the size of the orbit."""
+    """Return one representative of each orbit of sets, with the size of the orbit."""
     orbits: dict[LockedSet, int] = {}
     for found in sets:
         least = min((_image(found, symmetry) for symmetry in symmetries), key=sorted)
@@ -172,7 +188,7 @@ def _image(found: LockedSet, symmetry: Symmetry) -> LockedSet:
 
 
 def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
-    """Return the sets of which no part is another."""
+    """Return the sets that have no other set as a subset."""
     return [
         found
         for found in sets
@@ -181,7 +197,7 @@ def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
 
 
 class _Search:
-    """Grows sets until every piece is satisfied."""
+    """A search that grows sets until no piece of them can have arrived last."""
 
     def __init__(self, variant: Variant, pieces: int) -> None:
         self.reach = Arrivals(variant)
@@ -194,7 +210,7 @@ class _Search:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Add what satisfies the first piece that could still have arrived last, in every way."""
+        """Add pieces, in every way, after which the first piece that can have arrived last no longer can."""
         if grown in self._seen:
             return
         self._seen.add(grown)
@@ -214,9 +230,9 @@ class _Search:
             self.grow(grown | more)
 
     def _additions(self, pieces: _Pieces, cell: Cell, room: int) -> set[frozenset[tuple[Cell, str]]]:
-        """Return everything that could shut a piece in, or make it capture on arrival; too much does no harm.
+        """Return all additions of at most ``room`` pieces that could shut a piece in or make it capture on arrival.
 
-        Each addition is what is missing of a small group of pieces near the given one, at most ``room`` pieces.
+        Each addition completes a small group of pieces near the given one. Superfluous additions do no harm.
         """
         groups = chain(
             self._captures_of(pieces, cell, room),
@@ -235,13 +251,16 @@ class _Search:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
-        """Yield what the piece on a cell could capture: in one direction, a victim, an anvil behind it, or both."""
+        """Yield groups with which the piece on a cell could capture: a victim, an anvil, or both, in one direction."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, room)
 
     def _ways_shut(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
-        """Yield what could shut a piece in: in each direction nothing, a piece beside it, or one a cell further."""
+        """Yield groups that could shut a piece in.
+
+        In each direction there is no piece, a piece beside the given one, or a piece one cell further away.
+        """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], room)
 
@@ -255,9 +274,9 @@ class _Search:
                 yield {king: "K", **dict.fromkeys(held, "b")}
 
     def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield what decides whether a castle near a cell helps a capture.
+        """Yield groups that decide whether a castle near a cell serves as an anvil.
 
-        That is where the king stands, and up to three attackers around the castle; with a victim beside the cell.
+        A group consists of a king, up to three attackers around the castle, and a victim beside the cell.
         """
         around = [near for near, _ in _lines(self.castle)]
         kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in _letters(pieces))]
@@ -269,12 +288,12 @@ class _Search:
 
 
 def _letters(pieces: _Pieces) -> str:
-    """Return the pieces that may be added to others: one king at most."""
+    """Return the kinds of pieces that can be added to a set, which has at most one king."""
     return "bw" if "K" in pieces.values() else "bwK"
 
 
 def _fillings(pieces: _Pieces, cells: Sequence[Cell], room: int) -> Iterator[_Pieces]:
-    """Yield every way to fill the empty ones of some cells, if they are at most ``room``."""
+    """Yield every way to fill the empty cells among some cells, if there are at most ``room`` of them."""
     missing = [cell for cell in cells if cell not in pieces]
     if len(missing) <= room:
         for chosen in product(_letters(pieces), repeat=len(missing)):
@@ -283,7 +302,7 @@ def _fillings(pieces: _Pieces, cells: Sequence[Cell], room: int) -> Iterator[_Pi
 
 
 def _lines(cell: Cell) -> list[tuple[Cell, Cell]]:
-    """Return for each direction the next cell and the one after it, on the board or beyond."""
+    """Return, for each direction, the adjacent cell and the next one. They can lie beyond the board."""
     return [(_add(cell, step), _add(cell, step, 2)) for step in _STEPS]
 
 

@@ -1,17 +1,17 @@
-"""How many fillings of a board contain none of a family of forbidden sets, by material.
+"""Count the fillings of a board that contain no set of a forbidden family, by material.
 
-A *set* says what some variables contain. A variable is a cell, or a cycle of cells that
-share their contents. By inclusion and exclusion the number of fillings without any of
+A *set* prescribes the contents of some variables. A variable is a cell, or a cycle of cells
+with the same contents. By inclusion and exclusion, the number of fillings without any of
 the sets is the sum, over all subfamilies, of plus or minus the number of fillings that
-contain the whole subfamily. In such a filling the variables of the subfamily are
+contain the whole subfamily. In these fillings the variables of the subfamily are
 *forced* and all others are free, so only the numbers of forced variables matter.
 
-The sum is taken variable by variable. At each one, any of the sets that start there may
-join the subfamily. The state is what is still forced on later variables; subfamilies
-that force the same are added up with their signs, and most of them cancel.
+The sum is computed variable by variable. At each variable, any of the sets that start there can
+join the subfamily. A state records the contents that are still forced on later variables.
+Subfamilies with the same state are added up with their signs, and most of them cancel.
 
-All numbers are Python integers. The cost grows with the number of states, which the
-material and the distance over which sets reach keep small.
+All numbers are Python integers. The cost grows with the number of states. It stays small
+because the material is limited and the cells of a set are close together.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from tablut.variants.model import Regions
 
 Filling = frozenset[tuple[int, str]]
-"""What some variables contain: pairs of a variable and ``b``, ``w`` or ``K``."""
+"""The contents of some variables: pairs of a variable and ``b``, ``w`` or ``K``."""
 
 _CODES: Final = {"b": 1, "w": 2, "K": 3}
 _BITS: Final = 2
 _FIELD: Final = 10
-"""Bits of each number in a tally: enough for the cells of any board, and one to see that there are too many."""
+"""Bits of each number in a tally: enough for the cells of any board, plus one to detect too many soldiers."""
 _WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
 _States = dict[int, dict[int, int]]
-"""By what is forced on later variables: by tally, the sum of the signs of the subfamilies."""
+"""The sum of the signs of the subfamilies for each tally, keyed by the forced contents of later variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A cell, or a cycle of cells that share their contents."""
+    """A cell, or a cycle of cells with the same contents."""
 
     kind: str
     length: int = 1
@@ -53,14 +53,17 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class KingTerm:
-    """A king and what is around it; each counted filling has exactly one king."""
+    """A king with contents forced around it, and a coefficient. Each counted filling has exactly one king."""
 
     filling: Filling
     coefficient: int = 1
 
 
 def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
-    """Return an order of the variables in which few sets are open at a time."""
+    """Return an order of the variables that keeps the number of open ones small.
+
+    A variable is open while it comes later in the order but shares a set with an earlier one.
+    """
     near: list[set[int]] = [set() for _ in range(count)]
     for filling in fillings:
         cells = {cell for cell, _ in filling}
@@ -77,7 +80,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A subfamily that starts at one variable: what it forces, and its sign."""
+    """A subfamily that starts at one variable: the contents that it forces, and its sign."""
 
     value: int
     mask: int
@@ -88,7 +91,7 @@ class _Option:
 
 
 class _Join(NamedTuple):
-    """An option, for all states that force the same where it does: what it adds to them."""
+    """The effect of an option on all states with the same forced contents around its variables."""
 
     defenders: int
     value: int
@@ -99,7 +102,10 @@ class _Join(NamedTuple):
 
 
 class Transfer:
-    """The fillings with exactly one of some terms and none of some sets."""
+    """A count of the fillings with exactly one of some king terms and without any of some sets.
+
+    A king term that is a lone king with coefficient 1 is kept as a *seat*, a variable that the king can take.
+    """
 
     def __init__(
         self,
@@ -130,20 +136,20 @@ class Transfer:
             self._terms[min(moved)[0]].append(KingTerm(moved, term.coefficient))
         self._ones = sum(1 << (_BITS * position) for position in range(len(order)))
         self._there = Counter((variable.kind, variable.length) for variable in variables)
-        # A tally counts attackers, kings, the forced variables of each class, and at the top the defenders.
+        # Fields of a tally, from the lowest bits: attackers, kings, forced variables of each class, defenders.
         self._top = _FIELD * (2 + len(self._classes))
         self._guard = (_WHOLE // 2 - attackers) | (_WHOLE // 2 - defenders) << self._top
         self._too_many = 1 << _FIELD - 1 | 1 << self._top + _FIELD - 1
-        # A king on a free cell forces it.
+        # A king on a free cell makes this cell a forced variable.
         self._seat = self._forced(("free", 1)) if ("free", 1) in self._classes else 0
         self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
 
     def _forced(self, kind: tuple[str, int]) -> int:
-        """Return what a forced variable of a class adds to a tally, beside its soldiers."""
+        """Return the number that a forced variable of a class adds to a tally, its soldiers not included."""
         return 1 << _FIELD * (2 + self._classes.index(kind))
 
     def _cost(self, position: int, code: int) -> int:
-        """Return what a forced variable adds to a tally."""
+        """Return the number that a forced variable adds to a tally, its soldiers included."""
         variable = self._variables[position]
         if variable.kind == "royal":
             return 0
@@ -151,7 +157,7 @@ class Transfer:
         return held + self._forced((variable.kind, variable.length))
 
     def _options(self, position: int) -> dict[int, list[_Option]]:
-        """Return the subfamilies that start at a variable, by what they force there."""
+        """Return the subfamilies that start at a variable, keyed by the contents that they force there."""
         found: dict[int, list[_Option]] = {}
         for content, code in _CODES.items():
             families: dict[tuple[Filling, bool], int] = {(frozenset(), False): 1}
@@ -173,7 +179,7 @@ class Transfer:
         return found
 
     def _union(self, union: Filling, filling: Filling) -> Filling | None:
-        """Return two fillings as one; None if no counted filling contains both."""
+        """Return the union of two fillings, or None if no counted filling contains both."""
         wider = union | filling
         contents = Counter(content for _, content in wider)
         if len({variable for variable, _ in wider}) < len(wider) or contents["K"] > 1:
@@ -206,10 +212,10 @@ class Transfer:
         return self._fill(states.get(0, {}))
 
     def _step(self, states: _States, position: int) -> None:
-        """Take one variable out of the states, with each subfamily that starts there."""
+        """Eliminate one variable from the states, joining each subfamily that starts there."""
         shift, king_code = _BITS * position, _CODES["K"]
         options = self._options(position)
-        # Where no seat is, a king must be part of a term.
+        # If the variable is not a seat, a king there must be part of a term.
         legal = [
             option
             for code, group in options.items()
@@ -217,7 +223,7 @@ class Transfer:
             if code != king_code or option.chooses or self._seats[position]
         ]
         near = 3 << shift
-        for group in options.values():  # also those that only join a king that a term has brought
+        for group in options.values():  # including options that need a king from an earlier term
             for option in group:
                 near |= option.mask
         joins: dict[tuple[int, int], list[_Join]] = {}
@@ -231,7 +237,7 @@ class Transfer:
             if (ways := joins.get(key)) is None:
                 ways = joins[key] = self._joins(key[0], king, options[code] if code else legal)
             room = self.defenders - (min(tallies) >> self._top) if ways else 0
-            # A king that is forced no more must be of a term by now, or of one that starts here.
+            # A king on this variable must belong to a term that has been chosen already, or that starts here.
             kept = tallies
             if code == king_code:
                 kept = {tally: count for tally, count in tallies.items() if tally & _CHOSEN}
@@ -254,7 +260,7 @@ class Transfer:
                 _merge(states.setdefault(forced, {}), tallies)
 
     def _joins(self, near: int, king: int, options: Iterable[_Option]) -> list[_Join]:
-        """Return what the options add to states that force ``near`` where any option does; few defenders first."""
+        """Return the effects of the options on states with forced contents ``near``, fewest defenders first."""
         found = []
         for option in options:
             held = near & option.mask
@@ -272,7 +278,7 @@ class Transfer:
         return sorted(found)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Add a state's fillings that have no king yet, with what brings one."""
+        """Add a state's fillings that have no king yet, joined with an option that brings one."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -280,7 +286,10 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Add a state's fillings with what an option forces; some seats are lost to the king."""
+        """Add a state's fillings joined with an option.
+
+        The option can force soldiers on seats, which the king can then no longer take.
+        """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
         for tally, count in tallies.items():
@@ -293,14 +302,14 @@ class Transfer:
                 target[wider] = target.get(wider, 0) - seats * factor * count
 
     def _fill(self, tallies: Mapping[int, int]) -> CountsByMaterial:
-        """Return the fillings of which the forced variables are counted in tallies."""
+        """Return the number of complete fillings for tallies of forced variables."""
         royal = sum(seat and v.kind == "royal" for seat, v in zip(self._seats, self._variables, strict=True))
         total = CountsByMaterial.zero(self.attackers, self.defenders)
         for tally, count in tallies.items():
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # No king yet: it takes any seat. What the seats lost to soldiers is in the other tallies, with a minus.
+            # There is no king yet, so it can take any seat. Seats taken by soldiers are subtracted in other tallies.
             if royal:
                 total += royal * count * self._ways(tally)
             if others := sum(self._seats) - royal:
@@ -308,7 +317,7 @@ class Transfer:
         return total
 
     def _ways(self, tally: int) -> CountsByMaterial:
-        """Return the fillings of the variables that are not forced, with the soldiers of the forced ones."""
+        """Return the number of ways to fill the free variables, by material including the forced soldiers."""
         left: dict[str, list[tuple[int, int]]] = {"camp": [], "free": []}
         for number, (kind, length) in enumerate(self._classes):
             left[kind].append((length, self._there[kind, length] - (tally >> _FIELD * (2 + number) & _WHOLE)))
@@ -317,7 +326,7 @@ class Transfer:
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
-    """Add tallies to others."""
+    """Add tallies to the tallies of a target."""
     if not target:
         target.update(tallies)
         return
@@ -337,12 +346,15 @@ def surviving(
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
 ) -> CountsByMaterial:
-    """Return how many placements without a locked set a symmetry leaves in place, by material."""
+    """Return the number of placements without a locked set that a symmetry leaves in place, by material.
+
+    The placements are given as a signed sum of spaces.
+    """
     space = signed[0][0]
     variant = space.variant
     regions = variant.regions
     kings = {placement.king for part, _ in signed for placement in part.kings}
-    # A king that the symmetry moves is in no placement that it leaves in place.
+    # A placement that the symmetry leaves in place has its king on a fixed cell.
     standing = regions.free_cells | regions.camp_cells | {king for king in kings if symmetry.table[king] == king}
     cycles = symmetry.cycles(standing)
     number = {cell: place for place, cycle in enumerate(cycles) for cell in cycle}
@@ -369,11 +381,11 @@ def _kind(regions: Regions, cell: int) -> str:
 def _terms(
     placement: KingPlacement, symmetry: Symmetry, number: Mapping[int, int], camp_cells: frozenset[int]
 ) -> Counter[Filling]:
-    """Return a king with what must be around it, as a sum over what is forced there.
+    """Return a king's placement as a signed sum of fillings that force soldiers around it.
 
-    The sum over the contents that belong is rewritten: a cell that must be empty is a cell
-    with any contents, less one with an attacker, less one with a defender. Cells that do
-    not matter are then forced to nothing.
+    A condition that a cell is empty is rewritten: the count with any contents, minus the count
+    with an attacker, minus the count with a defender. Cells whose contents do not matter
+    are then not forced.
     """
     cycles = symmetry.cycles(placement.watched)
     belongs = {chosen: int(placement.admits(contents)) for chosen, contents in placement.contents(symmetry, camp_cells)}
@@ -397,7 +409,7 @@ def _terms(
 def _on_cycles(
     sets: Collection[LockedSet], cycles: Sequence[tuple[int, ...]], number: Mapping[int, int]
 ) -> set[Filling]:
-    """Return the sets that a placement left in place can contain, in terms of cycles, the least only."""
+    """Return the minimal sets, in terms of cycles, that a placement left in place by a symmetry can contain."""
     found: set[Filling] = set()
     for locked in sets:
         if all(cell in number for cell, _ in locked):
@@ -405,7 +417,7 @@ def _on_cycles(
             single = len({cycle for cycle, _ in filling}) == len(filling)
             if single and not any(piece == "K" and len(cycles[cycle]) > 1 for cycle, piece in filling):
                 found.add(filling)
-    # Sets are small: all those that contain another one go.
+    # Keep the minimal sets: drop each set that contains another one.
     by_item: dict[tuple[int, str], list[Filling]] = {}
     for filling in found:
         by_item.setdefault(min(filling), []).append(filling)

@@ -1,8 +1,8 @@
-"""Which counted positions can be reached: lemmas, proof games, certificates and estimates.
+"""Estimates of how many counted positions can be reached, with lemmas, proof games and certificates.
 
-`estimate` and `check_file` are the front door. `lemmas` excludes positions, `games` finds proof games and lists whole
-backward trees, `drawing` draws samples, `certificates` and `checker` keep and check what was found, the latter by the
-plain rules.
+`estimate` and `check_file` are the main entry points. `lemmas` excludes positions, `games` finds proof games and
+lists whole backward trees, and `drawing` draws samples. `certificates` stores the results, and `checker` checks them
+by the naive rules.
 """
 
 import lazy_loader

@@ -1,12 +1,13 @@
-"""A beam search backward from a position to the start, compiled, and how far pieces are from where they started.
+"""A compiled beam search backward from a position to the start, guided by the distances of pieces from their homes.
 
-From the target, plies are taken back (`tablut.engine.unmoves`), positions that a lemma excludes are
-dropped, and of the others the best few of each ply are kept: those whose pieces are nearest to where
-they started. No position is visited twice, so none is repeated in the game found; none on the way is decided,
-because an un-move is a ply that decided nothing. Repetition and move limits play no part.
+Beginning at the target, plies are taken back (`tablut.engine.unmoves`). Positions that a lemma excludes are
+dropped, and of the others the best ones of each ply are kept: those whose pieces are nearest to the cells where
+they started. No position is visited twice, so the game found does not repeat a position. No position in it is decided,
+because un-moves take back only plies that did not end the game. Rules on repetition and move limits are ignored.
 
-A search that ends and never had to drop a position for lack of room has seen the whole backward tree of
-the target. As it knows positions by keys of 64 bits only, that is no proof: `counting.reachable.games` has one.
+A search that ends without ever dropping a position for lack of space has seen the whole backward tree of
+the target. This is no proof, because positions are identified only by keys of 64 bits. `counting.reachable.games` lists
+the tree exactly.
 """
 
 from __future__ import annotations
@@ -40,37 +41,37 @@ from tablut.notation import diagram_cells
 from tablut.variants import Variant
 
 AWAY: Final = 3
-"""What counts against a position for each soldier that is away from home ..."""
+"""Cost of each soldier that is away from home."""
 STEP: Final = 2
-"""... for each slide that it is away ..."""
+"""Additional cost for each slide between that soldier and its home."""
 MISSING: Final = 9
-"""... and for each soldier that is missing."""
+"""Cost of each missing soldier."""
 NOISE: Final = 2
-"""How much luck is added, in the same units."""
+"""Bound of the random number that is added to a cost, in the same units."""
 
 _KING_AWAY, _KING_STEP = 200, 8
-"""The same for the king, which goes home first."""
+"""The same costs for the king. They are higher, so that the king goes home first."""
 CALM: Final = 2
-"""As long as the king is away, soldiers count for a quarter: so many bits less."""
+"""Bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
 
 
 class HomeTables(NamedTuple):
-    """How far pieces are from where they started, by side (0 white, 1 black); C is the number of cells.
+    """Costs by the distance of pieces from their homes, for each side (0 white, 1 black); C is the number of cells.
 
     Attributes
     ----------
     most : int
-        Room for so many homes of a side.
+        The larger number of homes of the two sides, which sets the shape of the arrays.
     counts : ndarray of int64, shape (2,)
-        Numbers of homes.
+        The number of homes of each side.
     homes : ndarray of int32, shape (2 * most,)
-        The cells where soldiers started.
+        The homes: cells on which soldiers stand at the start.
     ways : ndarray of int32, shape (2 * most * C,)
-        At ``(side * most + home) * C + cell`` what a soldier costs that is to slide from the cell back to the home.
+        At ``(side * most + home) * C + cell``, the cost of a soldier on the cell that has to slide back to the home.
     king_costs : ndarray of int32, shape (C,)
-        What the king costs.
+        The cost of the king on each cell.
     black_stuck : int
-        1 if attackers that are all at home have nowhere to have come from.
+        1 if no attacker can have arrived last when all of them are at home, else 0.
     """
 
     most: int
@@ -82,10 +83,10 @@ class HomeTables(NamedTuple):
 
 
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
-    """Return by cell how many slides back it takes to come to a home; 9 if there is no way.
+    """Return, for each cell, the number of slides back to a home, or 9 if there is no path.
 
-    All others stand as at the start, as they will when the last pieces go home; where that leaves no way, the
-    board is empty and the way counts for one slide more.
+    All other pieces stand as at the start, as they do when the last pieces go home. If this leaves no path, the
+    distance is taken on an empty board and increased by 3.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -109,7 +110,7 @@ def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list
 
 
 def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: list[bool]) -> list[int]:
-    """Return by cell how many slides back it takes to come to a home, with some cells taken; 9 if there is no way."""
+    """Return, for each cell, the number of slides back to a home with some cells taken, or 9 if there is no path."""
     before = [_origins_of(variant, at, cell, taken) for cell in range(variant.size**2)]
     found = [9] * len(before)
     found[home] = 0
@@ -121,13 +122,13 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
 
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
-    """Return whether attackers that are all at home have nowhere to have come from, wherever the others stand."""
+    """Return whether no attacker can have arrived last when all of them are at home, wherever the others stand."""
     at, taken = build_origins(variant).attacker_origins, [cell in attackers for cell in range(variant.size**2)]
     return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
 
 def build_homes(variant: Variant) -> HomeTables:
-    """Return the tables of a variant."""
+    """Return the tables of costs of a variant."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
     most = max(map(len, started))
@@ -159,23 +160,23 @@ _SCALE: Final = 4
 
 
 class BeamTables(NamedTuple):
-    """All that a search reads of a variant."""
+    """The tables of a variant that a search reads."""
 
     lemmas: LemmaTables
     homes: HomeTables
 
 
 class Room(NamedTuple):
-    """Scratch arrays of a search, and how much they hold; see `make_room`.
+    """Scratch arrays of a search, with their capacities; see `make_room`.
 
     Attributes
     ----------
     width : int
-        How many positions of each ply are kept.
+        The number of positions of each ply that are kept.
     plies : int
-        Longest game.
+        The maximum length of a game.
     candidates : int
-        How many predecessors of a ply's positions there is room for.
+        The capacity for predecessors of the positions of a ply.
     mask : int
         One less than the size of `known`.
     boards : ndarray of uint32, shape (2 * width, 2N + 4)
@@ -185,19 +186,19 @@ class Room(NamedTuple):
     nodes : ndarray of int32, shape (2 * width,)
         Their numbers in the tree.
     parents, records : ndarray of int32, shape (nodes,)
-        The tree: where each position was found, and by which un-move.
+        The tree: the node from which each position was reached, and the un-move.
     known : ndarray of uint64, shape (a power of two,)
-        The keys of all positions seen, by open addressing; 0 is free.
+        A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
     scores, origins, moves : ndarray of int32, shape (candidates,)
-        What the next ply can be: its score, the place of its source in this ply, the un-move.
+        The candidates for the next ply: score, place of the source in this ply, and un-move.
     order : ndarray of int32, shape (candidates,)
-        The candidates by score.
+        The candidates, sorted by score.
     bins : ndarray of int32, shape (_BINS + 1,)
-        How many have a score.
+        The number of candidates with each score, for sorting.
     costs : ndarray of int32, shape (2 * C,)
-        What a defender and an attacker on each cell cost.
+        The cost of a defender on each cell, then of an attacker on each cell.
     strays : ndarray of int32, shape (C,)
-        The soldiers of the side that goes back that are away from home.
+        The cells of the soldiers away from home, of the side whose ply is taken back.
     """
 
     width: int
@@ -220,7 +221,7 @@ class Room(NamedTuple):
 
 
 def make_room(size: int, width: int, plies: int) -> Room:
-    """Return the arrays for searches of a width."""
+    """Return the arrays for searches of a given width and depth."""
     nodes = width * plies + 1
     candidates = width * min(MOST_UNMOVES * size * size, 1200)
     known = 1 << (6 * nodes).bit_length()
@@ -246,18 +247,18 @@ def make_room(size: int, width: int, plies: int) -> Room:
 
 
 class HomesOf(NamedTuple):
-    """What concerns a side. Kernels make it.
+    """The costs and homes of one side. Kernels create it.
 
     Attributes
     ----------
     own, victims : ndarray of int32, shape (C,)
-        What a soldier on each cell costs, of that side and of the other one.
+        The cost on each cell of a soldier of the side, and of the other side.
     homes : ndarray of int32
-        Where the side's soldiers started.
+        The homes of the side's soldiers.
     ways : ndarray of int32
-        See `HomeTables`.
+        The costs for each home; see `HomeTables`.
     places : int
-        How many homes there are.
+        The number of homes.
     """
 
     own: NDArray[np.int32]
@@ -269,7 +270,7 @@ class HomesOf(NamedTuple):
 
 @inlined
 def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
-    """Return what concerns a side, 0 white or 1 black."""
+    """Return the costs and homes of a side, 0 white or 1 black."""
     h, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
     own, victims = advance(room.costs, side * cells), advance(room.costs, (side ^ 1) * cells)
     return HomesOf(own, victims, advance(h.homes, first), advance(h.ways, first * cells), I64(h.counts[side]))
@@ -277,7 +278,7 @@ def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
 
 @inlined
 def _soldier_costs(t: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
-    """Write what a soldier on each cell costs, by its way to the nearest home that is free; return how many are."""
+    """Write the cost of a soldier on each cell, by the nearest free home; return the number of free homes."""
     king = king_of(t, board)
     for cell in range(t.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
@@ -298,7 +299,7 @@ def _soldier_costs(t: Tables, board: NDArray[np.uint32], side: int, homes: Homes
 
 @inlined
 def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
-    """Return whether a key was seen, and note it."""
+    """Return whether a key was seen before, and mark it as seen."""
     key |= U64(1) << U64(63)
     place = I64(key & U64(mask))
     while known[place] != U64(0):
@@ -310,7 +311,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
 
 
 class PricedPosition(NamedTuple):
-    """A position whose plies are taken back, and what its pieces cost. Kernels make it."""
+    """A position whose last ply is to be taken back, with the costs of its pieces. Kernels create it."""
 
     place: int
     side: int
@@ -323,11 +324,12 @@ class PricedPosition(NamedTuple):
 
 @inlined
 def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
-    """Write what soldiers of a position cost, by cell, and return what they cost together."""
+    """Write the costs of soldiers by cell for a position, and return the position with its total cost."""
     t, h = beam.lemmas.rules, beam.homes
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
-    # What is away from home now is a constant of all these candidates; among plies it is not, so it is counted.
+    # The cost of pieces away from home is the same for all predecessors of this position, but not for those of other
+    # positions of the ply, so it is included in the scores.
     black_away = _soldier_costs(t, board, 1, _homes_of(beam, room, 1))
     white_away = _soldier_costs(t, board, 0, _homes_of(beam, room, 0))
     base = MISSING * (I64(h.counts[0]) + I64(h.counts[1]) - count_of(t, board, 1) - count_of(t, board, 0))
@@ -353,7 +355,7 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
 
 @inlined
 def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> int:
-    """Return what is saved when a soldier leaves its home: for itself to come back, or for another that is away."""
+    """Return the cost that is saved when a home becomes free, for the soldier that leaves it or for another one."""
     saved = I64(0)
     for home in range(homes.places):
         if homes.homes[home] == target:
@@ -368,10 +370,10 @@ def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
 
 @inlined
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
-    """Return whether the last attacker away goes home too early.
+    """Return whether an un-move takes the last attacker home too early.
 
-    Attackers that are all at home and have nowhere to have come from leave white at most the
-    ply that opens the game, if it is white's.
+    When all attackers are at home and none can have arrived last, no more plies of black can be taken back. Then white
+    can have only one ply left, the first of the game, and only if white begins.
     """
     return (
         priced.side == 1
@@ -385,7 +387,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 
 @inlined
 def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
-    """Return what counts against the position before a ply: the less, the nearer the pieces are to home."""
+    """Return the cost of the position before a ply; it is lower if the pieces are nearer to their homes."""
     t = beam.lemmas.rules
     start, target, captures = start_of(t, record), target_of(t, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
@@ -407,7 +409,7 @@ def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
 def _add_candidates(
     beam: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
-    """Write the predecessors of one position as candidates; return the new count, and the luck that is left."""
+    """Write the predecessors of a position as candidates; return the new count and the state of the generator."""
     t, p = beam.lemmas.rules, _priced(beam, room, place)
     s = _homes_of(beam, room, p.side)
     board = advance(room.boards, place * board_items(t.size))
@@ -432,7 +434,7 @@ def _add_candidates(
 
 @inlined
 def _sort_candidates(room: Room, count: int) -> None:
-    """Write the order of the candidates by score."""
+    """Sort the candidates by score."""
     least, most = I64(_BINS), I64(0)
     for number in range(count):
         score = min(I64(room.scores[number]), _BINS - 1)
@@ -455,8 +457,8 @@ def _add_child(
 ) -> tuple[bool, bool]:
     """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
 
-    It is written to a place of the room and added to the tree. One that a lemma excludes is
-    new, and not kept; where there is no place (``there`` is -1), neither is any.
+    The position is written to the place ``there`` and added to the tree. It is not kept if
+    a lemma excludes it, or if there is no place (``there`` is -1).
     """
     t = beam.lemmas.rules
     stride = board_items(t.size)
@@ -491,7 +493,7 @@ def _write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> N
 def _search(
     beam: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
 ) -> int:
-    """Search from the position in the first board of the room; write the game and return its plies, or say why not."""
+    """Search from the first board; write the game and return its length, or else `EXHAUSTED` or `GAVE_UP`."""
     t = beam.lemmas.rules
     stride = board_items(t.size)
     for place in range(room.mask + 1):
@@ -540,7 +542,7 @@ def find_games(
     games: NDArray[np.int32],
     plies: NDArray[np.int32],
 ) -> None:
-    """Search for a game to each board. O(width * plies) positions each, at most."""
+    """Search for a game to each board, visiting O(width * plies) positions at most for each."""
     x, room = flat(tables), flat(arrays)
     stride = board_items(x.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)

@@ -1,8 +1,8 @@
-"""Certificates of samples: for each the game that reaches it, or why nothing does; as JSON lines.
+"""Certificates of samples: for each sample a game that reaches it, or a reason why it is unreachable, as JSON lines.
 
-The first line says which samples of which game they are and what they add up to; each other line is one
-sample, in order. A name that ends in ``.gz`` is compressed. A file is read line by line, within bounds,
-and nothing in it is believed: see `counting.reachable.checker`.
+The first line is a header with the game, the range of samples and the totals. Each other line is one
+sample, in order. A file is compressed if its name ends in ``.gz``. It is read line by line, with limits on its size,
+and its contents are not trusted: `counting.reachable.checker` checks them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tablut.store.files import excerpt, read_bytes, write_bytes
 from tablut.store.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
-"""What is sampled: undecided positions with the side to move, or final placements by how they ended."""
+"""The sampled space: undecided positions with the side to move, or final placements with the way of ending."""
 
 FORMAT: Final = "tablut-reachability"
 VERSION: Final = 1
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
 
 
 class Header(_Strict):
-    """The first line of a file."""
+    """The first line of a file of certificates."""
 
     format: Literal["tablut-reachability"] = FORMAT
     version: int
@@ -64,7 +64,7 @@ class Header(_Strict):
 
 
 class PositionCertificate(_Strict):
-    """One sample: its index, its position number, and one reason."""
+    """The certificate of one sample: its index, its position number, and one claim."""
 
     i: Annotated[int, Field(ge=0)]
     n: str = Field(max_length=60, pattern="^[0-9]+$")
@@ -76,7 +76,7 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of what it claims: exactly one, if it is sound."""
+        """Return the names of the claims; a valid certificate has exactly one."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
@@ -90,17 +90,17 @@ def _line(model: BaseModel) -> str:
 
 
 def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
-    """Return the SHA-256 of certificates, as their lines in a file."""
+    """Return the SHA-256 of the lines of certificates."""
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
 def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
-    """Return moves, as cells from and to, as text."""
+    """Return moves, given as pairs of cells (origin, target), as a text in Base64."""
     return b64encode(bytes(chain.from_iterable(moves))).decode()
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:
-    """Return the moves of a text; the inverse of `encode_moves`."""
+    """Return the moves encoded in a text; the inverse of `encode_moves`."""
     cells = b64decode(text, validate=True)
     if len(cells) % 2:
         raise ValueError("half a move at the end")
@@ -108,18 +108,18 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
-    """Write a file of certificates."""
+    """Write a file of certificates, and return its size in bytes."""
     lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
-        # No time in the file: the same samples give the same bytes.
+        # No time stamp, so that the same samples always give the same bytes.
         content = gzip.compress(content, mtime=0)
     write_bytes(path, content, "choose another name with `certificates`")
     return len(content)
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read a file of certificates."""
+    """Read the header of a file of certificates; return it with an iterator of line numbers and certificates."""
     shown = excerpt(str(path))
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)

@@ -1,10 +1,11 @@
-"""Checks certificates with the plain rules alone; lemmas, predecessors, backward trees and numbers, stated plainly.
+"""An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
 
-It uses `tablut.rules.NaiveGame` and the variant's data, neither the search nor the compiled lemmas nor the compiled
-drawer. That a set is locked is stated in `counting.exclusions.sets`. Positions are numbered from the variant's regions
-as the docs define it, so that an error of `tablut.indexing` would show; only final placements have one implementation
-of their ranks, `tablut.indexing.EndingIndex`. Ranks are drawn with numpy's generator, the interval is computed by
-another function of scipy. Pockets are found by `PlainReach`, so they are checked by other means, single moves.
+It uses `tablut.rules.NaiveGame` and the variant's data, but neither the search nor the compiled lemmas or samples.
+Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions
+as the docs define it, so that an error in `tablut.indexing` would be found. Only the ranks of final placements have
+no second implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's generator, and the
+intervals are computed by a different function of scipy. Pockets are found by `PlainReach`, so they are checked by
+different code, move by move.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from tablut.variants import Variant
 from tablut.variants.library import check_known
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
-"""The lemmas by which a placement is shown to be out of reach, in the order in which they are tried."""
+"""The lemmas that prove placements unreachable, in the order in which they are tried."""
 
 PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
-"""The pieces of a position in the order of their cells, and the side to move."""
+"""The pieces of a position, sorted by cell, and the side to move."""
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return a key that is equal for two positions exactly if they are the same."""
+    """Return a key for a position. Two positions have equal keys if and only if they are the same."""
     return tuple(sorted(position.pieces.items())), position.side
 
 
 class PlainReach(Arrivals):
-    """Lemmas and predecessors of one variant."""
+    """Naive versions of the lemmas, predecessors and backward trees of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         check_known(variant, "the search for a game backwards")
@@ -51,7 +52,7 @@ class PlainReach(Arrivals):
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
     def counted(self, position: NaivePosition) -> bool:
-        """Return whether the bound counts a placement among the undecided ones."""
+        """Return whether a placement is one of the undecided placements that the bound counts."""
         pieces = list(position.pieces.values())
         return (
             pieces.count("K") == 1
@@ -63,7 +64,7 @@ class PlainReach(Arrivals):
     # -- lemmas ------------------------------------------------------------------------
 
     def lemma(self, position: NaivePosition) -> str | None:
-        """Return the first lemma by which a counted placement is out of reach, or None."""
+        """Return the first lemma that excludes a counted position, or None."""
         if position_key(position) == position_key(self.start):
             return None
         if self.no_last_capture(position):
@@ -77,7 +78,7 @@ class PlainReach(Arrivals):
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing that neither side, as it is now, can have captured last."""
+        """Return whether soldiers are missing although neither side's present pieces can have captured last."""
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -90,18 +91,18 @@ class PlainReach(Arrivals):
         to_black = (
             corner or (rules.camps.hostile and bool(camp_cells - inert)) or rules.castle.hostile_to_black != "never"
         )
-        # A capture takes a piece that moves and an anvil, and the last one's victors are all still there.
+        # A capture needs a moving piece and an anvil. After the last capture, all pieces that made it are still there.
         armed = defenders + rules.king.armed
         by_white = armed >= 2 or (armed == 1 and to_black)
         by_black = attackers >= 2 or to_white
         return not ((attackers < self.most["b"] and by_white) or (defenders < self.most["w"] and by_black))
 
     def overfull_camp(self, position: NaivePosition) -> bool:
-        """Return whether a camp holds more attackers than started in it; nobody ever enters one."""
+        """Return whether a camp contains more attackers than at the start, although no piece can enter a camp."""
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position has ended the game by leaving a side without a move."""
+        """Return whether the ply that led to a position ended the game because a side has no move."""
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -111,7 +112,7 @@ class PlainReach(Arrivals):
     def predecessors(
         self, position: NaivePosition, outcome: Outcome | None = None
     ) -> Iterator[tuple[NaivePosition, NaiveMove]]:
-        """Yield the counted positions from which a legal move leads to a position, undecided or not."""
+        """Yield the counted positions from which a legal move leads to a position with the given outcome."""
         mover = "b" if position.side == "w" else "w"
         victim = "w" if mover == "b" else "b"
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
@@ -145,7 +146,10 @@ class PlainReach(Arrivals):
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
     ) -> set[PositionKey] | None:
-        """Return all positions from which a position can be reached, without predecessors that a lemma excludes."""
+        """Return the backward tree of a position, without positions that a lemma excludes or that are in ``closed``.
+
+        Return None if the tree contains the start or has more than ``most`` positions.
+        """
         start, key = position_key(self.start), position_key(position)
         if key == start:
             return None
@@ -165,7 +169,7 @@ class PlainReach(Arrivals):
 
 @lru_cache(maxsize=16)
 def reach_for(variant: Variant) -> PlainReach:
-    """Return the lemmas and predecessors of a variant; the same object for equal variants."""
+    """Return the `PlainReach` of a variant; the same object for equal variants."""
     return PlainReach(variant)
 
 
@@ -173,18 +177,18 @@ def reach_for(variant: Variant) -> PlainReach:
 
 
 def _by_index(cells: Iterable[Cell]) -> list[Cell]:
-    """Return cells in the order of their indices: rank by rank."""
+    """Return cells in the order of their indices, rank by rank."""
     return sorted(cells, key=lambda cell: (cell[1], cell[0]))
 
 
 def _ways(reach: PlainReach, king: Cell, attackers: int, defenders: int) -> int:
-    """Return how many placements have this king and material."""
+    """Return the number of placements with a given king's cell and material."""
     free, every = len(reach.cells["w"] - {king}), len(reach.cells["b"] - {king})
     return comb(free, defenders) * comb(every - defenders, attackers)
 
 
 def plain_size(reach: PlainReach) -> int:
-    """Return how many positions there are, with either side to move."""
+    """Return the number of positions, with either side to move."""
     return 2 * sum(
         _ways(reach, king, attackers, defenders)
         for attackers in range(1, reach.most["b"] + 1)
@@ -194,7 +198,7 @@ def plain_size(reach: PlainReach) -> int:
 
 
 def plain_position(reach: PlainReach, number: int) -> NaivePosition:
-    """Return the position of a number."""
+    """Return the position with a given number."""
     rank, side = divmod(number, 2)
     for attackers in range(1, reach.most["b"] + 1):
         for defenders in range(reach.most["w"] + 1):
@@ -214,7 +218,7 @@ def plain_position(reach: PlainReach, number: int) -> NaivePosition:
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
-    """Return the combination of a rank: its last cell is the greatest that fits, and so on downwards."""
+    """Return the combination with a given rank. Its cells are determined from the last one to the first."""
     chosen = []
     for number in range(count, 0, -1):
         place = max(place for place in range(number - 1, len(cells)) if comb(place, number) <= rank)
@@ -224,7 +228,7 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample: the first below ``size`` in its stream of numpy's Philox."""
+    """Return the number of a sample, the first number below ``size`` in its stream of numpy's Philox."""
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)
@@ -240,7 +244,7 @@ def plain_number(size: int, seed: int, index: int) -> int:
 
 
 MOST_TREE = 300_000
-"""Positions of the largest backward tree that is derived again."""
+"""Maximum size of a backward tree that is checked."""
 
 ENDED_AS: dict[Ending, Outcome] = {
     "all_captured": Outcome("no_attackers", "white"),
@@ -248,20 +252,20 @@ ENDED_AS: dict[Ending, Outcome] = {
     "escaped_last": Outcome("king_escaped", "white"),
     "king_captured": Outcome("king_captured", "black"),
 }
-"""The outcome of the ply that makes a final placement."""
+"""The outcome of the ply that leads to a final placement, for each way of ending."""
 
 _CLOSE = 1e-9
 
 
 class CheckedSamples(NamedTuple):
-    """What a check found."""
+    """The results of a check: the number of certificates and messages for the failures."""
 
     checked: int
     failures: list[str]
 
 
 class Checker:
-    """The checks of one variant's certificates."""
+    """A checker of the certificates of one variant. Each of its checks returns an objection, or None."""
 
     def __init__(self, variant: Variant, space: SampledSpace = "undecided") -> None:
         self.variant, self.space = variant, space
@@ -270,27 +274,27 @@ class Checker:
 
     @cached_property
     def endings(self) -> EndingIndex:
-        """The ranks of the final placements."""
+        """The index of the final placements."""
         return EndingIndex(self.variant)
 
     @cached_property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The size of the sampled space."""
         return plain_size(self.reach) if self.space == "undecided" else self.endings.size
 
     def position(self, number: int) -> NaivePosition:
-        """Return the position of a number, by the plain index."""
+        """Return the position with a given number, by the naive index."""
         return plain_position(self.reach, number)
 
     def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
-        """Return the final placement of a number, and how the last ply ended the game."""
+        """Return the final placement with a given number, and the outcome of its last ply."""
         final, size = self.endings.unrank(number), self.variant.size
         cells = final.position.cells
         pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
         return NaivePosition(pieces, final.position.side), ENDED_AS[final.ending]
 
     def certificate(self, certificate: PositionCertificate) -> str | None:
-        """Return what is wrong with a certificate, as a proof about the position of its number."""
+        """Check a certificate as a proof about the position with its number."""
         claims = certificate.claims()
         if len(claims) != 1:
             return "claims not exactly one thing"
@@ -318,7 +322,7 @@ class Checker:
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
-        """Return what is wrong with a game from the start to a position."""
+        """Check that moves are a game from the start to a position with the given outcome, without repetitions."""
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
@@ -341,11 +345,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Return why a set of pieces does not prove a position out of reach."""
+        """Check that the pieces on some squares are locked, which proves that a position is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Return why a set of pieces, together with those that it can have come from, does not prove it."""
+        """Check that the pieces on some squares are a pocket, which proves that a position is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(
@@ -368,9 +372,10 @@ class Checker:
         return None
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a move, with only these pieces and some king, takes one of them to its cell and captures none.
+        """Return whether a piece of a set can have arrived last, by a move that captures no other piece of the set.
 
-        For a depth of two the pieces before that move must not be out of reach by themselves.
+        Only the pieces of the set and a king are on the board. With a depth of two, the pieces before that move must
+        not be locked either.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -378,7 +383,7 @@ class Checker:
             before = NaivePosition({**others, origin: piece}, "b" if piece == "b" else "w")
             if (origin, cell) not in game.legal_moves(before):
                 continue
-            # A king who is not among them may have stood anywhere.
+            # A king that is not in the set may have stood anywhere.
             kings = (
                 [{}] if "K" in pieces.values() else [{place: "K"} for place in (self.reach.cells["K"] | {game.castle})]
             )
@@ -394,14 +399,14 @@ class Checker:
         return False
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
-        """Return whether what is left, when all that can have come last is taken away, stands not as at the start."""
+        """Return whether a set is unreachable: pieces remain after peeling that do not stand as at the start."""
         left = dict(pieces)
         while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:
             del left[free]
         return any(self.reach.start.pieces.get(cell) != piece for cell, piece in left.items())
 
     def lemma(self, position: NaivePosition, name: str) -> str | None:
-        """Return why a lemma does not exclude a position."""
+        """Check that a lemma excludes a position."""
         reach = self.reach
         if position_key(position) == position_key(reach.start):
             return "the start is reached"
@@ -414,7 +419,7 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Return why a backward tree does not exclude a position."""
+        """Check that a position has a complete backward tree of at most ``size`` positions, without the start."""
         if size > MOST_TREE:
             return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
         found = self.reach.backward_tree(position, size, self.closed)
@@ -424,7 +429,7 @@ class Checker:
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
-        """Return why a backward tree does not exclude a final placement."""
+        """Check that lemmas, pockets or backward trees exclude every position before a final placement."""
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):
@@ -444,23 +449,23 @@ def check_file(
     Parameters
     ----------
     path : Path
-        The file.
+        The file of certificates.
     variant_named : callable
-        Gives the variant of a name, such as `tablut.variants.load_variant`.
+        Returns the variant with a given name, like `tablut.variants.load_variant`.
     advance : callable
-        Receives how many more certificates have been checked.
+        Called with the number of certificates checked since the last call, to report progress.
 
     Returns
     -------
     header : Header
         The first line of the file.
     checked : CheckedSamples
-        What was found.
+        The number of certificates and the failures.
 
     Raises
     ------
     InputError
-        If the file has another format, is cut short, or belongs to another game.
+        If the file has a different format, is incomplete, or belongs to another game.
     """
     header, certificates = read_file(path)
     variant = variant_named(header.variant)
@@ -511,7 +516,7 @@ def _check(
 
 
 def _check_header(header: Header, counts: dict[str, int]) -> list[str]:
-    """Return what is wrong with the sums and the intervals of a header."""
+    """Return messages about wrong sums and intervals in a header."""
     from scipy.stats import binomtest
 
     failures = [

@@ -1,8 +1,8 @@
-"""The chunks of an estimate, the folder that keeps their results and certificates, and the exact intervals.
+"""The chunks of an estimate, the folder with their results and certificates, and the exact intervals.
 
-A chunk depends only on the seed and on the place of its samples. A result is written after its certificates and
-holds their digest: without them, or with others, it is damaged. A folder does not say how many samples the lemmas
-shall see: an estimate can go on with more.
+A chunk depends only on the seed and on the place of its samples. Its result is written after its certificates and
+contains their digest, so missing or changed certificates are detected. The folder does not record the number of
+samples for the lemmas, so an estimate can be continued with more of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tablut.variants import Variant
 
 
 class SampleTally(NamedTuple):
-    """What was found of some samples."""
+    """The numbers of samples by result; ``inside`` is the share of the space that is not counted as unreachable."""
 
     n: int
     reachable: int
@@ -57,7 +57,7 @@ class SampleTally(NamedTuple):
 
 
 class SpaceSizes(NamedTuple):
-    """How large a space is."""
+    """The sizes of a space: counted positions and classes, and the order of the group of symmetries."""
 
     counted: int
     classes: int
@@ -65,7 +65,7 @@ class SpaceSizes(NamedTuple):
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
-    """Return the exact interval of a share at the level ``1 - alpha``."""
+    """Return the exact (Clopper-Pearson) confidence interval of a share at the level ``1 - alpha``."""
     from scipy.stats import beta
 
     if trials == 0:
@@ -76,13 +76,13 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 
 
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
-    """Return the interval of the reachable share at the level ``1 - alpha``, or better.
+    """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
-    What is unknown counts as unreachable for the lower end and as reachable for the upper. Where the lemmas were
-    tried on more samples, the share is a product: of those that pass, and of the reachable among
-    them. Each factor then has an interval at ``1 - alpha / 2``, and both hold at once at ``1 - alpha`` at least,
-    whether they depend on each other or not. Samples of a part that is counted exactly say nothing; the
-    shares are of the others, and the exact share of these is a further factor.
+    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were
+    tried on more samples, the share is a product of two shares: the samples that pass the lemmas, and the reachable
+    ones among these. Each factor then has an interval at the level ``1 - alpha / 2``, so that both hold simultaneously
+    at ``1 - alpha`` or better, even if they are not independent. Samples in the part of the space that is counted
+    exactly as unreachable are left out. The exact share of the rest of the space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -97,15 +97,16 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the numbers of positions to which an interval of shares belongs, rounded outwards."""
+    """Return the range of the number of positions for an interval of the share, rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
 def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
-    """Return the interval of the share of classes, where that of their members is known.
+    """Return the interval of the reachable share of classes, given the interval for positions.
 
-    A class counts as the sum of one over its size over its members. So the reached classes are at least the reached
-    members by the order of the group, and exceed that by at most what all classes do.
+    The number of classes is the sum of 1 / (size of its class) over all positions. Hence the reached classes are at
+    least the reached positions divided by the order of the group. They exceed this quotient by at most the amount by
+    which the number of all classes exceeds the quotient for all positions.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -122,7 +123,7 @@ KIND: Final = Kind("estimate", "estimate.json")
 
 
 class EstimateHead(Record):
-    """What the folder of an estimate is for; how many samples the lemmas see may change."""
+    """The identity of the estimate to which a folder belongs; the number of samples for the lemmas may change."""
 
     FORMAT = "tablut-estimate"
     VERSION = 3
@@ -134,11 +135,11 @@ class EstimateHead(Record):
     seed: str
     samples: Count
     surviving: str
-    """What is left out of the samples is counted in every chunk."""
+    """The result of `surviving`. Every chunk counts the samples that it excludes, so it must stay the same."""
 
 
 class ChunkRecord(Record):
-    """What was found of a chunk, and its certificates."""
+    """The stored result of a chunk, with the digest of its certificates."""
 
     FORMAT = "tablut-estimate-chunk"
 
@@ -149,7 +150,7 @@ class ChunkRecord(Record):
     certificates: DataFile | None
 
     def fault(self) -> str | None:
-        """Return what is wrong with the record by itself, or None."""
+        """Return a description of an inconsistency in the record, or None."""
         counts = self.result.get("lemmas")
         if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
             return "result.lemmas: are no counts"
@@ -158,7 +159,7 @@ class ChunkRecord(Record):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some samples that are decided together."""
+    """A range of samples that are decided together."""
 
     stage: str
     name: str
@@ -167,12 +168,12 @@ class Chunk:
 
 
 Results = dict[str, dict[str, Any]]
-"""What was found of chunks, by their names."""
+"""The results of chunks, by name."""
 
 
 @dataclass(frozen=True)
 class ChunkPlan:
-    """The chunks of an estimate, and where their results are kept."""
+    """The chunks of an estimate, and the folder with their results."""
 
     variant: Variant
     samples: int
@@ -182,12 +183,12 @@ class ChunkPlan:
     space: SampledSpace = "undecided"
 
     def games(self) -> Iterator[Chunk]:
-        """Yield the chunks whose samples go through both stages."""
+        """Yield the chunks of the samples that go through both stages."""
         for first in range(0, self.samples, _GAME_SAMPLES):
             yield Chunk("samples", f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
 
     def lemmas(self) -> Iterator[Chunk]:
-        """Yield the chunks of the further samples, which only the lemmas see."""
+        """Yield the chunks of the further samples, on which only the lemmas are tried."""
         for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
             yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
 
@@ -216,7 +217,7 @@ class ChunkPlan:
 
     @property
     def head(self) -> EstimateHead:
-        """What the folder says that it is for."""
+        """The identity of the estimate, as it is stored in the folder."""
         return EstimateHead(
             variant=self.variant.name,
             digest=self.variant.digest,
@@ -228,7 +229,7 @@ class ChunkPlan:
         )
 
     def saved(self, chunk: Chunk) -> dict[str, Any] | None:
-        """Return the stored result of a chunk; its certificates are compared with their digest."""
+        """Return the stored result of a chunk, or None; check its certificates by their digest."""
         if self.store is None:
             return None
         path = child(self.store, chunk.name + ".json", "chunk")
@@ -238,7 +239,7 @@ class ChunkPlan:
         if (record.estimate, record.name) != (self._digest, chunk.name):
             raise StoreError(f"chunk {str(path)!r}: is of another estimate or place; {_WAY_OUT}")
         if record.count != chunk.count and chunk.stage == "lemmas":
-            return None  # the last chunk of an estimate with more samples, or with fewer
+            return None  # the last chunk of an estimate with a different number of samples
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
             raise DamagedError(f"chunk {str(path)!r}: is damaged: not the samples of its place; {_WAY_OUT}")
         if record.certificates is not None:
@@ -252,7 +253,7 @@ class ChunkPlan:
         return [certificate for _, certificate in read_file(self._lines(chunk))[1]]
 
     def keep(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate]) -> None:
-        """Write the result of a chunk if there is a folder, its certificates first."""
+        """Write the certificates of a chunk and then its result, if there is a folder."""
         if self.store is None:
             return
         lines = None
@@ -266,7 +267,7 @@ class ChunkPlan:
 
     @property
     def _digest(self) -> str:
-        """The digest of the head, which binds every chunk to its estimate."""
+        """The digest of the head, which every chunk contains so that it belongs to one estimate."""
         return digest_of(self.head)
 
     def _lines(self, chunk: Chunk) -> Path:

@@ -1,13 +1,14 @@
-"""Uniform samples of the counted positions, exactly: each by its own number, re-drawable alone, in compiled code.
+"""Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``, the rank that of `tablut.indexing.PlacementIndex` and the
-side 0 for white to move, 1 for black. Sample ``i`` of seed ``s`` is the first number below the size of
-the space in a stream of its own: pairs of words of Philox-4x64-10 [1]_ under the key ``s``, the counter's
-second word ``i``, cut to as many bits as the size has. So no number is more probable than another, and no
-sample depends on how the work was divided. `draw_number` does it with numpy's generator of that name, `drawn`
-compiled, for samples that the lemmas alone see; both give the same.
+A *position number* is ``2 * rank + side``, with the rank of `tablut.indexing.PlacementIndex` and the
+side 0 for white to move, 1 for black. Every sample has a random stream of its own, so it can be drawn again alone.
+The stream of sample ``i`` with seed ``s`` consists of pairs of words of Philox-4x64-10 [1]_ with the key ``s`` and
+the second word ``i`` of the counter, truncated to the number of bits of the size of the space. The sample is the first
+number in it that is below the size. So all numbers are equally probable, and no sample depends on how the work
+was divided. `draw_number` uses numpy's generator of that name. `drawn` is a compiled version, for samples that
+are tested by the lemmas only. Both give the same numbers.
 
-Numbers and sets of 128 bits are two words of uint64, the low one first; see `tablut.engine.jit` on types.
+Numbers and sets of 128 bits are stored as two words (uint64), the low one first; see `tablut.engine.jit` on types.
 
 References
 ----------
@@ -49,7 +50,7 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word: its first five bits and its length; ascending with the word."""
+    """Return the bucket of a word, given by its first five bits and its length; buckets ascend with the words."""
     shift = 59 - leading_zeros(value | U64(16))
     return shift * 16 + I64(value >> U64(shift))
 
@@ -63,36 +64,36 @@ _BUCKETS: Final = 1024
 
 
 class DrawTables(NamedTuple):
-    """The counted space as kernels see it; halves of 128 bits are words, the low one first.
+    """The tables of the counted space for kernels; a number of 128 bits is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
-        Cells of the board, cells of the king, materials, bits of a king's cell.
+        Numbers of cells, of cells for the king and of tiers, and bits of a king's cell.
     size, mask : ndarray of uint64, shape (2,)
-        How many positions there are, and the bits of a position number.
+        The number of positions, and a mask with the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
-        The first rank of each material.
+        The first rank of each tier.
     before : ndarray of uint64, shape (tiers * (kings + 1), 2)
-        In a material, the placements with the king on an earlier cell.
+        For each tier and king's cell, the number of the tier's placements with the king on an earlier cell.
     material : ndarray of int64, shape (2 * tiers,)
-        Attackers and defenders.
+        The attackers and defenders of each tier.
     king_cells : ndarray of int64, shape (kings,)
-        Where the king may stand, ascending.
+        The cells on which the king may stand, ascending.
     closed : ndarray of uint64, shape (2,)
-        The cells where no attacker may stand.
+        The cells on which no attacker may stand.
     binomial : ndarray of uint64, flat
-        At ``k * (cells + 2) + n``.
+        The binomial coefficient C(n, k) at index ``k * (cells + 2) + n``.
     tier_shift : int
-        A position number without so many bits finds its material in ``tier_at``.
+        The shift that turns a position number into an index of ``tier_at``.
     tier_at : ndarray of int16, flat
-        The material of the least number with these highest bits.
+        The tier of the least position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
-        Kings for each placement of a material.
+        The number of king's cells divided by the size of each tier.
     places : ndarray of uint8, flat
-        At ``k * 1024 + bucket_of(rank)`` the last place of the k-combination of the least rank of the bucket.
+        At ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank of the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
-        At ``number of the king's cell * cells + place`` a cell that is open to defenders.
+        At ``number of the king's cell * cells + place``, a cell on which defenders may stand.
     """
 
     cells: int
@@ -115,7 +116,7 @@ class DrawTables(NamedTuple):
 
 
 def build_drawing(variant: Variant) -> DrawTables:
-    """Return the tables of a variant."""
+    """Return the tables for drawing samples of a variant."""
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
@@ -176,13 +177,13 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
     return found.ravel()
 
 
-# -- from a seed to a position number, and from there to its position --------------------
+# -- from a seed to a position number, and from the number to the position ---------------
 
 
 BATCH: Final = 16
-"""Positions that are made of their numbers together."""
+"""Number of positions that are unranked together."""
 BATCH_ROWS: Final = 10
-"""Words for each of them: ranks of attackers and defenders, their counts, two sets, the king, the side."""
+"""Words for each position of a batch: ranks of attackers and defenders, their counts, two sets, king, side."""
 
 _COUNT: Final = 2
 _CELLS: Final = 4
@@ -206,7 +207,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the number of a sample; see `counting.reachable.drawing.draw_number`."""
+    """Return the number of a sample, the same as `draw_number`."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -220,16 +221,16 @@ def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint6
 
 
 Bits = tuple[np.uint64, np.uint64]
-"""A set of cells in a kernel; see `counting.reachable.drawing`."""
+"""A set of cells in a kernel, as two words."""
 Placed = tuple[Bits, Bits, int, int, int, int]
-"""A position in a kernel; see `placed`."""
+"""A position in a kernel: attackers, defenders, king's cell, side to move, number of attackers and of defenders."""
 
 
 @inlined
 def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
     """Return the last place of a combination of ``number`` places, and the rank of the others."""
     place = I64(draw.places[(number << 10) + bucket_of(rank)])
-    # The bucket's guess is never too far; mostly right, else nearly always one short.
+    # The guess for the bucket is never too large. Mostly it is right, otherwise nearly always one too small.
     first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
@@ -241,7 +242,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Write what a position number says but for the soldiers' cells, and their ranks, to an entry of a batch."""
+    """Decode a position number into an entry of a batch, except the soldiers' cells, for which it writes ranks."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)
@@ -271,10 +272,10 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 
 @inlined
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
-    """Turn the ranks of a batch into sets: of cells for defenders, of places among open cells for attackers.
+    """Turn the ranks of a batch into sets: cells for defenders, places among open cells for attackers.
 
-    A combination's places are found one after the other, each from what the last one left. So the batch is gone
-    through for each place, and the entries do not wait for one another.
+    Each place of a combination depends on the place before. The outer loop therefore runs over the places and
+    the inner one over the batch, so that the processor can work on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):
@@ -316,7 +317,7 @@ GENERATOR: Final = "Philox4x64-10"
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample, by numpy's generator."""
+    """Return the number of a sample, drawn with numpy's generator."""
     stream = np.random.Philox(key=seed, counter=index << 64)
     mask = (1 << (size - 1).bit_length()) - 1
     while True:
@@ -327,7 +328,7 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 @kernel
 def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions, shape (n, W), of numbers, shape (n, 2)."""
+    """Write the packed positions, shape (n, W), of position numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
     room = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
@@ -349,7 +350,7 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
 
 
 class Drawer:
-    """Samples of one variant's counted positions, compiled."""
+    """A generator of samples of one variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -358,12 +359,12 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and their numbers."""
+        """Return samples from ``first`` on: their packed positions, uint64 of shape (count, W), and their numbers."""
         numbers = [draw_number(self.size, seed, first + place) for place in range(count)]
         return self.positions(numbers), numbers
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return the packed positions of numbers, uint64 of shape (n, W)."""
+        """Return the packed positions of position numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
                 raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")

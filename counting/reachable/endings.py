@@ -1,8 +1,8 @@
-"""Final placements: where their last ply can have begun, and which of them a game can end in.
+"""Final placements: their possible last plies, and whether a game can end in them.
 
-A final placement is *reached* if a legal ply from a reached position makes it and ends the game so. Samples are
-drawn from all final placements (`tablut.indexing.EndingIndex`); for each, the positions before the last ply are
-listed, and a game to one of them is looked for, or a lemma or a whole backward tree excludes them all.
+A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the right way.
+Samples are drawn from all final placements (`tablut.indexing.EndingIndex`). For each sample, the positions before the
+last ply are listed. Then either a game to one of them is found, or a lemma or a whole backward tree excludes them all.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant
 
 OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
-"""The outcome of the ply that makes a final placement."""
+"""The outcome of the ply that leads to a final placement, for each way of ending."""
 
 EXCLUSIONS: Final = ("no_last_ply", "predecessors")
-"""Why a final placement is out of reach: no ply makes it, or a lemma excludes every position before."""
+"""Reasons why a final placement is unreachable: no ply leads to it, or lemmas exclude every previous position."""
 
 _FIRST_EFFORTS: Final = 3
 _MOVE: Final = (1 << 14) - 1
@@ -53,14 +53,14 @@ _MOVE: Final = (1 << 14) - 1
 
 
 class LastPlies(NamedTuple):
-    """The plies that can have made final placements.
+    """The plies that can have led to final placements.
 
     Attributes
     ----------
     boards : ndarray of uint32, shape (m, 2N + 4)
-        The counted positions before them.
+        The counted positions before the plies.
     sources : ndarray of int64, shape (m,)
-        The row of the final placement, ascending.
+        The row of the final placement to which each ply leads, in ascending order.
     moves : ndarray of int32, shape (m,)
         The plies.
     """
@@ -91,7 +91,7 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write the position before an un-move; return whether its ply makes the final placement, with that outcome."""
+    """Write the position before an un-move; return whether the ply leads to the final placement with that outcome."""
     for place in range(board_items(t.size)):
         before[place] = board[place]
     unmake(t, before, record)
@@ -107,7 +107,7 @@ def _leads(
 def _un_moves_to(
     t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
 ) -> int:
-    """Write every way in which a piece can have come to its cell, whatever it took there; return how many."""
+    """Write all un-moves of the piece on a cell, with any captures; return their number."""
     side, centre = I64(kind == 0), coordinates(t, cell)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     sides = open_sides(t, r, board, side, cell)
@@ -131,9 +131,9 @@ def _last_plies(
     sources: NDArray[np.int64],
     moves: NDArray[np.int32],
 ) -> int:
-    """Write the plies that make final placements, shape (n, 2N + 4), and return how many there are.
+    """Write the plies that lead to final placements, shape (n, 2N + 4), and return their number.
 
-    They are counted and not written if ``sources`` is empty.
+    If ``sources`` is empty, the plies are only counted.
     """
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
@@ -148,7 +148,7 @@ def _last_plies(
             if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
                 continue
             royal = side == 0 and cell == king
-            # An escape is the king's move; a king falls to an attacker beside it.
+            # Only the king's move is an escape; only an attacker beside the king can have captured it.
             if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
                 continue
             for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
@@ -167,7 +167,7 @@ def _last_plies(
 
 
 def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:
-    """Return every ply from a counted position that makes a final placement and ends the game so."""
+    """Return every ply from a counted position that leads to a final placement with the given outcome."""
     tables = lemmas_for(variant).tables
     boards = np.ascontiguousarray(boards)
     stride = boards.shape[1]
@@ -180,7 +180,7 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
 
 
 def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Settle the samples of final placements from ``first`` on."""
+    """Decide ``count`` samples of final placements from ``first`` on, by game, lemma or backward tree."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
     finals = [index.unrank(number) for number in numbers]
@@ -231,9 +231,9 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
 def _games_before(
     variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
 ) -> dict[int, tuple[int, ProofGame]]:
-    """Return by final placement a last ply and a game to the position before it, where one is found.
+    """Return, for each final placement, a last ply with a game to the position before it, if one is found.
 
-    All last plies are tried with a little effort, then all with more.
+    All last plies are tried with little effort first, then all with more effort.
     """
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()

@@ -1,11 +1,11 @@
-"""The reachable share of the counted positions, estimated in two stages with exact intervals.
+"""Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
-Every sample is decided: a lemma excludes it, a proof game reaches it, or its whole backward tree is
-known. The lemmas cost a microsecond and may be tried on many more samples than games are
-looked for; the share is then a product, and its interval holds for both factors at once.
+Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is
+listed. The lemmas take a microsecond, so they can be tried on many more samples than the search for
+games. The share is then a product, and its interval accounts for the uncertainty of both factors.
 
-Samples are divided into chunks. The result of a chunk depends only on the seed and on the chunk's place, so a
-stopped run goes on where it was, and the number of threads changes nothing.
+Samples are divided into chunks. The result of a chunk depends only on the seed and on the chunk's place. So a
+stopped run can be resumed, and the number of threads does not affect the result.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _LEVELS: Final = (95, 99)
 
 
 class LemmaStage(Result):
-    """What the lemmas say of the first samples."""
+    """The results of the first stage, in which the lemmas are tried on all samples."""
 
     n: int
     passed: int
@@ -77,7 +77,7 @@ class LemmaStage(Result):
 
 
 class GameStage(Result):
-    """What became of the samples that no lemma excludes."""
+    """The results of the second stage, for the samples that no lemma excludes."""
 
     outside: int
     tried: int
@@ -92,14 +92,14 @@ class GameStage(Result):
 
 
 class Positions(Result):
-    """How many positions the 99 % interval allows."""
+    """The range of the number of reachable positions, from the 99 % interval."""
 
     low: ExactInt
     high: ExactInt
 
 
 class SharedSpace(Result):
-    """The reachable share of another space, from the same samples."""
+    """The reachable share of another space, estimated from the same samples."""
 
     counted: ExactInt
     interval95: list[float]
@@ -108,7 +108,7 @@ class SharedSpace(Result):
 
 
 class EndingStage(Result):
-    """Samples of one way of ending."""
+    """The samples of one way of ending."""
 
     counted: ExactInt
     n: int
@@ -116,7 +116,7 @@ class EndingStage(Result):
 
 
 class ReachableEstimate(Result):
-    """What `tablut reachable estimate` says."""
+    """The results of `tablut reachable estimate`."""
 
     variant: str
     digest: str
@@ -145,12 +145,12 @@ class ReachableEstimate(Result):
 
 
 def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
-    """Return results up to the first chunk that has none: what an interrupted run is sure of."""
+    """Return the results of all chunks before the first undecided one, which an interrupted run can report."""
     return [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum of what results have under a key, or at a place of it."""
+    """Return the sum of the values under a key over all results, or of one entry of these values."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 
@@ -180,7 +180,7 @@ def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> Sam
 
 
 def estimate_report(plan: ChunkPlan, results: Results, checked: int) -> ReachableEstimate:
-    """Add all chunks up."""
+    """Return the estimate from the results of all chunks."""
     sums, sizes = tally(plan, results), space_sizes(plan.variant, plan.space)
     games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
     shares = {level: share_interval(sums, 1 - level / 100) for level in _LEVELS}
@@ -274,20 +274,20 @@ def _game_stage(sums: SampleTally, games: list[dict[str, Any]]) -> GameStage:
 
 
 _QUICK_TREE: Final = 200
-"""Positions of the largest backward tree that is derived again at once; `tablut reachable check` derives all."""
+"""Size of the largest backward tree that is checked during an estimate; `tablut reachable check` checks all trees."""
 
 
 class _Task(NamedTuple):
-    """A chunk to decide, wherever that is: all that a worker needs."""
+    """A chunk to decide, with all data that a worker needs."""
 
     plan: ChunkPlan
     chunk: Chunk
     wanted: bool
-    """Whether its certificates are sent back."""
+    """Whether the certificates are returned to the main process."""
 
 
 def _decide(task: _Task) -> dict[str, Any]:
-    """Decide a chunk, keep it if there is a store, and return its result and the certificates that are wanted."""
+    """Decide a chunk, store it if there is a store, and return its result and, if requested, its certificates."""
     plan, chunk = task.plan, task.chunk
     samples = plan.variant, plan.seed, chunk.first, chunk.count
     began, certificates = thread_clock(), list[PositionCertificate]()
@@ -322,39 +322,40 @@ def estimate(
     variant : Variant, str or Path
         The rule set, or its name or file.
     samples : int
-        How many samples go through both stages.
+        Number of samples that go through both stages.
     seed : int
-        Of the generator.
+        Seed of the generator.
     space : {'undecided', 'decided'}
-        What is sampled: undecided positions with the side to move, or final placements.
+        The space to sample: undecided positions with the side to move, or final placements.
     lemma_samples : int, optional
-        How many are tried by the lemmas, those of ``samples`` among them; as many by default.
+        Number of samples on which the lemmas are tried, including the ``samples``. By default equal to ``samples``.
     threads : int
-        Chunks at once.
+        Number of chunks that are decided concurrently.
     scheduler : str, optional
-        The address of a Dask cluster that decides the chunks; its workers see the folder.
+        Address of a Dask cluster that decides the chunks; its workers must have access to the folder ``store``.
     store : str, optional
-        A folder in which chunks are kept as they are done.
+        Folder in which chunks are stored when they are decided.
     certificates : str, optional
-        The file that receives the certificates; compressed if its name ends in ``.gz``.
+        Output file for the certificates; compressed if its name ends in ``.gz``.
     checks : int
-        How many certificates the plain rules re-check: the first ones, without those of large backward trees.
+        Number of certificates that are checked by the naive rules, from the first sample on. Those with large
+        backward trees are left out.
     observer : Observer, optional
-        Told of the progress.
+        Receives progress reports.
     partial : callable, optional
-        Receives what is certain so far when the run is interrupted or a cluster goes away.
+        Called with the estimate so far if the run is interrupted or the cluster is lost.
 
     Returns
     -------
     ReachableEstimate
-        Counts and intervals depend on rules, samples and seed alone; ``threads`` and ``store`` change nothing.
+        The estimate. Counts and intervals depend only on rules, samples and seed, not on ``threads`` or ``store``.
 
     Raises
     ------
     ArithmeticError
-        If the plain rules do not confirm a certificate.
+        If the naive rules do not confirm a certificate.
     InputError
-        If the folder holds another estimate or a damaged chunk, or the numbers make no sense.
+        If the folder belongs to another estimate or contains a damaged chunk, or if an argument is invalid.
     OutputError, MachineError
         If the folder or the file cannot be written.
 
@@ -365,7 +366,7 @@ def estimate(
     (60, 60, 0)
     """
     variant = as_variant(variant)
-    check_known(variant, "the search for a game backwards")  # before it is counted whether it can be drawn from
+    check_known(variant, "the search for a game backwards")  # checked first, before the space is counted
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("threads", threads, 1)):
         whole_number(name, value, least)
     if space not in get_args(SampledSpace):
@@ -388,7 +389,7 @@ def estimate(
 
 
 class _Run:
-    """Decides the chunks of a plan that have no stored result, gathers certificates that are wanted, adds up."""
+    """A run of an estimate: decides the chunks without a stored result, and collects results and certificates."""
 
     def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
         self.plan, self.target, self.checks, self.observer = plan, target, checks, observer
@@ -398,7 +399,7 @@ class _Run:
     def result(
         self, workers: Scheduler, partial: Callable[[ReachableEstimate], None] | None = None
     ) -> ReachableEstimate:
-        """Decide every chunk, write the certificates if they are wanted, check the first, add up."""
+        """Decide all chunks, write the certificates if requested, check the first ones, and return the estimate."""
         plan = self.plan
         try:
             for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
@@ -419,7 +420,7 @@ class _Run:
         return estimate_report(plan, self.results, self._check(every))
 
     def _check(self, certificates: list[PositionCertificate]) -> int:
-        """Check the first certificates, those of large trees left out, and return how many they are."""
+        """Check the first certificates, except those with large trees; return how many were checked."""
         checker = Checker(self.plan.variant, self.plan.space)
         quick = [certificate for certificate in certificates if (certificate.tree or 0) <= _QUICK_TREE][: self.checks]
         for certificate in quick:
@@ -433,7 +434,7 @@ class _Run:
         return chunk.stage == "samples" and (self.target is not None or chunk.first < self.checks)
 
     def _is_stored(self, chunk: Chunk) -> bool:
-        """Take the stored result of a chunk, if there is one."""
+        """Use the stored result of a chunk if there is one; return whether there is."""
         if (saved := self.plan.saved(chunk)) is None:
             return False
         self._take(chunk, saved, self.plan.certificates(chunk) if self._is_wanted(chunk) else [])

@@ -1,8 +1,8 @@
-"""Proof games, found by a beam search backward (`counting.reachable.beam`), and whole backward trees.
+"""Proof games, found by a backward beam search (`counting.reachable.beam`), and whole backward trees.
 
-A backward tree is all positions from which a position can be reached, if these are few enough to list. Positions are
-compared word by word, never by a hash. Where the start is not among them and none was left out but what a lemma
-excludes, the position is out of reach.
+The backward tree of a position is the set of all positions from which it can be reached, without those that a lemma
+excludes, if they are few enough to list. Positions are compared word by word, never by a hash. If the start is not in
+a complete backward tree, the position is unreachable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ from tablut.variants.model import king_patterns
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return all positions from which some can be reached, those among them."""
+    """Return the backward tree of some positions, these included.
+
+    Return None if the tree contains the start or has more than ``most`` positions.
+    """
     engine, lemmas = engine_for(variant), lemmas_for(variant)
     start = position_keys(engine.words(engine.start()))
     known = np.unique(position_keys(words))
@@ -64,14 +67,14 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
 
 
 class BackwardTrees:
-    """Backward trees of several positions; what is found in one is not listed again."""
+    """Backward trees of several positions. Trees are kept, so that positions in them need no new search."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self._found: list[NDArray[Any]] = []
 
     def size(self, words: NDArray[np.uint64]) -> int | None:
-        """Return how many positions there are at most from which a position can be reached."""
+        """Return the size of a backward tree that contains a position, or None if there is no such tree."""
         key = position_keys(words)
         for known in self._found:
             if np.isin(key, known)[0]:
@@ -84,7 +87,7 @@ class BackwardTrees:
 
 
 def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return positions as one item each, to be sorted and compared."""
+    """Return an array with one item for each position, so that positions can be sorted and compared."""
     words = np.ascontiguousarray(words)
     if words.shape[1] == 1:
         return words.ravel()
@@ -95,11 +98,11 @@ def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 MOST_PLIES: Final = 1000
-"""Longest game that is looked for."""
+"""Maximum length of a game in plies."""
 
 
 class Effort(NamedTuple):
-    """What one search may cost."""
+    """Limits of one beam search: width of the beam, plies, and number of initial plies with random scores."""
 
     width: int
     plies: int
@@ -120,18 +123,18 @@ EFFORTS: Final = (
     Effort(400, MOST_PLIES, 30),
     Effort(2000, MOST_PLIES),
 )
-"""One search after the other, until one succeeds."""
+"""The searches that are tried in turn until one succeeds."""
 
 
 class ProofGame(NamedTuple):
-    """What the search found for one position."""
+    """The result of the search for one position: a status and, if a game was found, its moves."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()
 
 
 class GameFinder:
-    """Proof games of one variant."""
+    """A search for proof games of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -140,7 +143,7 @@ class GameFinder:
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
     ) -> list[ProofGame]:
-        """Search for a game to each position, with more effort as long as it is not found."""
+        """Search for a game to each position, with increasing effort until one is found."""
         found = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
         for width, plies, shake in efforts:
@@ -167,20 +170,20 @@ def finder_for(variant: Variant) -> GameFinder:
     return GameFinder(variant)
 
 
-# -- the two stages of the estimate, on ranges of samples: what the lemmas exclude, and games for the rest
+# -- families of locked sets -------------------------------------------------------------
 
 
 class FamilyTables(NamedTuple):
-    """A family of locked sets as kernels see it, the smallest sets first.
+    """A family of locked sets as arrays for kernels.
 
     Attributes
     ----------
     sets : int
-        How many there are.
+        The number of sets.
     cells : ndarray of uint64, shape (4 * sets,)
-        The attackers of each, two words, and its defenders.
+        The attackers of each set (two words), and its defenders.
     kings : ndarray of int64, shape (sets,)
-        The king's cell of each, or -1.
+        The king's cell of each set, or -1.
     """
 
     sets: int
@@ -189,18 +192,21 @@ class FamilyTables(NamedTuple):
 
 
 def surviving(variant: Variant) -> int:
-    """Return how many undecided placements hold no set of the family that has been counted for a variant."""
+    """Return the number of undecided placements that contain no locked set of the family counted for a variant.
+
+    If no family was counted, this is the number of all undecided placements.
+    """
     record = published_exclusions(variant.digest)
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
 
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family whose sets `surviving` leaves out."""
+    """Return the family of locked sets that `surviving` excludes."""
     record = published_exclusions(variant.digest)
     found = [] if record is None else sets_of(record, variant.size)
     if record is not None and spaces(variant)["excluded_no_end"].kings:
-        # A king held on the castle that it never left is not among the survivors either.
+        # Placements with a besieged king on a castle that it never left are excluded too.
         found += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
@@ -219,7 +225,7 @@ def family_tables(variant: Variant) -> FamilyTables:
 
 @inlined
 def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement holds a set of the family; O(sets)."""
+    """Return whether a placement contains a set of the family, in O(sets) steps."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
         missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
@@ -228,11 +234,11 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
     return False
 
 
-# -- the stages --------------------------------------------------------------------------
+# -- the two stages of an estimate, on ranges of samples ---------------------------------
 
 
 _OUTSIDE: Final = len(LEMMAS) + 1
-"""The place of the count after those of the lemmas."""
+"""Index of the additional count, after those of the lemmas."""
 
 
 @kernel
@@ -245,9 +251,10 @@ def _tally_lemmas(
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Count the lemmas of samples on top of ``counts``, and return their checksum.
+    """Add the lemmas of samples to ``counts``, and return a checksum of the results.
 
-    After the six answers, the last of the seven counts is that of locked samples that hold a set of the family.
+    The first six counts are for 0 (no lemma) and the five lemmas. The seventh is the number of locked samples that
+    contain a set of the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
@@ -275,7 +282,7 @@ def _tally_lemmas(
 
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
-    """Return what the lemmas say of the samples from ``first`` on, with a checksum of all answers."""
+    """Return the counts of the lemmas for ``count`` samples from ``first`` on, with a checksum of all results."""
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
     drawing, family = drawer_for(variant).tables, family_tables(variant)
     checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
@@ -283,11 +290,11 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
 
 
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
-"""What became of a range of samples, and a certificate of each."""
+"""The result for a range of samples, and a certificate for each of them."""
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Settle the samples from ``first`` on, by lemma, game or backward tree."""
+    """Decide ``count`` samples from ``first`` on, by lemma, game, pocket or backward tree."""
     engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
@@ -330,7 +337,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return how many positions are reached with the other side to move, and of how many that is unknown."""
+    """Return how many positions are reachable with the other side to move, and for how many this is unknown."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
@@ -342,7 +349,11 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of a set that was never put together, since each way to do so comes from a locked set."""
+    """Return the squares of a pocket, or an empty list if a position has none.
+
+    A pocket is a set of pieces that cannot have been put together: every last arrival captures one of the pieces, or
+    begins with a set that is locked itself.
+    """
     size = variant.size
     cells, side = engine_for(variant).cells(board)
     pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}

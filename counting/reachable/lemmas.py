@@ -1,13 +1,13 @@
-"""Lemmas of unreachability, compiled: about a microsecond a placement. The proofs are in ``docs/reachable.md``.
+"""Compiled lemmas of unreachability, at about a microsecond per placement. The proofs are in ``docs/reachable.md``.
 
-`lemma` gives the lemma by which a counted placement is out of reach, as a number: its place in
-`counting.reachable.checker.LEMMAS`, from 1, or 0 where none applies. It takes piece after piece away.
+`lemma` returns the lemma that excludes a counted placement as a number: its place in
+`counting.reachable.checker.LEMMAS`, counted from 1, or 0 if no lemma applies. It removes pieces one by one (peeling).
 
-`placement_lemma` and `board_lemma` give the same from sets of cells. In rounds, every piece goes at once that an empty
-cell beside it lets come and that surely captures nothing where it arrives. Whoever can have arrived last of a set can
-have arrived last of any part of it that holds it, so the order plays no part, and what a round takes away is what
-`lemma` would take away. Where a round cannot say, it leaves a piece alone; the few that are left at the end are taken
-one by one, exactly. A test holds both equal.
+`placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in rounds. A round removes all
+pieces that can have come from an adjacent empty cell and that surely capture nothing on arrival. A piece that can
+have arrived last in a set can also have arrived last in any subset that contains it. So the order of removal does not
+matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide about a piece, it keeps
+it. The few pieces that remain at the end are removed one by one, by the exact test. A test checks that both agree.
 """
 
 from __future__ import annotations
@@ -56,32 +56,32 @@ LAST_MOVE: Final = 5
 
 
 class LemmaTables(NamedTuple):
-    """What the lemmas ask of a variant; sets of cells are two words each, directions west, south, east, north.
+    """The tables of a variant for the lemmas; a set of cells has two words, directions are west, south, east, north.
 
     Attributes
     ----------
     rules, origins
-        The game, and where pieces can have come from; N is the board's size.
+        The rules, and the tables of the origins from which pieces can have come; N is the size of the board.
     camps : int
-        How many camps can be overfull: those with fewer attackers at the start than cells.
+        The number of camps that can be overfull, because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
-        Their cells, as masks of rows.
+        The cells of these camps, as a mask for each row.
     garrisons : ndarray of int64, shape (camps,)
-        Their attackers at the start.
+        The numbers of attackers in these camps at the start.
     comes : ndarray of uint64, shape (3 * 4 * 2,)
-        By kind (attacker, defender, king) and direction, the cells to which it can slide from the cell beside.
+        For each kind (attacker, defender, king) and direction, the cells that it can reach from the adjacent cell.
     goes : ndarray of uint64, shape (2 * 4 * 2,)
-        By kind of soldier and direction, the cells from which it can slide to the cell beside.
+        For each kind of soldier and direction, the cells from which it can move to the adjacent cell.
     anvils : ndarray of uint64, shape (2 * 2,)
-        Terrain that may be hostile to attackers, and to defenders.
+        Terrain that can be hostile to attackers, and to defenders.
     exposed : ndarray of uint64, shape (2,)
-        Where a soldier can be captured.
+        The cells on which a soldier can be captured.
     inner : ndarray of uint64, shape (2,)
-        The cells of all files but the first and the last.
+        The cells of all files except the first and the last.
     doubtful : ndarray of uint64, shape (2,)
-        Where a round may be wrong about a soldier without the king: near a castle that is not hostile in any case.
+        The cells on which a round may misjudge a soldier if the king has been removed; see `_doubtful`.
     start : ndarray of uint64, shape (2 * 2,)
-        The attackers of the start, and its defenders.
+        The cells of the attackers at the start, and of the defenders.
     """
 
     rules: Tables
@@ -100,7 +100,7 @@ class LemmaTables(NamedTuple):
 
 @inlined
 def without_last_capture(m: LemmaTables, attackers: int, defenders: int) -> bool:
-    """Return whether soldiers are missing that neither side can have captured last."""
+    """Return whether soldiers are missing although neither side can have made the last capture."""
     r, armed = m.origins, defenders + m.rules.king_armed
     if attackers == r.attackers and defenders == r.defenders:
         return False
@@ -111,7 +111,7 @@ def without_last_capture(m: LemmaTables, attackers: int, defenders: int) -> bool
 
 @inlined
 def _overfull_camp(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether a camp holds more attackers than started in it."""
+    """Return whether a camp contains more attackers than at the start."""
     for camp in range(m.camps):
         held = I64(0)
         for rank in range(m.rules.size):
@@ -123,11 +123,12 @@ def _overfull_camp(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
-    """Return whether a piece of a set, arriving last, captures another; ``king`` is -1 if it is not of the set."""
+    """Return whether a piece that arrives last in a set captures another; ``king`` is -1 if the set has no king."""
     if king >= 0:
         return would_capture(t, left, I64(kind == 0), cell, king)
-    # The king may have stood on the castle, or not. Against white the castle is then an anvil as
-    # where a king stands on it; against black, an armed king on it does what the empty castle does.
+    # The king may or may not have stood on the castle, so the capture must happen in both cases. It is enough
+    # to test the harder one. Against white that is a king on the castle. Against black it is the empty castle if
+    # the king is armed, since an armed king on it serves as an anvil too; otherwise a king on the castle.
     if kind == 0:
         return captures_at(t, left, 1, cell, t.castle) != 0
     return captures_at(t, left, 0, cell, cell if t.king_armed != 0 else t.castle) != 0
@@ -135,7 +136,7 @@ def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, kin
 
 @inlined
 def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
-    """Take pieces away that could have arrived last among those left; return the king's cell, or -1 if it went."""
+    """Remove pieces that can have arrived last among the remaining ones; return the king's cell, or -1 if removed."""
     t, size = m.rules, m.rules.size
     changed = True
     while changed:
@@ -160,7 +161,7 @@ def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set stands where a piece of its kind starts."""
+    """Return whether every piece of a set stands on a cell where a piece of its kind starts."""
     t, start_board = m.rules, m.origins.start
     home = king_of(t, start_board)
     home_rank, home_file = coordinates(t, home)
@@ -169,7 +170,7 @@ def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> 
     for rank in range(t.size):
         start = line_of(start_board, rank)
         if king < 0 and rank == home_rank:
-            # A defender on the king's cell is not at home.
+            # The king's cell is not a start cell of a defender.
             start &= ~(1 << (16 + home_file))
         if line_of(left, rank) & ~start:
             return False
@@ -178,13 +179,13 @@ def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> 
 
 @inlined
 def _is_left_locked(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether the pieces that are left of a placement are locked."""
+    """Peel the pieces of a set; return whether locked pieces remain."""
     return not _stands_as_at_start(m, left, _peel(m, left, king))
 
 
 @inlined
 def is_start(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether a board is the start, with the side that begins to move."""
+    """Return whether a board is the start position, including the side to move."""
     t, start = m.rules, m.origins.start
     for place in range(t.size):
         if board[place] != start[place]:
@@ -194,7 +195,7 @@ def is_start(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` receives what is left of it by peeling."""
+    """Return the lemma that excludes a counted position, or 0; ``left`` receives the pieces that peeling leaves."""
     t = m.rules
     if is_start(m, board):
         return I64(0)
@@ -217,7 +218,8 @@ def _lemmas_of_boards(
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
 
-    ``left`` is as long as ``boards`` and receives what is left of each, or it is room for one.
+    ``left`` receives the pieces that peeling leaves of each board. If it is shorter than ``boards``, its last board
+    is overwritten.
     """
     m = flat(tables)
     stride, kept = board_items(m.rules.size), len(left) - 1
@@ -234,7 +236,7 @@ class Lemmas:
         self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
-        """Return which lemma excludes each position, 0 for none; ``left`` receives the locked pieces of locked ones."""
+        """Return the lemma that excludes each position, or 0; ``left`` receives the locked pieces, if any."""
         found = np.empty(len(boards), dtype=np.uint8)
         room = np.empty_like(boards[:1]) if left is None else left
         _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), room, found)
@@ -247,11 +249,11 @@ def lemmas_for(variant: Variant) -> Lemmas:
     return Lemmas(variant)
 
 
-# -- all pieces at once ------------------------------------------------------------------
+# -- rounds on sets of cells -------------------------------------------------------------
 
 
 def _build_lemmas(variant: Variant) -> LemmaTables:
-    """Return the tables of a variant."""
+    """Return the tables of a variant for the lemmas."""
     tables, origins = engine_for(variant).tables, build_origins(variant)
     rules, regions, size, cells = variant.rules, variant.regions, variant.size, variant.size**2
     overfull = [camp for camp in regions.camps if 0 < camp.garrison < len(camp.cells)]
@@ -286,7 +288,11 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
 
 
 def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
-    """Return the cells to which a soldier slides across one beside them, and those near a castle hostile at times."""
+    """Return the cells on which a round may misjudge a soldier.
+
+    These are cells that a soldier can reach from some direction, but not from the adjacent cell there, and cells
+    near a castle that is hostile only at times.
+    """
     castle, size = variant.rules.castle, variant.size
     found: set[int] = set()
     for lines in (origins.attacker_origins, origins.defender_origins):
@@ -301,16 +307,17 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
 
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
-    """Return sets of cells as words."""
+    """Return sets of cells as arrays of words."""
     return halves([sum(1 << cell for cell in cells) for cells in sets])
 
 
 def _steps(
     size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
 ) -> list[set[int]]:
-    """Return by direction the cells to which a kind can step from beside, or from which it can step there.
+    """Return, for each direction, the cells to which a kind of piece can step from the adjacent cell.
 
-    On an empty line: the cells to which it can slide from that side at all.
+    With ``reverse``, return the cells from which it can step to the adjacent cell. With ``empty``, return the cells
+    to which it can slide from that direction on an otherwise empty line.
     """
     found: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
@@ -323,7 +330,7 @@ def _steps(
             line, place, origin = (
                 (rank, target % size, start % size) if files else (size + file, target // size, start // size)
             )
-            # On a line that is full but for the origin, only that one can be where the slide began.
+            # On a line where all cells except the origin are occupied, a slide can only have begun at the origin.
             full = 0 if empty else ((1 << size) - 1) & ~(1 << origin)
             began = int(origins[int(lines[line]) + (place << size) + full])
             beyond = (1 << place) - 1 if origin < place else -1 << place
@@ -334,19 +341,19 @@ def _steps(
 
 @inlined
 def _up(cells: Bits, count: int) -> Bits:
-    """Return a set moved on by some cells."""
+    """Return a set shifted upwards by some cells."""
     return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
 
 
 @inlined
 def _down(cells: Bits, count: int) -> Bits:
-    """Return a set moved back by some cells."""
+    """Return a set shifted downwards by some cells."""
     return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
 
 
 @inlined
 def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
-    """Return the cells beside a victim with an anvil behind it."""
+    """Return the cells from which a victim is captured: beside a victim that has an anvil on the opposite side."""
     size, victims = m.rules.size, meet(victims, set_at(m.exposed, 0))
     inner = meet(victims, set_at(m.inner, 0))
     row = join(_down(meet(_down(anvils, 1), inner), 1), _up(meet(_up(anvils, 1), inner), 1))
@@ -356,8 +363,8 @@ def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the cells of all pieces that may capture another where they arrive, and perhaps of more."""
-    # Beside the king any attacker may have been the last of those that take it.
+    """Return the cells of all pieces that may capture another piece on arrival; others may be included."""
+    # Any attacker beside the king may have been the last of those that capture it.
     size = m.rules.size
     beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
     captors = join(beside, _captors(m, white, join(black, set_at(m.anvils, 1))))
@@ -369,7 +376,7 @@ def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
 @inlined
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
-    """Return the cells of four sets, one for each direction, whose neighbour there is not taken."""
+    """Return the cells of four sets, one for each direction, whose neighbour in that direction is empty."""
     free = ~taken[0], ~taken[1]
     row = join(meet(west, _up(free, 1)), meet(east, _down(free, 1)))
     return join(row, join(meet(south, _up(free, size)), meet(north, _down(free, size))))
@@ -377,14 +384,14 @@ def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken
 
 @inlined
 def _of_kinds(m: LemmaTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the pieces that can come to their cells from one side."""
+    """Return the pieces that can have come to their cells from the adjacent cell in one direction."""
     soldiers = join(meet(black, set_at(m.comes, way)), meet(white, set_at(m.comes, 4 + way)))
     return join(soldiers, meet(king, set_at(m.comes, 8 + way)))
 
 
 @inlined
 def _can_step(m: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
-    """Return whether a soldier of a kind can surely move."""
+    """Return whether some soldier of a kind can move to an adjacent cell."""
     west, south = meet(own, set_at(m.goes, 4 * kind)), meet(own, set_at(m.goes, 4 * kind + 1))
     east, north = meet(own, set_at(m.goes, 4 * kind + 2)), meet(own, set_at(m.goes, 4 * kind + 3))
     return not is_empty(_stepping(m.rules.size, west, south, east, north, taken))
@@ -392,7 +399,7 @@ def _can_step(m: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
 
 @inlined
 def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
-    """Write a board of soldiers, and a king among the white ones; its head is not written."""
+    """Write a board from sets of pieces, the king being in the white set; the board's head is cleared."""
     for place in range(board_items(t.size)):
         board[place] = np.uint32(0)
     for kind in range(2):
@@ -408,7 +415,7 @@ def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None
 
 @inlined
 def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0, or -1 where sets do not decide it."""
+    """Return the lemma that excludes a counted position, or 0, or -1 if the rounds cannot decide it."""
     black, white, king, side, attackers, defenders = position
     t, size, at_king = m.rules, m.rules.size, bit_of(king)
     if m.camps != 0 or without_last_capture(m, attackers, defenders):
@@ -420,7 +427,7 @@ def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> 
     south = _of_kinds(m, 1, black, white, at_king)
     east = _of_kinds(m, 2, black, white, at_king)
     north = _of_kinds(m, 3, black, white, at_king)
-    # Who is to move was not the last to move.
+    # The side to move did not make the last ply.
     movers = black if side == 0 else join(white, at_king)
     moved, first = False, True
     while True:
@@ -440,7 +447,7 @@ def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> 
                 return I64(LOCKED)
         else:
             _put(t, left, black, join(white, at_king))
-            # The start stands as at the start, so this is not it.
+            # If pieces remain that do not stand as in the start, the position is not the start.
             if _is_left_locked(m, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)
@@ -448,7 +455,7 @@ def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> 
 
 @inlined
 def placement_lemma(m: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
+    """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
     found = _quick_lemma(m, position, left)
     if found >= 0:
         return found
@@ -464,7 +471,7 @@ def placement_lemma(m: LemmaTables, position: Placed, board: NDArray[np.uint32],
 
 @inlined
 def board_lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0: the same as `counting.reachable.lemmas.lemma`."""
+    """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
     t, size, king = m.rules, m.rules.size, king_of(m.rules, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):
