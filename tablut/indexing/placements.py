@@ -455,7 +455,7 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _Group) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of attackers and defenders outside the deciding cells, with their number of arrangements."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, and of their arrangements."""
         for attackers in group.attackers:
             # On a crowded board, fewer cells may be left than there are defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
