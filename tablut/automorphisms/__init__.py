@@ -1,4 +1,4 @@
-"""Whether the symmetries of a rule set act as automorphisms of its game, tested on positions; and the command."""
+"""Tests, on positions, of whether the symmetries of a rule set act as automorphisms of its game; and the command."""
 
 import lazy_loader
 
