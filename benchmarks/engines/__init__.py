@@ -1,1 +1,1 @@
-"""Other programs as players of matches, see docs/search.md."""
+"""Other programs that play matches, see docs/search.md."""
