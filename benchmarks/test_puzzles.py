@@ -1,7 +1,7 @@
 """Speed of the proof search: ``pytest benchmarks/test_puzzles.py --benchmark-enable --benchmark-only``.
 
 A node is a move made on the board. Times are CPU seconds of the process on one thread, unless stated
-otherwise. `docs/puzzles.md` describes the optimisations.
+otherwise. `docs/puzzles.md` describes the optimisations that were tried.
 """
 
 import time

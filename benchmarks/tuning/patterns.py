@@ -44,9 +44,12 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LEAST: Final = SCALE // 4
-"""Smallest score of a pattern that is stored; smaller ones have no effect and would take space."""
+"""Smallest score of a pattern that is stored; smaller ones matter little and would take space."""
 _LARGEST: Final = 9
-"""Largest board on which a line's patterns depend on the king's distance; on larger ones only on its side."""
+"""Size of the largest boards on which a line's patterns depend on the king's distance from the line.
+
+On larger boards, they depend only on the side of the line on which the king stands.
+"""
 _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
 
 

@@ -1,4 +1,4 @@
-"""Tests of whether the symmetries of a rule set act as automorphisms of the game; tests, not proofs.
+"""Checks, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
 A symmetry g of the rules should map every position p to a position g·p whose moves, captures and
 outcomes are the images of those of p, with the same number of continuations. `verify` tests this on
@@ -86,9 +86,10 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return all undecided positions within some plies of the start, as many plies as give at most ``most`` positions.
+    """Return all undecided positions within the largest number of plies that gives at most ``most`` positions.
 
-    The second result is the number of plies; the third is whether these are all positions reachable from the start.
+    The second result is the number of plies. The third is whether these are all undecided positions that are
+    reachable from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -185,8 +186,8 @@ def verify(
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start: those within as many plies as this number allows are all tested.
-        By default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
+        Maximum number of positions near the start. All positions within the largest number of plies that this
+        allows are tested. By default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
     group : sequence of Symmetry, optional
         The claimed symmetries, by default those of the variant.
 

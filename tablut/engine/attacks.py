@@ -1,9 +1,9 @@
 """Interactions between pieces: slides, captures, capture of the king, and its escapes.
 
-This module is the only implementation of these rules; the engine, search, solver and proof
+This module is the only compiled implementation of these rules: the engine, search, solver and proof
 search all call it. Move generation and whole plies are in `tablut.engine.kernels`. Loops over
 every move of every position (`tablut.engine.perft`, `counting.census.expansion`) have their own
-enumeration, for speed.
+enumeration of moves, for speed.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and
 are inlined unless stated otherwise. A *pair of masks* consists of a mask of places on a cell's
@@ -214,10 +214,10 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
 @inlined
 def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
-    """Return whether a piece that moves to an empty cell may capture something; may overestimate near the king.
+    """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not have moved yet, because its captures do not depend on the cell it leaves,
-    except around the king. ``king`` is the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. They may near
+    the king, where the answer for an attacker is therefore always yes. ``king`` is the king's cell after the move.
     """
     if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
         return True
@@ -326,7 +326,7 @@ def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> boo
 
 @inlined
 def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Return whether any ply of a side might complete an encirclement or an exit fort; a quick necessary condition."""
+    """Check a quick necessary condition for any ply of a side to complete an encirclement or an exit fort."""
     if not is_far(t.distant):
         return False
     if side == 1:

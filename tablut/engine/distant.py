@@ -25,7 +25,7 @@ FEWEST_AROUND = 4
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has any of these rules; kernels know it at compile time."""
+"""Whether a rule set has any of these rules, decided at compile time."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------

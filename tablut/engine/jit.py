@@ -8,8 +8,8 @@ of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the pu
 used instead: results are the same, but each run compiles everything again, in twice the time.
 
 numba updates an array's reference count whenever the array is passed to a function, and the
-optimiser does not move these calls out of loops; with a tuple of thirty arrays, one ply took
-200 ns longer. Therefore a kernel that Python calls converts its arrays to bare pointers (`pointer`) once, and
+optimiser does not move these updates out of loops: with a tuple of thirty arrays, one ply cost
+200 ns. Therefore a kernel that Python calls converts its arrays to bare pointers (`pointer`) once, and
 all functions below it work on pointers. A pointer does not keep its array alive, so the
 kernel calls `keep` at its end on each array that it has allocated.
 
@@ -97,7 +97,7 @@ def kernel(function: Function) -> Function:
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
     """Start compiling a kernel in another process, for the types of the given arguments, before it is needed here.
 
-    Does nothing on a machine with one processor.
+    Does nothing if numba may use only one processor.
     """
     if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))

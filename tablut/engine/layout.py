@@ -95,7 +95,7 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of a line, belong to a wide board; kernels know it at compile time."""
+"""Whether lines, or the content of a line, belong to a wide board, decided at compile time."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -229,7 +229,7 @@ def direction_on_cross(centre: tuple[int, int], place: int) -> int:
 
 @inlined
 def move_of(t: Tables, start: int, target: int) -> int:
-    """Return the code of the move from a cell to another."""
+    """Return the code of the move from one cell to another."""
     if is_wide(t.exposed):
         rank, file = coordinates(t, target)
         return _ENDS * start + (file if rank == I64(t.rank[start]) else WIDEST + rank)

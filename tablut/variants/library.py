@@ -166,7 +166,7 @@ def load_variant(name: str) -> Variant:
     path = Path(name)
     if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
         return _from_file(path)
-    if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # of no name an error
+    if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # Path.is_file may raise
         raise VariantError(f"variant {excerpt(name)}: no such rule set; write {excerpt('./' + name)} for the file")
     return shipped_variant(name)
 
