@@ -1,1 +1,1 @@
-"""What the toolkit costs in time, and how its evaluation is tuned; see docs/testing.md."""
+"""Benchmarks of the toolkit, and the tuning of its evaluation; see docs/testing.md."""

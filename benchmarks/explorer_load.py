@@ -1,7 +1,7 @@
-"""How fast the explorer answers probes, alone and while others flood it with searches; measured by wrk.
+"""Load test of the explorer with wrk: speed of probes, with and without other visitors that request searches.
 
-Run from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probes are of random
-positions of three men: a few again and again (their answers are kept), or each only once (all are probed).
+Run from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probed positions are
+random and have three men. Either a few are requested repeatedly (answered from a cache), or each only once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tablut.errors import InputError
 from tablut.position import Position
 
 RATE = 200
-"""Probes a second that are to be answered in time, whatever else goes on."""
+"""Probes per second that the explorer should answer in time under any load."""
 SCRIPT = """
 local paths = {{}}
 for line in io.lines("{file}") do paths[#paths + 1] = line end
@@ -43,7 +43,7 @@ delay = function() return {pause} end
 
 
 class Measured(NamedTuple):
-    """What wrk says: requests a second, latencies in milliseconds; and the processor time of the server for each."""
+    """Results of wrk: requests per second, latencies in ms, refused requests; and CPU time per request in ms."""
 
     rate: float
     median: float
@@ -53,7 +53,7 @@ class Measured(NamedTuple):
 
 
 def positions(count: int, seed: int) -> list[str]:
-    """Return the paths of probes of random undecided positions."""
+    """Return the URL paths of probes of random undecided positions."""
     draw = random.Random(seed)
     found: list[str] = []
     while len(found) < count:
@@ -70,7 +70,7 @@ def positions(count: int, seed: int) -> list[str]:
 
 
 def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace, pause: int = 0) -> Measured:
-    """Return how the explorer answers these paths, one after the other, each connection pausing so many ms between."""
+    """Measure the requests of the given paths in order, with a pause (in ms) between the requests of a connection."""
     with tempfile.TemporaryDirectory() as folder:
         listed, script = Path(folder) / "paths", Path(folder) / "probes.lua"
         listed.write_text("\n".join(paths), encoding="utf-8")
@@ -88,7 +88,7 @@ def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor seconds of a process, all its threads together; not a number where /proc does not say."""
+    """Return the CPU time of a process with all its threads in seconds, or NaN if /proc does not provide it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -103,7 +103,7 @@ def _ms(said: str, share: str) -> float:
 
 
 def flood(address: str, visitors: int, stop: threading.Event, answers: Counter[int]) -> list[threading.Thread]:
-    """Start visitors that ask for searches, each again as soon as it has an answer."""
+    """Start visitors that request searches, each sending a new request as soon as the last one is answered."""
 
     def ask(number: int) -> None:
         with httpx.Client(base_url=address, cookies={"visitor": f"flood-{number}"}, timeout=60) as client:
@@ -111,7 +111,7 @@ def flood(address: str, visitors: int, stop: threading.Event, answers: Counter[i
                 response = client.post("/api/bestmove", json={"movetime": 0.5})
                 answers[response.status_code] += 1
                 if response.status_code != 200:
-                    time.sleep(0.05)  # ruder than Retry-After asks for
+                    time.sleep(0.05)  # deliberately shorter than the Retry-After header
 
     threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in range(visitors)]
     for thread in threads:
@@ -120,7 +120,7 @@ def flood(address: str, visitors: int, stop: threading.Event, answers: Counter[i
 
 
 def main() -> None:
-    """Start an explorer, measure, and print a table."""
+    """Start an explorer, measure it, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--connections", type=int, default=4)
@@ -143,14 +143,14 @@ def main() -> None:
             for path in few:
                 assert client.get(path).status_code == 200, path
             client.post("/api/bestmove", json={"nodes": 1})
-        time.sleep(5)  # what it loads when it starts is loaded
+        time.sleep(5)  # until everything loaded at start-up is ready
         rows = {"the same 100 positions": wrk(address, server.pid, few, options)}
         rows["each position once"] = wrk(address, server.pid, many, options)
         stop, answers = threading.Event(), Counter[int]()
         threads = flood(address, options.visitors, stop, answers)
         crowd = f"the same 100, {options.visitors} visitors searching"
         rows[crowd] = wrk(address, server.pid, few, options)
-        # The answer takes about a third of the time that each connection has for a probe.
+        # The pause is 70 % of the time that each connection has for a probe; the rest is left for the answer.
         rows[f"{crowd}, {RATE} asked for a second"] = wrk(
             address, server.pid, few, options, pause=700 * options.connections // RATE
         )

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.overrun``: how close to its time a search answers, on an idle and on a crowded machine.
+"""``python -m benchmarks.overrun``: how closely a search keeps its time limit, on an idle or a busy machine.
 
-Crowded means some processes that never rest, and a thread of this process that holds the
-interpreter's lock. A negative figure is time left over; a positive one is a broken promise.
+On a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for
+the interpreter lock. Negative figures are unused time; positive ones are violations of the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def crowd(processes: int) -> Iterator[None]:
-    """Keep processors and the interpreter's lock busy."""
+    """Keep processors and the interpreter lock busy within the context; with 0 processes, do nothing."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     done = threading.Event()
 
@@ -50,7 +50,7 @@ def crowd(processes: int) -> Iterator[None]:
 
 
 def overruns(searcher: Searcher, movetime: float, searches: int, seed: int) -> list[float]:
-    """Return by how many seconds searches of random positions answered after their time."""
+    """Return the overruns, in seconds past the time limit, of searches from random positions."""
     random, late = Random(seed), []
     while len(late) < searches:
         board = Board(searcher.variant)
@@ -66,11 +66,11 @@ def overruns(searcher: Searcher, movetime: float, searches: int, seed: int) -> l
 
 
 def overruns_command(
-    searches: Annotated[int, typer.Option(help="For each time.")] = 60,
-    processes: Annotated[int, typer.Option(help="That keep the machine busy; 0 for an idle one.")] = 3,
-    seed: Annotated[int, typer.Option(help="Of the positions.")] = 1,
+    searches: Annotated[int, typer.Option(help="Number of searches for each time limit.")] = 60,
+    processes: Annotated[int, typer.Option(help="Number of processes that keep the machine busy, or 0.")] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the positions.")] = 1,
 ) -> None:
-    """Print quantiles of seconds after the time, one line for each time."""
+    """Print quantiles of the overrun, one line for each time limit."""
     searcher = Searcher("ashton", hash_mib=16)
     with crowd(processes):
         for movetime in (0.1, 0.2, 0.4, 1.0):

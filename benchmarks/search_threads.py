@@ -1,7 +1,7 @@
-"""``python -m benchmarks.search_threads``: what a second thread adds to a search, by the clock on the wall.
+"""``python -m benchmarks.search_threads``: the speed-up of a search by a second thread, in wall time.
 
-Each position is searched for the same time with one thread and with several, in turn. The ratio of the
-nodes in a second says whether the threads hinder each other. It means something on an idle machine only.
+The same positions are searched, for the same time each, with one thread and with several. The ratio of
+nodes per second shows whether the threads hinder each other. It is meaningful only on an idle machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tablut.play.search.searcher import Searcher
 
 
 def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list[float]:
-    """Return the nodes that a searcher makes in a second on the wall, by position."""
+    """Return a searcher's nodes per second of wall time, for each random position."""
     random, found = Random(seed), []
     while len(found) < positions:
         board = Board(searcher.variant)
@@ -36,13 +36,13 @@ def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list
 
 
 def command(
-    threads: Annotated[int, typer.Option(help="Compared with one.")] = 2,
-    positions: Annotated[int, typer.Option(help="How many.")] = 20,
-    seconds: Annotated[float, typer.Option(help="For each search.")] = 2.0,
-    variant: Annotated[str, typer.Option(help="A rule set.")] = "ashton",
-    seed: Annotated[int, typer.Option(help="Of the positions.")] = 1,
+    threads: Annotated[int, typer.Option(help="Number of threads to compare with one.")] = 2,
+    positions: Annotated[int, typer.Option(help="Number of positions.")] = 20,
+    seconds: Annotated[float, typer.Option(help="Time for each search in seconds.")] = 2.0,
+    variant: Annotated[str, typer.Option(help="Rule set.")] = "ashton",
+    seed: Annotated[int, typer.Option(help="Seed of the positions.")] = 1,
 ) -> None:
-    """Print nodes a second with one thread and with several, and quantiles of their ratio."""
+    """Print the nodes per second with one thread and with several, and quantiles of their ratio."""
     one, several = (Searcher(variant, hash_mib=64, threads=number) for number in (1, threads))
     alone, together = (rates(searcher, positions, seconds, seed) for searcher in (one, several))
     ratios = np.quantile(np.array(together) / np.array(alone), [0, 0.25, 0.5, 0.75, 1])

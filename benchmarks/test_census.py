@@ -1,8 +1,8 @@
-"""What the steps of a census take: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
+"""Speed of the steps of a census: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
 
-Timed in CPU seconds of one thread, on ply 5 of ashton: from the 682,438 classes of ply 4
-come 38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, as
-the census keeps its arrays from task to task. Takes 4 GiB. `docs/census.md` quotes the figures.
+Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes of ply 4 have
+38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, because the
+census, too, reuses its arrays from task to task. Needs 4 GiB of memory. `docs/census.md` quotes the figures.
 """
 
 import time
@@ -30,7 +30,7 @@ def tools():
 
 @pytest.fixture(scope="module")
 def children(tools, tmp_path_factory):
-    """The children of ply 4, and how they are made anew."""
+    """The children of ply 4, and a function that generates them again."""
     store = tmp_path_factory.mktemp("census")
     census(load_variant("ashton"), plies=4, store=store)
     files = [open_rows(part) for part in sorted((store / "classes/ply-004").glob("*.rows"))]
@@ -47,7 +47,7 @@ def children(tools, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ordered(children):
-    """The children in the order of leaves, how many each leaf has, and how they are put in order."""
+    """The children in the order of leaves, the number in each leaf, and a function that puts them in order."""
     rows, _ = children
     leaves, result = np.zeros(len(rows), dtype=np.uint16), np.zeros_like(rows)
 
@@ -60,7 +60,7 @@ def ordered(children):
 
 
 def sift(rows, counts, slots, dead):
-    """Move the distinct rows to the front; return how many there are, in all and by leaf."""
+    """Move the distinct rows to the front and return their number, in total and by leaf."""
     starts = np.concatenate([[0], np.cumsum(counts)])
     bits = buckets.table_bits(counts)
     sizes = np.left_shift(1, bits)
@@ -74,7 +74,7 @@ def sift(rows, counts, slots, dead):
 
 @pytest.fixture(scope="module")
 def sifting(ordered):
-    """Arguments of `sift`, fresh rows each time, and what it uses."""
+    """A function that returns the arguments of `sift` with fresh rows."""
     rows, counts, _ = ordered
     work = np.zeros_like(rows)
     slots = np.zeros(int(np.left_shift(1, buckets.table_bits(counts)).sum()), dtype=np.uint32)
@@ -115,7 +115,7 @@ def test_duplicates(benchmark, sifting):
 
 @pytest.fixture(scope="module")
 def classes(sifting):
-    """The distinct children, as `sift` leaves them, and how many each leaf has."""
+    """The distinct children, in the order of `sift`, and the number in each leaf."""
     arguments = sifting()
     kept, counts = sift(*arguments)
     return arguments[0][:kept].copy(), counts
@@ -136,7 +136,7 @@ def test_survey(benchmark, tools, classes):
 
 @pytest.fixture(scope="module")
 def coded(classes):
-    """The classes without the bits of children, the tables of their codes, and room for these."""
+    """The tables of codes, the classes without the bits that only children have, and an array for the codes."""
     rows = classes[0].copy()
     rows[:, -1] &= np.uint64((1 << 64) - 1 - (3 << buckets.FIXING))
     tables = position_codes(81, 16, 8)[1]

@@ -1,7 +1,7 @@
-"""Speeds of the engine, one thread: ``pytest benchmarks/test_engine.py --benchmark-enable --benchmark-only``.
+"""Speed of the engine on one thread: ``pytest benchmarks/test_engine.py --benchmark-enable --benchmark-only``.
 
-Timed in CPU seconds of the process; the rate per second of what is counted stands in
-``extra_info`` and is printed. `docs/engine.md` says what was tried to reach them.
+Times are CPU seconds of the process. The rate per second is stored in ``extra_info`` and
+printed. `docs/engine.md` describes the optimisations that were tried.
 """
 
 import time
@@ -34,7 +34,7 @@ def third_ply(engine):
 
 @pytest.fixture(scope="module")
 def middle_game(engine):
-    """Children of positions of random play, sixteen plies deep, in random order."""
+    """Positions after sixteen plies of random play (all children of those after fifteen), in random order."""
     rng = np.random.default_rng(1)
     words = np.repeat(engine.words(engine.start()), 3000, axis=0)
     for _ in range(15):
@@ -72,7 +72,7 @@ def test_perft_applied_elsewhere(benchmark, name):
 
 
 def test_expand(benchmark, engine, third_ply):
-    """Into arrays that exist: fresh memory costs the operating system more than the children cost us."""
+    """Expand into existing arrays, because allocating fresh memory costs more time than the expansion itself."""
     words = third_ply[::3].copy()
     counts = np.empty(len(words), dtype=np.int64)
     children = engine.expand(words)

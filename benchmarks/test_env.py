@@ -1,4 +1,4 @@
-"""Speeds of games for programs that learn, one thread, beside loops over boards: see `benchmarks/test_engine.py`."""
+"""Speed of the learning environments on one thread, and of loops over boards; see `benchmarks/test_engine.py`."""
 
 import time
 from random import Random
@@ -16,7 +16,7 @@ GAMES, STEPS = 4096, 100
 
 @pytest.mark.parametrize("shown", ["nothing", "mask", "planes"])
 def test_batch(benchmark, shown):
-    """Random plies; games that are over begin anew."""
+    """Play random plies; finished games are replaced by new ones."""
     batch = Batch("ashton", GAMES, seed=1)
 
     def play():

@@ -1,7 +1,7 @@
-"""Speed of the proof search, one thread: ``pytest benchmarks/test_puzzles.py --benchmark-enable --benchmark-only``.
+"""Speed of the proof search: ``pytest benchmarks/test_puzzles.py --benchmark-enable --benchmark-only``.
 
-Nodes are moves made on the board. Timed in CPU seconds of the process; `docs/notes/puzzles.md`
-says what was tried.
+A node is a move made on the board. Times are CPU seconds of the process on one thread, unless stated
+otherwise. `docs/notes/puzzles.md` describes the optimisations that were tried.
 """
 
 import time
@@ -19,7 +19,8 @@ from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
-# Name, position (the start if empty), prover, bound with the benchmark on, and off: no win, so all is searched.
+# Variant, position (the start if empty), prover, and bound in plies with the benchmark enabled and disabled. There is
+# no win within the bound, so the whole tree is searched.
 EXCLUDED = [
     ("ashton", "", 0, 7, 5),
     ("mcgill", "9/2b6/4w4/b1b1w3b/3wK2wb/b3w3b/2b6/4b4/3b5 b", 1, 7, 5),
@@ -57,7 +58,7 @@ def test_solve_a_long_win(benchmark):
 
 @pytest.mark.parametrize("way", ["any win", "the distance told", "one bound after the other"])
 def test_prove_the_puzzles(benchmark, way):
-    """To a proof of each puzzle that takes 9 to 17 plies."""
+    """Search until each puzzle of 9 to 17 plies is proved."""
     puzzles = [puzzle for name in collection_names() for puzzle in parse_puzzles(name, read_puzzle_text(name))]
     chosen = [puzzle for puzzle in puzzles if 9 <= puzzle.stipulation.plies <= (17 if benchmark.enabled else 9)]
     searches = []
@@ -77,14 +78,14 @@ def test_prove_the_puzzles(benchmark, way):
     report(benchmark, f"{len(chosen)} puzzles, {way}", sum(search.budget.nodes for search in searches))
 
 
-# Four positions on the way of the proof after d2-g2, of 17 to 197 million nodes on one thread.
+# Moves to four positions of the proof after d2-g2, which take 17 to 197 million nodes on one thread.
 LONG_WIN = ["d2-g2", "d3-g3", "b4-b2", "c4-c1", "d1-d3", "e4-e3", "b2-d2", "d4-c4", "d6-b6"]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.benchmark(timer=time.perf_counter)
 def test_prove_by_threads(benchmark, threads):
-    """To a proof of long wins, by threads with one table; wall time, for the processors are what is shared out."""
+    """Prove long wins with threads that share one table; in wall time, because CPU time would hide the speed-up."""
     variant = load_variant("brandubh-federation")
     engine, searches = engine_for(variant), []
 

@@ -1,7 +1,7 @@
-"""Speeds of search, one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
+"""Speed of search on one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
 
-Timed in CPU seconds of the process. A node is a move made on the board and judged, in
-quiescence as anywhere else. `docs/notes/search-speed.md` quotes the figures.
+Times are CPU seconds of the process. A node is a move made on the board and judged,
+including moves in quiescence. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import time
@@ -39,7 +39,7 @@ def test_nodes_a_second(benchmark, name):
 
 
 def test_time_to_depth(benchmark):
-    """CPU seconds to each depth from ashton's start, the table empty before each."""
+    """Measure the CPU seconds to each depth from ashton's start, with an empty table before each search."""
     board = Board("ashton")
     searcher = Searcher(board.variant)
     depth = 14 if benchmark.enabled else 4

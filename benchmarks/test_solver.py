@@ -1,7 +1,7 @@
-"""Speed of the solver, one thread: ``pytest benchmarks/test_solver.py --benchmark-enable --benchmark-only -s``.
+"""Speed of the solver on one thread: ``pytest benchmarks/test_solver.py --benchmark-enable --benchmark-only -s``.
 
-Timed in CPU seconds of the process; an entry is a class of placements with one side to
-move. Whole tiers are solved from those below them, which are given.
+Times are CPU seconds of the process. An entry is a class of placements with one side to
+move. Each measured tier is solved completely; the lower tiers that it needs are solved beforehand.
 """
 
 import time

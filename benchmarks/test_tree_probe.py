@@ -1,7 +1,7 @@
-"""What tables inside the tree cost and are worth: ``pytest benchmarks/test_tree_probe.py --benchmark-enable -s``.
+"""Cost and benefit of probing tablebases in the search: ``pytest benchmarks/test_tree_probe.py --benchmark-enable -s``.
 
-``TABLUT_TABLEBASE`` names a tablebase of ashton up to five men; it is the truth, and search
-has its tiers up to four. Timed in CPU seconds of the process. `docs/notes/search-speed.md` quotes the figures.
+``TABLUT_TABLEBASE`` must name a tablebase of ashton with up to five men. It provides the true values, while the search
+uses only its tiers of up to four men. Times are CPU seconds of the process. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import os
@@ -27,11 +27,11 @@ pytestmark = [
 
 _SOLDIERS = 3
 _MEMORY = 16 << 20
-"""Enough for all tiers of so many soldiers."""
+"""Memory in bytes that is enough for all tiers of at most `_SOLDIERS` soldiers."""
 
 
 class Lower(Tablebase):
-    """The tiers of few soldiers."""
+    """A tablebase restricted to tiers of at most `_SOLDIERS` soldiers."""
 
     def covers(self, attackers, defenders):
         return attackers + defenders <= _SOLDIERS and super().covers(attackers, defenders)
@@ -55,7 +55,7 @@ def test_loading(benchmark, truth):
 
 @pytest.mark.parametrize("material", [(2, 2), (3, 1)])
 def test_long_wins_and_losses(benchmark, truth, material):
-    """Random positions decided in nine plies or more, searched with and without tables."""
+    """Search random positions that are decided in nine plies or more, with and without tables."""
     variant, placements, random = truth.variant, PlacementIndex(truth.variant), Random(9)
     engine, tier = engine_for(variant), placements.tiers[material].size
     drawn = [
@@ -92,7 +92,7 @@ def test_long_wins_and_losses(benchmark, truth, material):
 
 
 def _nodes_to_proof(searcher, board):
-    """Return the nodes of a search to the least depth that proves something."""
+    """Return the number of nodes of a search to the least depth that proves a win or a loss, or 0 if none does."""
     for depth in range(1, 100):
         searcher.forget()
         found = searcher.search(board, SearchLimits(depth=depth))

@@ -1,8 +1,8 @@
-"""The compiled engine against its twin in plain Python: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
+"""The compiled engine and its plain-Python twin compared: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
 
-The McGill paper says that its light board is up to thirty times as fast as the one that was provided
-(section VII). Here both count the same move sequences from the start of mcgill, and make every move, the last
-one too. CPU seconds of one thread; the report's page on the players quotes the figures.
+The McGill paper claims that its light board is up to thirty times as fast as the board provided by the course
+(section VII). For comparison, engine and twin count the same move sequences from the start of mcgill, making every
+move including the last. Times are CPU seconds of one thread; the report's page on the players quotes the figures.
 """
 
 import time
@@ -18,11 +18,11 @@ from tablut.variants import load_variant
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 SEQUENCES = {2: 3_944, 3: 285_728}
-"""Of mcgill, published with the rules."""
+"""Published numbers of move sequences of mcgill, by depth."""
 
 
 def sequences(game, position, depth):
-    """Return how many sequences of so many plies there are; every move is made, as `perft_applied` makes it."""
+    """Return the number of move sequences of ``depth`` plies; every move is made, as in `perft_applied`."""
     results = [game.apply(position, move) for move in game.legal_moves(position)]
     if depth == 1:
         return len(results)
@@ -53,7 +53,10 @@ def test_sequences_made_by_the_engine(benchmark):
 
 
 def test_moves_of_the_heuristic_player(benchmark):
-    """A game of it against itself: "between sub-millisecond times to 6ms" in section VI-A."""
+    """Time the heuristic player's moves in a game against itself (paper: "between sub-millisecond times to 6ms").
+
+    The quotation is from section VI-A of the McGill paper.
+    """
     from tablut.board import Board
 
     player, positions = make_player("heuristic", "mcgill"), []

@@ -1,6 +1,7 @@
-"""Speed of the proof, one thread: ``pytest benchmarks/test_verification.py --benchmark-enable --benchmark-only -s``.
+"""Speed of verification: ``pytest benchmarks/test_verification.py --benchmark-enable --benchmark-only -s``.
 
-Timed in CPU seconds of the process, on every eighth part of tiers that ship; a value is a class with one side to move.
+Times are CPU seconds of the process on one thread, for every eighth part of some shipped tiers. A value belongs to a
+class of placements with one side to move.
 """
 
 import time

@@ -1,8 +1,7 @@
-"""The square: its eight symmetries as a group, and counting up to symmetry.
+"""The group of the eight symmetries of the square, and counting up to symmetry.
 
-The package knows boards only as N x N cells with ``index = rank * N + file``; it
-knows nothing of pieces or rules. What labels the cells (a terrain, a position)
-comes from the caller.
+A board is a grid of N x N cells with ``index = rank * N + file``. The package does not depend
+on pieces or rules; callers supply labels of the cells, such as a terrain or a position.
 """
 
 from symmetry.square import Symmetry, count_orbits, dihedral, orbits, permutation_group, stabiliser

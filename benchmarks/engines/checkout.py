@@ -1,7 +1,7 @@
 """``python benchmarks/engines/checkout.py DIR``: the engine of an older checkout, as a program that plays matches.
 
-Speaks the few lines that `tablut match program:…` needs, over the packages of the checkout at DIR,
-also of commits that had no ``tablut engine`` yet. Whatever they print or refuse is theirs.
+Implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the checkout at DIR.
+It also works for commits that have no ``tablut engine`` yet. Other output and errors come from these packages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Older:
-    """The player ``alphabeta`` of a checkout, under the names of its time."""
+    """The player ``alphabeta`` of a checkout, found under the module names that the checkout uses."""
 
     def __init__(self, folder: Path) -> None:
         sys.path.insert(0, str(folder))
@@ -25,7 +25,7 @@ class Older:
             self._players, limits = import_module("tablut.play.players"), import_module("tablut.play.search.limits")
             self._limits: Any = limits.SearchLimits
         except ModuleNotFoundError:
-            # Until the packages were put under `tablut.play`.
+            # Older checkouts, in which the packages were not yet under `tablut.play`.
             self._players, limits = import_module("tablut.players"), import_module("tablut.search.limits")
             self._limits = limits.Limits
         self._variant, self._hash = "ashton", 64
@@ -34,7 +34,7 @@ class Older:
         self._begun, self._moves = (self._variant, "startpos"), list[str]()
 
     def set_option(self, name: str, value: str) -> None:
-        """Take the rules, or the memory for transpositions in MiB."""
+        """Set the variant, or the size of the transposition table in MiB."""
         if name == "variant":
             self._variant = value
         else:
@@ -42,35 +42,35 @@ class Older:
         self._player = None
 
     def get_ready(self) -> None:
-        """Make a player that knows nothing of earlier games, if there is none, and load what would be loaded late."""
+        """Create a player without memory of earlier games, unless there is one, and trigger all lazy loading."""
         if self._player is None:
             options = self._players.PlayerOptions(hash_mib=self._hash)
             board = self._board_of(self._variant)
             self._player = self._players.make_player("alphabeta", board.variant, options)
-            # The first move of all takes seconds on a busy machine, for what it imports.
+            # The very first move takes seconds on a busy machine, because of lazy imports.
             board.push_text(str(next(iter(board.legal_moves))))
             self._player.choose(board, self._limits(nodes=1))
             self._player = self._players.make_player("alphabeta", board.variant, options)
 
     def forget(self) -> None:
-        """Begin a new game."""
+        """Prepare for a new game by discarding the player."""
         self._player = None
 
     def set_up(self, words: list[str]) -> None:
-        """Take a game."""
+        """Set up the game given by the arguments of ``position``."""
         end = words.index("moves") if "moves" in words else len(words)
         start, moves = " ".join(words[:end]), words[end + 1 :]
         known = len(self._moves)
         if (self._variant, start) != self._begun or moves[:known] != self._moves:
             self._board = self._board_of(self._variant, None if start == "startpos" else start)
             self._begun, known = (self._variant, start), 0
-        # Of a game that goes on, only what is new: to make all moves again would take time from its own.
+        # If the game continues, make only the new moves: repeating all moves would cost thinking time.
         for move in moves[known:]:
             self._board.push_text(move)
         self._moves = moves
 
     def go(self, words: list[str]) -> Any:
-        """Return the player's choice."""
+        """Return the player's choice under the limits given by the arguments of ``go``."""
         said = {name: int(value) for name, value in zip(words[::2], words[1::2], strict=True)}
         movetime = said["movetime"] / 1000 if "movetime" in said else None
         limits = self._limits(movetime=movetime, nodes=said.get("nodes"), depth=said.get("depth"))
@@ -84,10 +84,10 @@ def _say(*lines: str) -> None:
 
 
 def main() -> None:
-    """Obey lines until ``quit`` or their end."""
+    """Process protocol lines from standard input until ``quit`` or end of input."""
     if len(sys.argv) != 2:
         raise SystemExit("usage: python benchmarks/engines/checkout.py DIR")
-    # Before anything that the packages print: standard output is the protocol's.
+    # Load the packages before the protocol starts, so that their output does not mix with it.
     engine = Older(Path(sys.argv[1]).resolve())
     for line in sys.stdin:
         match line.split():

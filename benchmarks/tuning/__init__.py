@@ -1,4 +1,5 @@
-"""Weights of the evaluation, from games of the search against itself: ``python -m benchmarks.tuning FILE``.
+"""Tuning of the evaluation's weights by self-play of the search: ``python -m benchmarks.tuning FILE``.
 
-Run it from the root of a checkout. It makes `tablut/play/search/data/weights.json`; nothing that ships imports it.
+Run it from the root of a checkout. The shipped `tablut/play/search/data/weights.json` was created with it, but no
+shipped package imports it.
 """

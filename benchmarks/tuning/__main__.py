@@ -1,7 +1,7 @@
-"""``python -m benchmarks.tuning FILE``: weights of the evaluation from self-play.
+"""``python -m benchmarks.tuning FILE``: tune the weights of the evaluation by self-play.
 
-Several rounds of games and regression follow on each other, each playing with the weights
-of the one before. The result then plays the hand-set weights, and is taken if it does not lose.
+In several rounds of games and regression, each round plays with the weights of the round
+before. The result then plays a match against the hand-set weights, and is accepted if it does not lose.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "edge_afar": ("tawlbwrdd", "saami-tablut"),
     "edge_four_afar": ("sea-battle-11", "sea-battle-9"),
 }
-"""The variants whose games decide about the weights of a family."""
+"""The variants whose games determine the weights of each family."""
 
 
 def tune(
     family: Family, *, games: int, nodes: int, rounds: int, seed: int, shipped: bool = False
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return tuned weights of a family, and how they came about."""
+    """Return tuned weights of a family, and a record of the parameters that produced them."""
     variants = [load_variant(name) for name in TRAINING[family]]
     weights: Mapping[str, float] = load_weights(variants[0]) if shipped else hand_weights(family)
     positions = 0
@@ -60,17 +60,17 @@ def tune(
 
 
 def tuning_command(
-    output: Annotated[Path, typer.Argument(help="The JSON file to write; what it says of other families stays.")],
-    families: Annotated[list[str] | None, typer.Option("--family", help="Only this one; all by default.")] = None,
-    games: Annotated[int, typer.Option(help="Games a family and round.")] = 6000,
-    nodes: Annotated[int, typer.Option(help="Nodes a move.")] = 1000,
-    rounds: Annotated[int, typer.Option(help="Rounds of play and regression.")] = 2,
-    pairs: Annotated[int, typer.Option(help="Pairs of games of the match against the hand-set weights.")] = 300,
-    match_nodes: Annotated[int, typer.Option(help="Nodes a move in that match.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Of openings and samples.")] = 1,
-    shipped: Annotated[bool, typer.Option(help="Begin with the weights that ship.")] = False,
+    output: Annotated[Path, typer.Argument(help="JSON file to write; weights of other families in it are kept.")],
+    families: Annotated[list[str] | None, typer.Option("--family", help="Family to tune; all by default.")] = None,
+    games: Annotated[int, typer.Option(help="Number of games for each family and round.")] = 6000,
+    nodes: Annotated[int, typer.Option(help="Nodes per move.")] = 1000,
+    rounds: Annotated[int, typer.Option(help="Number of rounds of play and regression.")] = 2,
+    pairs: Annotated[int, typer.Option(help="Pairs of games in the match against the hand-set weights.")] = 300,
+    match_nodes: Annotated[int, typer.Option(help="Nodes per move in that match.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Seed of openings and samples.")] = 1,
+    shipped: Annotated[bool, typer.Option(help="Start from the shipped weights.")] = False,
 ) -> None:
-    """Tune families of variants, and play the result against the hand-set weights."""
+    """Tune the weights of families of variants, and play the result against the hand-set weights."""
     unknown = sorted(set(families or ()) - set(TRAINING))
     if unknown:
         raise typer.BadParameter(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
@@ -97,7 +97,7 @@ def tuning_command(
             }
             better = better and score.share >= 0.5
             typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
-        # Weights that lose the match are not taken.
+        # Weights that lose a match are not accepted.
         body["tuning"][family]["taken"] = better
         body["weights"][family] = tuned if better else dict(hand_weights(family))
         body["tuning"][family]["cpu_seconds"] = round(time.process_time() - started)

@@ -1,8 +1,8 @@
-"""Games of the search against itself: what tuning learns from, and the matches that judge it.
+"""Games of the search against itself, as training data for tuning, and matches to judge the result.
 
-The search plays with a fixed number of nodes a move, from openings of random moves. From
-each game some quiet positions are taken, with the game's result for white as 1, ½ or 0.
-Everything is repeatable from the seed.
+The search plays from random openings, with a fixed number of nodes per move. From
+each game some quiet positions are sampled, with the game's result for white as 1, ½ or 0.
+All games are reproducible from the seed.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LONGEST: Final = 150
-"""Plies after which a game counts as drawn; twice as many on boards larger than 9x9."""
+"""Number of plies after which a game counts as drawn; doubled on boards larger than 9x9."""
 
 
 class Quiet(NamedTuple):
-    """A position whose chosen move captures nothing and proves nothing.
+    """A position in which the chosen move is not a capture and the score is not a proven win or loss.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        Undecided.
+        Board array of an undecided position.
     score : int
-        What the search said of it, white's, in centi-logits.
+        Score of the search in centi-logits, for white.
     judged : bool
-        Whether the result of the game follows from play: no move after it was random.
+        Whether no later move of the game was random, so that the game's result reflects the position.
     """
 
     board: NDArray[np.uint32]
@@ -56,9 +56,9 @@ class Sample(NamedTuple):
     Attributes
     ----------
     boards : ndarray of uint32, shape (n, 2N + 4)
-        Quiet and undecided.
+        Board arrays of quiet, undecided positions.
     results : ndarray of float64, shape (n,)
-        1 where white won, 0 where black did, ½ for a draw.
+        1 if white won, 0 if black won, ½ for a draw.
     """
 
     boards: NDArray[np.uint32]
@@ -66,7 +66,7 @@ class Sample(NamedTuple):
 
 
 class MatchScore(NamedTuple):
-    """Results of a match from the first side's view."""
+    """Results of a match, from the first player's point of view."""
 
     wins: int
     draws: int
@@ -74,12 +74,12 @@ class MatchScore(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Points by game."""
+        """Points per game."""
         return (self.wins + self.draws / 2) / (self.wins + self.draws + self.losses)
 
     @property
     def interval95(self) -> tuple[float, float]:
-        """The share plus and minus 1.96 standard errors of the mean of the games."""
+        """The 95 % confidence interval of the share: plus and minus 1.96 standard errors."""
         games = self.wins + self.draws + self.losses
         variance = (self.wins + self.draws / 4) / games - self.share**2
         error = 1.96 * math.sqrt(variance / games)
@@ -96,7 +96,10 @@ def play_game(
     stray: float = 0.0,
     movetime: float | None = None,
 ) -> tuple[float, list[Quiet]]:
-    """Play a game from an opening of random moves."""
+    """Play a game from an opening of random moves; return the result for white and the quiet positions.
+
+    ``opening`` is the number of random plies at the start, ``stray`` the probability of a random move later on.
+    """
     engine, rules = engine_for(variant), variant.rules
     board, limits = engine.start(), SearchLimits(nodes=nodes, movetime=movetime)
     past: list[int] = []
@@ -110,7 +113,7 @@ def play_game(
         key = engine.key(board)
         occurrence = past[len(past) - since_capture :].count(key) + 1
         if rules.repetition.result != "none" and occurrence >= rules.repetition.times:
-            # The side that is not to move has recreated the position.
+            # The position was repeated by the side that is not to move now.
             winner = rules.repetition.winner("white" if side else "black")
             return (0.5 if winner is None else float(winner == "white")), quiet
         if rules.move_limit is not None and ply >= rules.move_limit:
@@ -145,7 +148,10 @@ def play_pairs(
     seed: int,
     movetime: float | None = None,
 ) -> Iterator[tuple[float, float]]:
-    """Play pairs of games from openings of 4, 6 and 8 random moves, each opening twice with colours changed."""
+    """Play pairs of games with colours swapped, each pair from a random opening of 4, 6 or 8 plies.
+
+    Yields the points of the first player in both games of each pair.
+    """
     random = Random(seed)
     for number in range(pairs):
         opening_seed, points = random.getrandbits(64), []
@@ -162,7 +168,7 @@ def play_pairs(
 def play_match(
     first: Mapping[str, float], second: Mapping[str, float], variant: Variant, *, pairs: int, nodes: int, seed: int
 ) -> MatchScore:
-    """Play two sets of weights against each other, each opening twice with colours changed."""
+    """Play a match between two sets of weights, in pairs of games with colours swapped."""
     searchers = [Searcher(variant, hash_mib=4, weights=weights) for weights in (first, second)]
     made = Counter(chain.from_iterable(play_pairs(searchers, variant, pairs=pairs, nodes=nodes, seed=seed)))
     return MatchScore(made[1.0], made[0.5], made[0.0])
@@ -171,7 +177,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions of self-play, a share of each game's, with the results."""
+    """Return quiet positions of self-play with the results of their games; ``share`` is the sampled fraction."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

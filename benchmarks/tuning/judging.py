@@ -1,8 +1,8 @@
-"""``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: the match that patterns have to win.
+"""``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: the match that new patterns must win.
 
-The first patterns play the second ones, or the terms alone, at a number of nodes a move, or with equal time; both
-sides have the weights that ship. A sequential test ends the match where one of its two
-differences in Elo is likelier than the other.
+The new patterns play the old ones, or the terms alone, with equal nodes or equal time per move; both
+sides use the shipped weights. A sequential probability ratio test ends the match as soon as one of the two
+given differences in Elo is sufficiently more likely than the other.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _EVERY = 20
-"""Pairs between two lines about how the match stands."""
+"""Number of pairs between two progress lines."""
 
 
 class Judgement(NamedTuple):
-    """How a match of patterns stands."""
+    """State of a match between patterns: tally, log-likelihood ratio, and state of the test."""
 
     tally: Tally
     ratio: float
@@ -55,7 +55,7 @@ def judge(
     movetime: float | None = None,
     watch: Callable[[Judgement], None] | None = None,
 ) -> Judgement:
-    """Play a match of patterns until the test has ended, or all pairs are played."""
+    """Play a match between two sets of patterns until the test ends or all pairs are played."""
     weights = load_weights(variant)
     searchers = [Searcher(variant, hash_mib=8, weights=weights, patterns=patterns) for patterns in players]
     made: list[tuple[float, float]] = []
@@ -72,16 +72,16 @@ def judge(
 
 
 def judging_command(
-    new: Annotated[Path, typer.Argument(help="The file of the first patterns.")],
-    old: Annotated[Path | None, typer.Argument(help="The file of the second ones; by default the terms alone.")] = None,
-    name: Annotated[str, typer.Option("--variant", help="The rule set.")] = "ashton",
-    pairs: Annotated[int, typer.Option(min=1, help="Openings, at most.")] = 500,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 10_000,
-    movetime: Annotated[float | None, typer.Option(help="Seconds a move, in place of the nodes.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the openings.")] = 1,
-    sprt: Annotated[tuple[float, float], typer.Option(metavar="ELO0 ELO1", help="The two differences.")] = (0, 10),
+    new: Annotated[Path, typer.Argument(help="File of the new patterns.")],
+    old: Annotated[Path | None, typer.Argument(help="File of the old patterns; by default, the terms alone.")] = None,
+    name: Annotated[str, typer.Option("--variant", help="Rule set.")] = "ashton",
+    pairs: Annotated[int, typer.Option(min=1, help="Maximum number of openings.")] = 500,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 10_000,
+    movetime: Annotated[float | None, typer.Option(help="Time per move in seconds, instead of nodes.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the openings.")] = 1,
+    sprt: Annotated[tuple[float, float], typer.Option(metavar="ELO0 ELO1", help="Elo differences to test.")] = (0, 10),
 ) -> None:
-    """Play patterns against others, or against the terms alone."""
+    """Play new patterns against old ones, or against the terms alone."""
     players = [None if file is None else read_patterns(file.read_bytes()) for file in (new, old)]
     test = Sprt(*sprt).checked()
     found = judge(

@@ -1,10 +1,10 @@
-"""``python -m benchmarks.tuning.net FILE --variant NAME``: a small net beside the patterns that ship, from self-play.
+"""``python -m benchmarks.tuning.net FILE --variant NAME``: train a small net that complements the shipped patterns.
 
-What positions are worth comes from games (`benchmarks.tuning.positions`), as for patterns. The net
-(`tablut.play.search.net`) learns what is missing in the sum of terms and patterns, which stay
-as they are but for a slope: by Adam, from batches in an order that the seed decides. In rounds:
-each plays with the net of the one before, the first without any, and learns from the positions of all. Games
-held out, a twentieth, say what it has gained. FILE gets the patterns with the net, and how both were made.
+As for patterns, training positions and their values come from self-play (`benchmarks.tuning.positions`). The net
+(`tablut.play.search.net`) learns a correction to the sum of terms and patterns, which stay fixed except for
+a common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds: each round plays
+with the net of the round before (the first without a net) and learns from the positions of all rounds so far. One game
+is held out for every twenty, to measure the gain. FILE receives the patterns with the net and a record of both.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 4096
 _RATE: Final = 5e-3
-"""The step of Adam at first; it falls to nothing along a cosine."""
+"""Initial learning rate of Adam; it decays to zero along a cosine."""
 _CHUNK: Final = 20_000
 _HELD_OUT: Final = 20
-"""For so many games that are learnt from, one is held out."""
+"""Number of training games for each game that is held out."""
 
 
 def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
-    """Return what stands where, shape (n, 3C + 2): attackers, white pieces, the king; white to move, black to move."""
+    """Return the input features of boards, shape (n, 3C + 2).
+
+    They are attackers, white pieces and the king by cell, then white to move and black to move.
+    """
     found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
     cells, state, rows = size * size, head(boards), np.arange(len(boards))
     for rank in range(size):
@@ -57,7 +60,10 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 
 
 class Net(NamedTuple):
-    """The weights of a net while it learns: by feature and unit; how much a unit says, and a logit without the net."""
+    """Parameters of a net in training: input weights by feature and unit, output weights, and the slope of the base.
+
+    The base is the logit of the evaluation without the net.
+    """
 
     weights: NDArray[np.float32]
     say: NDArray[np.float32]
@@ -65,7 +71,7 @@ class Net(NamedTuple):
 
 
 class Learner:
-    """A net that learns from features; it is the same in each symmetry of the board."""
+    """Trainer of a net that is invariant under the symmetries of the board."""
 
     def __init__(self, variant: Variant, slope: float, seed: int) -> None:
         cells, self._random = variant.size**2, np.random.default_rng(seed)
@@ -78,13 +84,13 @@ class Learner:
         self.net = Net(weights, say, np.array([slope], dtype=np.float32))
 
     def _forward(self, features: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the sums of all units in all symmetries, and what each unit says in all of them together."""
+        """Return the inputs of all units under all symmetries, and the outputs of each unit summed over symmetries."""
         whole = self.net.weights[self._images].transpose(1, 0, 2).reshape(features.shape[1], -1)
         sums = features.astype(np.float32) @ np.ascontiguousarray(whole)
         return sums, sums.clip(0, 1).reshape(len(features), -1, UNITS).sum(axis=1)
 
     def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what the net and the logits without it say of positions."""
+        """Return the logits of positions: the scaled base plus the output of the net."""
         said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
         return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
 
@@ -102,7 +108,7 @@ class Learner:
     def learn(
         self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32], epochs: int
     ) -> None:
-        """Learn from positions, each so many times, by Adam."""
+        """Train on positions with Adam for the given number of epochs."""
         first, second = (Net(*(np.zeros_like(part) for part in self.net)) for _ in range(2))
         batches = max(1, len(base) // _BATCH)
         for step in range(epochs * batches):
@@ -117,23 +123,23 @@ class Learner:
                 part -= rate * (mean / (1 - 0.9 ** (step + 1))) / (np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-9)
 
     def rounded(self) -> NDArray[np.int16]:
-        """Return the net in integers, as a file of patterns has it."""
+        """Return the net rounded to integers, in the format of a file of patterns."""
         weights = self.net.weights * FULL
         say = self.net.say / self.net.slope[0] * 100 * SCALE * (1 << OUTPUT_BITS) / FULL
-        # The say of the units stands in the last row.
+        # The last row holds the output weights of the units.
         most = np.iinfo(np.int16).max
         return np.rint(np.concatenate([weights, say[None]])).clip(-most, most).astype(np.int16)
 
 
 def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
-    """Return the mean loss against what positions are worth."""
+    """Return the mean logistic loss of logits against the worth of positions."""
     return float((np.logaddexp(0, logits) - worth * logits).mean())
 
 
 def fit_net(
     variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
-    """Return a net that makes positions' worth likely, and the loss on those held out without it and with it."""
+    """Train a net on positions; return it with the losses on held-out positions, without the net and with it."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
     logits = []
     for boards in (positions.boards, held_out.boards):
@@ -151,7 +157,7 @@ def fit_net(
 def make_net(
     variants: Sequence[Variant], patterns: Patterns, *, games: int, nodes: int, rounds: int, epochs: int, seed: int
 ) -> Patterns:
-    """Return patterns with a net from rounds of self-play."""
+    """Train a net in rounds of self-play, and return the patterns with the net."""
     gathered: tuple[list[Positions], list[Positions]] = ([], [])
     for round_ in range(rounds):
         for number, variant in enumerate(variants):
@@ -173,15 +179,15 @@ def make_net(
 
 
 def net_command(
-    output: Annotated[Path, typer.Argument(help="The file to write.")],
-    names: Annotated[list[str], typer.Option("--variant", help="Whose games; several only of one board.")],
-    games: Annotated[int, typer.Option(min=1, help="Games of each variant in a round.")] = 8_000,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 800,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of games and learning.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="How often a round learns from each position.")] = 8,
-    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 1,
+    output: Annotated[Path, typer.Argument(help="File to write.")],
+    names: Annotated[list[str], typer.Option("--variant", help="Variant to play; several must have the same board.")],
+    games: Annotated[int, typer.Option(min=1, help="Games per variant and round.")] = 8_000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 800,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds of games and training.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of training epochs in a round.")] = 8,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
 ) -> None:
-    """Make a net beside the patterns that ship, from self-play."""
+    """Train a net that complements the shipped patterns, by self-play."""
     variants = [load_variant(name) for name in names]
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
         raise typer.BadParameter("the variants differ in their boards, or in their families of weights")

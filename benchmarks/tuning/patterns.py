@@ -1,10 +1,10 @@
-"""``python -m benchmarks.tuning.patterns FILE --variant NAME``: patterns of lines and corners, from self-play.
+"""``python -m benchmarks.tuning.patterns FILE --variant NAME``: train patterns of lines and corners by self-play.
 
-What positions are worth comes from games (`benchmarks.tuning.positions`). A logistic regression
-finds what patterns add to the terms of the evaluation, whose weights stay as they are, under a
-ridge that draws a pattern to nothing. In rounds: each plays with the patterns of the one before,
-the first with the terms alone, and learns from the positions of all. The file follows from the
-command, so what ships can be made again; `benchmarks.tuning.judging` decides whether it ships.
+Training positions and their values come from games (`benchmarks.tuning.positions`). A logistic
+regression with a ridge penalty finds the scores that patterns add to the terms of the evaluation, whose
+weights stay fixed. Training runs in rounds: each round plays with the patterns of the round before
+(the first with the terms alone) and learns from the positions of all rounds so far. The command determines the
+file, so shipped patterns can be reproduced. `benchmarks.tuning.judging` decides whether patterns are shipped.
 """
 
 from __future__ import annotations
@@ -44,27 +44,30 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LEAST: Final = SCALE // 4
-"""What is smaller in a pattern is left out: it says nothing, and takes room."""
+"""Smallest score of a pattern that is stored; smaller ones matter little and would take space."""
 _LARGEST: Final = 9
-"""Lines of larger boards know on which side of them the king stands, and not how far."""
+"""Size of the largest boards on which a line's patterns depend on the king's distance from the line.
+
+On larger boards, they depend only on the side of the line on which the king stands.
+"""
 _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
 
 
 class Layout(NamedTuple):
-    """Which contents of lines and corners are one pattern, by the symmetries of a board.
+    """Numbering of patterns, in which contents of lines and corners that are equal by symmetry share a number.
 
     Attributes
     ----------
     line_table : ndarray of uint8, shape (C, 2N)
         As in `tablut.play.search.weights.Patterns`.
     line_pattern : ndarray of int32, shape (tables, 3**N)
-        The number of the pattern, by table and content.
+        Number of the pattern, by table and content of a line.
     corner_pattern : ndarray of int32, shape (4, 3**9)
-        The same for corners.
+        Number of the pattern, by corner and content.
     corners : list of list of int
-        The cells of each corner that a pattern covers.
+        Cells of each corner that its pattern covers.
     patterns : int
-        How many numbers there are.
+        Number of different patterns.
     """
 
     line_table: NDArray[np.uint8]
@@ -75,7 +78,7 @@ class Layout(NamedTuple):
 
 
 def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    """Return contents after what stood on each place has gone to the place given for it."""
+    """Return contents (in base 3) with the content of each place moved to the corresponding place in ``places``."""
     moved = np.zeros_like(contents)
     for place, target in enumerate(places):
         moved += contents // 3**place % 3 * 3**target
@@ -83,7 +86,7 @@ def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]
 
 
 def _lines(size: int) -> list[list[int]]:
-    """Return the cells of every line."""
+    """Return the cells of every line, rows before columns."""
     cells = range(size)
     return [[rank * size + file for file in cells] for rank in cells] + [
         [rank * size + file for rank in cells] for file in cells
@@ -91,9 +94,10 @@ def _lines(size: int) -> list[list[int]]:
 
 
 def layout_of(variant: Variant) -> Layout:
-    """Return which contents are one pattern on the board of a variant.
+    """Return the numbering of patterns for the board of a variant.
 
-    What counts of the king is its place on its own lines, and how far along the board it stands beside others.
+    Patterns of a line depend on the king: on its place if it stands on the line, otherwise on its rank (for
+    a row) or file (for a column).
     """
     size, lines = variant.size, _lines(variant.size)
     corners = corner_cells(size, corner_rows(weights_family(variant), size))
@@ -104,7 +108,7 @@ def layout_of(variant: Variant) -> Layout:
         along, across = (king % size, king // size) if line < size else (king // size, king % size)
         if across == line % size:
             return line, across, along
-        # On a large board tables by the king's exact place would be too many for the games, and for the memory.
+        # On large boards, tables by the king's exact rank or file would need too many games and too much memory.
         return (line, across if size <= _LARGEST else size * (across > line % size), -1)
 
     tables: dict[tuple[tuple[int, int, int], bool, bool], int] = {}
@@ -148,7 +152,7 @@ def layout_of(variant: Variant) -> Layout:
 
 
 def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the patterns of boards: those of the lines, then those of the corners."""
+    """Return the numbers of the patterns on each board, first of all lines, then of all corners."""
     size = layout.line_table.shape[1] // 2
     ternary = (np.arange(1 << size)[:, None] >> np.arange(size) & 1) @ 3 ** np.arange(size)
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]
@@ -163,7 +167,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
 
 
 def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the slope and the level that make logits as likely as what positions are worth shows, the slope over 0."""
+    """Return the positive slope and the level that best fit ``slope * base + level``, as logits, to the worth."""
 
     def _cost(line: NDArray[np.float64]) -> float:
         logits = np.exp(line[0]) * base + line[1]
@@ -176,7 +180,7 @@ def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
-    """Return the patterns that make what positions are worth most likely, beside the terms as they are."""
+    """Return the scores of patterns that, added to the fixed terms, best predict the worth of positions."""
     raw = np.zeros(len(positions.boards), dtype=np.int64)
     evaluate_boards(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
@@ -184,12 +188,12 @@ def fit_patterns(
     numbers, base, worth = patterns_of(layout, positions.boards), raw / 100, positions.worth
     slope = 1.0
     if variant.rules.act_afar:
-        # Hand-set terms say which of two positions is better, not how good it is: patterns are not to mend that.
+        # Hand-set terms rank positions but are not calibrated; calibrate them here, so that patterns need not.
         slope, level = calibration(base, worth)
         base = slope * base + level
     shown = np.arange(layout.patterns)
     if variant.size > _LARGEST:
-        # What no position shows stays at nothing: on a large board that is nearly all.
+        # Patterns that occur in no position keep the score 0; on a large board these are nearly all patterns.
         shown, numbers = np.unique(numbers, return_inverse=True)
 
     def _cost(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -215,7 +219,7 @@ def fit_patterns(
 
 
 def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds: int, seed: int) -> Patterns:
-    """Return patterns from rounds of self-play and regression."""
+    """Train patterns in rounds of self-play and regression."""
     layout, found = layout_of(variants[0]), None
     gathered: list[Positions] = []
     for round_ in range(rounds):
@@ -235,14 +239,14 @@ def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds
 
 
 def patterns_command(
-    output: Annotated[Path, typer.Argument(help="The file to write.")],
-    names: Annotated[list[str], typer.Option("--variant", help="Whose games; several only of one board.")],
-    games: Annotated[int, typer.Option(min=1, help="Games of each variant in a round.")] = 4_000,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes a move.")] = 800,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of games and regression.")] = 3,
-    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 1,
+    output: Annotated[Path, typer.Argument(help="File to write.")],
+    names: Annotated[list[str], typer.Option("--variant", help="Variant to play; several must have the same board.")],
+    games: Annotated[int, typer.Option(min=1, help="Games per variant and round.")] = 4_000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 800,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds of games and regression.")] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
 ) -> None:
-    """Make patterns of lines and corners from self-play."""
+    """Train patterns of lines and corners by self-play."""
     variants = [load_variant(name) for name in names]
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
         raise typer.BadParameter("the variants differ in their boards, or in their families of weights")

@@ -1,8 +1,8 @@
-"""Positions of self-play and what they are worth: what patterns are learnt from.
+"""Training data for patterns: positions of self-play with estimates of their worth.
 
-The games are those of `benchmarks.tuning.games`, with a random move now and then. What a position
-is worth is half the result of its game and half what the search said of it; after a random move,
-only the latter. How much a score means is read off the results of the same games.
+The games are those of `benchmarks.tuning.games`, with occasional random moves. The *worth* of a position is the
+expected result for white. It is the mean of the game's result and the search's estimate, or the estimate alone if
+a random move was played later. The conversion of scores to expected results is fitted to the same games.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RESULT: Final = 0.5
-"""The share of the result in what a position is worth."""
+"""Weight of the game's result in the worth of a position."""
 _STRAY: Final = 0.03
-"""How often a move is random."""
+"""Probability of a random move."""
 _STEEPEST: Final = 3.0
 _CERTAIN: Final = 15.0
-"""Logits beyond which a score says no more."""
+"""Logits at which scores are clipped."""
 
 
 class Positions(NamedTuple):
-    """Quiet positions and what they are worth.
+    """Quiet positions and their worth.
 
     Attributes
     ----------
     boards : ndarray of uint32, shape (n, 2N + 4)
-        Undecided.
+        Board arrays of undecided positions.
     worth : ndarray of float64, shape (n,)
-        How likely white wins, 0 to 1.
+        Expected result for white, from 0 to 1.
     """
 
     boards: NDArray[np.uint32]
@@ -49,7 +49,7 @@ class Positions(NamedTuple):
 
 
 def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float:
-    """Return how many logits of a result a logit of a search's score stands for, as results show."""
+    """Return the slope that best converts logits of search scores to logits of results."""
     shown = np.clip(scores, -_CERTAIN, _CERTAIN)
 
     def _cost(slope: float) -> float:
@@ -61,7 +61,7 @@ def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float
 def gather_positions(
     variant: Variant, *, games: int, nodes: int, seed: int, patterns: Patterns | None = None
 ) -> Positions:
-    """Play games with the weights that ship; return their quiet positions."""
+    """Play games with the shipped weights and return their quiet positions."""
     searcher = Searcher(variant, hash_mib=2, weights=load_weights(variant), patterns=patterns)
     random = Random(seed)
     boards, scores, results, judged = [], [], [], []

@@ -1,9 +1,9 @@
-"""Weights from positions with results: Texel's tuning in the form of a logistic regression.
+"""Fitting of weights to positions with results: Texel's tuning as a logistic regression.
 
-The weights are those that make the results most likely if a position's odds are the
-exponential of its evaluation, under a ridge that draws them towards a prior. The cost is
-strictly convex, so there is one best set of weights; scipy finds it from the gradient and
-the curvature.
+The model takes a position's evaluation as the log-odds of a win for white. The weights maximise the
+likelihood of the results, with a ridge penalty that draws them towards a prior. The cost is
+strictly convex, so the optimum is unique; scipy finds it from the gradient and
+the Hessian.
 
 References
 ----------
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RIDGE: Final = 3e-4
-"""Weight of the squared distance from the prior, in logits, against one position."""
+"""Ridge penalty: weight of the squared distance from the prior (in logits), relative to the mean cost of a position."""
 _FLAT: Final = 1e-7
-"""Change of the cost by a standard deviation of a term at which nothing is left to find."""
+"""Largest gradient (per standard deviation of a term) at which a fit counts as converged."""
 
 
 def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return the terms of boards: the evaluation with one weight at a time."""
+    """Return the values of all terms on each board, computed as evaluations with a single unit weight."""
     tables = engine_for(variant).tables
     scores = np.zeros(len(boards), dtype=np.int64)
     columns = []
@@ -49,7 +49,7 @@ def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.floa
 
 
 def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mapping[str, float]) -> dict[str, float]:
-    """Return the most likely weights, in centi-logits, drawn towards a prior."""
+    """Return the weights in centi-logits that best explain the results, with a penalty for distance from the prior."""
     spread = values.std(axis=0)
     used = spread > 0
     scaled = values[:, used] / spread[used]
@@ -66,7 +66,7 @@ def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mappin
         return (scaled * (odds * (1 - odds))[:, None]).T @ scaled / len(results) + _RIDGE * np.eye(len(beta))
 
     found = minimize(_cost, centre, jac=True, hess=_curvature, method="trust-exact", options={"gtol": 1e-10})
-    # Near the optimum rounding may be all that is left to gain: the gradient says whether that is so.
+    # scipy may report failure near the optimum because of rounding errors; accept the result if the gradient is small.
     if not found.success and np.abs(found.jac).max() > _FLAT:
         raise RuntimeError(f"the regression found no optimum: {found.message}")
     fitted = np.array([prior[term] for term in TERMS])

@@ -1,4 +1,4 @@
-"""Whether the symmetries of a rule set act as automorphisms of its game, tested on positions; and the command."""
+"""Checks that the symmetries of a rule set act as automorphisms of its game, and the command that runs them."""
 
 import lazy_loader
 

@@ -1,10 +1,10 @@
-"""Do the symmetries of a rule set act as automorphisms of the game? Tested on positions, not proved.
+"""Checks, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the terrain should carry every position p to a position g·p whose moves,
-captures, outcomes and number of continuations are the images of those of p. `verify`
-tests that on every position near the start, on positions of random play and on random
-placements. It takes any group, so that it catches a wrong one. For a symmetry of the
-square that does not keep the rules, `breaks` finds a position that shows it.
+A symmetry g of the rules should map every position p to a position g·p whose moves, captures and
+outcomes are the images of those of p, with the same number of continuations. `verify` tests this on
+every position near the start, on positions of random play and on random
+placements. It accepts any group, and so can also detect a wrong one. For a symmetry of the
+square that does not preserve the rules, `breaks` finds a counterexample.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from tablut.variants import Variant
 Words = NDArray[np.uint64]
 
 _PART = 20_000
-"""Positions of which all plies are held in memory at once."""
+"""Number of positions whose plies are in memory at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymmetryCheck:
-    """One claim, tested on a number of cases.
+    """The result of testing one claim on a number of cases.
 
     Attributes
     ----------
     name : str
-        What is claimed.
+        The claim.
     cases, failures : int
-        How often it was tested, and how often it failed.
+        Number of cases tested, and number of cases that failed.
     example : str
-        A case in which it failed; empty if there is none.
+        A case that failed, or an empty text.
     """
 
     name: str
@@ -52,12 +52,12 @@ class SymmetryCheck:
 
 def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
     """Return the images of positions under one symmetry."""
-    # The least image under a set of one element is the image under that element.
+    # With a single element, the canonical form is simply the image under that element.
     return engine.canonical(words, (symmetry,))[0]
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements, each material as likely as the others, both sides to move."""
+    """Return random undecided placements with a random side to move; every material is equally likely."""
     engine, index = engine_for(variant), PlacementIndex(variant)
     random = Random(int(rng.integers(1 << 62)))
     tiers = [tier for tier in index.tiers.values() if tier.size]
@@ -70,7 +70,7 @@ def random_placements(variant: Variant, count: int, rng: np.random.Generator) ->
 
 
 def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:
-    """Return undecided positions of random games, spread over their plies."""
+    """Return distinct undecided positions from random games, spread over the plies of the games."""
     engine = engine_for(variant)
     each = max(1, count // plies)
     words = np.repeat(engine.words(engine.start()), each, axis=0)
@@ -86,7 +86,11 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return every undecided position within some plies of the start."""
+    """Return all undecided positions within the largest number of plies that gives at most ``most`` positions.
+
+    The second result is the number of plies. The third is whether these are all undecided positions that are
+    reachable from the start.
+    """
     engine = engine_for(variant)
     known = engine.words(engine.start())
     frontier, plies = known, 0
@@ -101,9 +105,9 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
 
 
 def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the order of rows, and of each row in that order whether it is another than the one before.
+    """Return the order that sorts the rows, and, for each sorted row, whether it differs from the row before it.
 
-    `numpy.unique` can do the same, but holds the interpreter's lock: with millions of rows,
+    `numpy.unique` could do the same, but it holds the interpreter lock: with millions of rows,
     an interrupt would wait for a minute.
     """
     order = np.lexsort(words.T[::-1])
@@ -114,13 +118,13 @@ def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def _distinct(words: Words) -> Words:
-    """Return the distinct rows, in order."""
+    """Return the distinct rows in sorted order."""
     order, new = _sorted(words)
     return words[order[new]]
 
 
 def _difference(words: Words, known: Words) -> Words:
-    """Return the rows of one array of distinct rows that another does not have, in order."""
+    """Return the rows of ``words`` that are not in ``known``, in sorted order; each array must have distinct rows."""
     order, new = _sorted(np.concatenate([known, words]))
     single = new & np.append(new[1:], True)
     rest: Words = words[order[single & (order >= len(known))] - len(known)]
@@ -128,7 +132,7 @@ def _difference(words: Words, known: Words) -> Words:
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
-    """Return every ply from positions as rows (parent, move, outcome, child), sorted; optionally their images."""
+    """Return all plies from positions as sorted rows (parent, move, outcome, child), or the images of these plies."""
     children = engine.expand(children_of)
     words, moves = children.words, children.moves
     if symmetry is not None and len(words):
@@ -140,11 +144,11 @@ def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDAr
 
 
 def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[np.int64]:
-    """Return the numbers of the positions whose plies are not carried to those of their images."""
+    """Return the indices of the positions whose plies are not mapped to the plies of their images."""
     ours, theirs = _rows(words, engine, symmetry), _rows(images(engine, words, symmetry), engine, None)
     counts = [np.bincount(rows[:, 0].astype(np.int64), minlength=len(words)) for rows in (ours, theirs)]
     wrong = counts[0] != counts[1]
-    # Where the numbers of plies agree, the sorted rows of a parent must be equal one by one.
+    # If a parent's numbers of plies agree, its sorted rows must be equal one by one.
     same = ~wrong
     ours, theirs = (rows[same[rows[:, 0].astype(np.int64)]] for rows in (ours, theirs))
     wrong[ours[(ours != theirs).any(axis=1), 0].astype(np.int64)] = True
@@ -152,7 +156,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position that a symmetry of the square does not carry over, or None if it carries all of these."""
+    """Return a position whose plies a symmetry does not map to those of its image, or None if there is none."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None
@@ -171,26 +175,26 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Test on positions whether a group acts by automorphisms and whether the reduction by it counts correctly.
+    """Test on positions whether a group acts by automorphisms, and whether reduction by the group counts correctly.
 
     Parameters
     ----------
     variant : Variant
         The rule set.
     samples : int
-        Number of random placements, and of positions of random play.
+        Number of random placements, and of positions from random play.
     seed : int
-        Of the random positions.
+        Seed of the random positions.
     most : int, optional
-        All positions near the start are tested, as many plies as stay below this number;
-        by default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
+        Maximum number of positions near the start. All positions within the largest number of plies that this
+        allows are tested. By default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
     group : sequence of Symmetry, optional
-        The claimed symmetries; by default those of the variant.
+        The claimed symmetries, by default those of the variant.
 
     Returns
     -------
     list of SymmetryCheck
-        One for each claim.
+        One result for each claim.
 
     Examples
     --------
@@ -210,7 +214,7 @@ def checks(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> Iterator[SymmetryCheck]:
-    """Yield what `verify` returns, each claim as soon as it has been tested."""
+    """Yield the results of `verify`, each as soon as its claim has been tested."""
     elements = tuple(variant.symmetries if group is None else group)
     yield _is_group(elements, variant.size)
     yield _keeps_cells(variant, elements)
@@ -230,7 +234,7 @@ def checks(
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
-    """Test whether every product is an element, and whether sympy finds the same order for the generated group."""
+    """Test whether all products are elements, and whether sympy finds the same order for the generated group."""
     from sympy.combinatorics import Permutation, PermutationGroup
 
     tables = {element.table for element in elements}
@@ -244,7 +248,7 @@ def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
 
 
 def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryCheck:
-    """Test whether each kind of cell and each region goes to itself."""
+    """Test whether each symmetry maps each region, and the set of camps, to itself."""
     regions = variant.regions
     camps = {camp.cells for camp in regions.camps}
     sets = (regions.king_cells, regions.free_cells, regions.camp_cells, regions.escapes, regions.castles)
@@ -284,7 +288,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Test the canonical form, and that orbit and stabiliser multiply to the order."""
+    """Test the canonical form, and that orbit size times stabiliser order is the order of the group."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]
@@ -305,7 +309,7 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
 
 
 def _less(first: Words, second: Words) -> NDArray[np.bool_]:
-    """Compare rows as big integers, the last word being the most significant."""
+    """Compare rows as big integers whose most significant word is the last one."""
     result = np.zeros(len(first), dtype=np.bool_)
     for column in range(first.shape[1]):
         a, b = first[:, column], second[:, column]
@@ -314,7 +318,7 @@ def _less(first: Words, second: Words) -> NDArray[np.bool_]:
 
 
 def _counts_check(engine: Engine, elements: Sequence[Symmetry], words: Words, name: str) -> SymmetryCheck:
-    """Test whether the orbit sizes of the classes add up to the number of positions."""
+    """Test whether the orbit sizes of all classes add up to the number of positions."""
     group = stabiliser(elements, diagram_cells(engine.variant.start))
     classes = _distinct(engine.canonical(words, group)[0])
     fixing = sum((images(engine, classes, element) == classes).all(axis=1).astype(np.int64) for element in group)

@@ -1,4 +1,4 @@
-"""``tablut symmetry verify`` and ``show``: the symmetry reduction, tested and drawn."""
+"""The commands ``tablut symmetry verify`` and ``tablut symmetry show``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the 
 
 
 class CheckResult(Result):
-    """A claim with the number of cases on which it was tested."""
+    """The result of testing one claim: numbers of cases and of failures, and a failed case."""
 
     name: str
     cases: int
@@ -35,7 +35,7 @@ class CheckResult(Result):
 
 
 class ElementResult(Result):
-    """A symmetry of the square: whether it keeps the rules, and what shows that it does not."""
+    """A symmetry of the square: whether it preserves the rules and the start, with a counterexample if it does not."""
 
     name: str
     of_the_rules: bool
@@ -57,15 +57,17 @@ class _Verified(Result):
 @command
 def verify_command(
     variant: VariantOption = "ashton",
-    samples: Annotated[int, typer.Option(min=10, help="Random placements, and positions of random play.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random positions.")] = 1,
+    samples: Annotated[
+        int, typer.Option(min=10, help="Number of random placements, and of positions from random play.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random positions.")] = 1,
     most: Annotated[
-        int | None, typer.Option(min=1, help="Try all positions near the start, as many plies as stay below N.")
+        int | None, typer.Option(min=1, help="Maximum number of positions near the start, which are all tested.")
     ] = None,
 ) -> Reply:
     """Test on positions whether the symmetries of the rules act as automorphisms of the game.
 
-    Exit code 1 means that a claim failed.
+    The exit code is 1 if a claim failed.
     """
     from tablut.automorphisms.checks import checks
 
@@ -74,7 +76,7 @@ def verify_command(
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim, keeping what is done."""
+        """Test every symmetry and every claim, storing results as they come in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -91,7 +93,7 @@ def verify_command(
 
 
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
-    """Return every symmetry of the square; for those that do not keep the rules, with a position that shows it."""
+    """Return all symmetries of the square, with a counterexample (if found) where one does not preserve the rules."""
     import numpy as np
 
     from tablut.automorphisms.checks import breaks, random_placements
@@ -128,7 +130,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Return a line about a cell that a symmetry carries to one of another kind."""
+    """Return a line of text that names a cell which a symmetry maps to a cell of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):
@@ -182,7 +184,7 @@ class _Orbit(Result):
 def show_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a drawing of every image.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all images.")] = None,
 ) -> Reply:
     """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
     from tablut.board import Board

@@ -1,13 +1,13 @@
-"""What pieces can do to one another: slides, captures, the king's fall and its ways out.
+"""Interactions between pieces: slides, captures, capture of the king, and its escapes.
 
-Every question about one position that is neither generation nor a whole ply is answered
-here, once: the engine, search, solver and proofs all ask here. Loops over every move of
-every position (`tablut.engine.perft`, `counting.census.expansion`) keep their own
-enumeration and say so.
+This module is the only compiled implementation of these rules: the engine, search, solver and proof
+search all call it. Move generation and whole plies are in `tablut.engine.kernels`. Loops over
+every move of every position (`tablut.engine.perft`, `counting.census.expansion`) have their own
+enumeration of moves, for speed.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and
-are inlined unless they say otherwise. A pair of masks is one of places on a cell's row
-and one of places on its column. Directions are bits, as in `tablut.engine.tables`.
+are inlined unless stated otherwise. A *pair of masks* consists of a mask of places on a cell's
+row and a mask of places on its column. Directions are bits, as in `tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -47,20 +47,23 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return where the slides of a side's piece on a cell begin, by line; the piece is the king if it stands there."""
+    """Return the offsets (by line) into the slide tables for a side's piece on a cell.
+
+    The piece is the king if white is the side and ``start`` is the king's cell.
+    """
     return t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
 
 
 @inlined
 def open_way(occupancy: int, place: int) -> int:
-    """Return the places of a line between the nearest occupied ones below and above a place."""
+    """Return the places of a line between the nearest pieces on either side of a place, the place itself included."""
     above, below = occupancy >> (place + 1) << (place + 1), occupancy & ((1 << place) - 1)
     return (above - 1) & ~above & -(I64(1) << (63 - leading_zeros((below << 1) | 1)))
 
 
 @inlined
 def slides_along(t: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
-    """Return the places to which a piece may slide along a line."""
+    """Return the mask of places to which a piece may slide along a line."""
     if is_wide(t.exposed):
         return I64(t.slides[I64(slides_at[line]) + place]) & open_way(occupancy, place)
     return I64(t.slides[I64(slides_at[line]) + (place << t.size) + occupancy])
@@ -84,11 +87,11 @@ def king_slides(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, i
 
 @inlined
 def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move, any 14 bits, is legal for the side to move.
+    """Return whether a move is legal for the side to move; any 14-bit number is accepted as a move.
 
     Notes
     -----
-    O(1): one look-up of the slides.
+    O(1): one look-up in the slide table.
     """
     start = start_of(t, move)
     if start >= t.cells:
@@ -137,7 +140,7 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 @inlined
 def pieces_beside(t: Tables, board: NDArray[np.uint32], cell: int, side: int) -> int:
-    """Return the directions from a cell in which a piece of a side stands next to it, 0 to 15."""
+    """Return the directions in which a piece of a side stands next to a cell, as a mask from 0 to 15."""
     rank, file = coordinates(t, cell)
     row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
     column = ((own_pieces(line_of(board, t.size + file), side) << 1) >> rank) & 5
@@ -146,16 +149,16 @@ def pieces_beside(t: Tables, board: NDArray[np.uint32], cell: int, side: int) ->
 
 @inlined
 def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
-    """Return the directions from a cell in which an attacker stands next to it, 0 to 15."""
+    """Return the directions in which an attacker stands next to a cell, as a mask from 0 to 15."""
     return pieces_beside(t, board, cell, I64(1))
 
 
 @inlined
 def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
-    """Return the places of a line beside which a piece of a side stands."""
+    """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
-    # The lines of one direction stand side by side, rows before columns.
+    # Lines are numbered rows first, then columns: the first and the last of each have only one parallel neighbour.
     if line != 0 and line != t.size:
         found |= own_pieces(line_of(board, line - 1), side)
     if line != t.size - 1 and line != 2 * t.size - 1:
@@ -165,14 +168,13 @@ def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
 
 @inlined
 def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
-    """Return the soldiers that a piece that has arrived on a cell captures, as `tablut.engine.layout` has them.
+    """Return the captures made by a piece that has just arrived on a cell, in the encoding of `tablut.engine.layout`.
 
-    ``side`` is the mover, ``king`` the king's cell after the move; the board already
-    shows the piece on its target.
+    ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target.
 
     Notes
     -----
-    O(1), whatever stands on the board.
+    O(1), independent of the number of pieces.
     """
     size = t.size
     rank, file = coordinates(t, target)
@@ -196,7 +198,7 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     own_column |= I64(t.anvils[state * 2 * size + size + file])
     enemy_row &= I64(t.exposed[rank])
     enemy_column &= I64(t.exposed[size + file])
-    # Bit 0 is one step down the line, bit 2 one step up; anvils stand two steps away.
+    # In `victims`, bit 0 is one step down the line and bit 2 one step up; anvils are two steps away.
     victims = ((enemy_row << 1) >> file) & 5
     anvils = ((own_row << 2) >> file) & 17
     directions = victims & (anvils | (anvils >> 2))
@@ -212,10 +214,10 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
 @inlined
 def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
-    """Return whether a piece that goes to an empty cell may capture something there.
+    """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not be there yet: what it captures does not depend on the cell that it
-    leaves, except around the king; ``king`` is the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. They may near
+    the king, where the answer for an attacker is therefore always yes. ``king`` is the king's cell after the move.
     """
     if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
         return True
@@ -227,21 +229,21 @@ def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
 @inlined
 def king_falls_to(t: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell, as the board shows, captures the king."""
+    """Return whether an attacker that has just arrived on a cell captures the king; it must already stand there."""
     facing = I64(t.facing[king * t.cells + cell])
     return facing != 0 and (I64(t.king_falls[king * 16 + attackers_beside(t, board, king)]) & facing) != 0
 
 
 @inlined
 def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
-    """Return a move by which an attacker, were black to move, would capture the king, or `NO_MOVE`.
+    """Return a move with which black, if it were to move, would capture the king, or `NO_MOVE`.
 
-    It does exactly that: no slide leads from one cell beside the king to another, so that
-    the attackers beside it stay.
+    The answer is exact. No slide leads from one neighbour of the king to another, so the
+    attackers already beside the king stay there.
 
     Notes
     -----
-    At most four calls of `slides_onto`: O(N).
+    O(N): at most four calls of `slides_onto`.
     """
     king = king_of(t, board)
     sides = I64(t.capture_sides[king * 16 + attackers_beside(t, board, king)])
@@ -258,7 +260,7 @@ def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def escape_targets(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
-    """Return the pair of masks of the escapes to which the king could slide."""
+    """Return the pair of masks of the escape cells to which the king could slide."""
     row, column = king_slides(t, board, king)
     rank, file = coordinates(t, king)
     return row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
@@ -266,7 +268,10 @@ def escape_targets(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int
 
 @inlined
 def _nearest(targets: int, place: int) -> tuple[int, int]:
-    """Return the masks of the way, ends excluded and included, to the nearest target below and above a place."""
+    """Return the masks of the paths from a place to the nearest targets below and above it, or 0 without a target.
+
+    A path includes the target but not the place itself.
+    """
     below, above = targets & ((1 << place) - 1), targets >> (place + 1)
     down, up = I64(0), I64(0)
     if below != 0:
@@ -278,7 +283,10 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 @inlined
 def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
-    """Return the ways on which the king may escape, nearest targets included."""
+    """Return the king's paths to the nearest escapes in the directions west, east, south and north.
+
+    Each path is a mask on the king's row or column that includes the escape; 0 means that there is no escape.
+    """
     rank, file = coordinates(t, king)
     row, column = escape_targets(t, board, king)
     west, east = _nearest(row, file)
@@ -288,7 +296,11 @@ def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, i
 
 @inlined
 def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
-    """Return whether white, if it were to move, could let the king escape, and where one soldier would block that."""
+    """Return whether the king could escape if white were to move, and the places where one soldier would prevent it.
+
+    The places are a pair of masks. They are empty if the king can escape in several directions,
+    because one soldier cannot block them all.
+    """
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
     if ways == 1:
@@ -301,7 +313,7 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 @inlined
 def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether a side that has just moved, to whatever cell, has won: black by encirclement, white by a fort."""
+    """Return whether the side that has just moved has won by encirclement (black) or by an exit fort (white)."""
     if not is_far(t.distant):
         return False
     if side == 0:
@@ -314,7 +326,7 @@ def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> boo
 
 @inlined
 def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Return whether a ply of a side, wherever it goes, might encircle white or make a fort."""
+    """Check a quick necessary condition for any ply of a side to complete an encirclement or an exit fort."""
     if not is_far(t.distant):
         return False
     if side == 1:
@@ -328,5 +340,5 @@ def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
 
 @inlined
 def winner_of(outcome: int) -> int:
-    """Return the side that an outcome code of a decided position names: 0 white, 1 black."""
+    """Return the winner for the outcome code of a decided position: 0 for white, 1 for black."""
     return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, EXIT_FORT) else I64(1)

@@ -1,11 +1,11 @@
-"""Canonical form: of the images of a position under a group, the one with the least packing.
+"""Canonical form: the image of a position under a group that has the least packing.
 
-Packings are compared as the big integers that they are (`tablut.engine.packing`), so
-the king's cell decides first, and the tables say by that cell alone which images are
-left to compare: for most positions one. The defenders decide next, then the attackers.
+Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high
+bits, so it decides first: a table gives, by that cell alone, the images that remain to be compared.
+For most positions only one remains. The defenders decide next, then the attackers.
 
-The images of a row's content under all elements of the group lie side by side in a
-table, so that a handful of wide loads gives all images of a board at once.
+For each content of a row, a table stores its images under all elements of the group side by side,
+so that a few wide loads compute all images of a board together.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 class ImageTables(NamedTuple):
-    """A group as the canonicaliser sees it; N is the size, C = N².
+    """Look-up tables of a symmetry group for `canonicalise`; N is the size of the board, C = N².
 
-    Groups of less than eight elements are filled up with their first element.
+    Groups with fewer than eight elements are padded with their first element.
 
     Attributes
     ----------
     rows : ndarray of uint64, shape (N, 2**N, 2, 8)
-        By rank and content of the row: its image as a mask of the board, the low
-        and the high 64 cells, under each element.
-        Of one content on wide boards, which go cell by cell.
+        By rank and content of the row: the row's image under each element, as a mask of the board
+        (the low 64 cells, then the others). On wide boards the second axis has length 1 and the
+        table is unused, because their images are computed cell by cell.
     kings : ndarray of uint8, on wide boards uint16, shape (C, 8)
-        The image of a cell under each element.
+        Image of each cell under each element.
     candidates : ndarray of uint8, shape (C,)
-        By cell, the elements that give its least image, as a mask.
+        By cell, the elements that map it to its least image, as a mask.
     """
 
     rows: NDArray[np.uint64]
@@ -68,7 +68,7 @@ def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
             rows[rank, present, half, number] |= np.uint64(1 << bit)
     for array in (rows, kings):
         array.flags.writeable = False
-    # Only elements of the group are candidates, not what it was filled up with.
+    # The padding elements are not candidates.
     least = kings == kings.min(axis=1, keepdims=True)
     candidates = (least[:, : len(group)] << np.arange(len(group))).sum(axis=1).astype(np.uint8)
     return ImageTables(rows, kings, candidates)
@@ -76,7 +76,7 @@ def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
 
 @inlined
 def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
-    """Set bits of a position, clear so far, from bit ``start`` on; what is beyond the last word must be zero."""
+    """Set bits of a position from bit ``start`` on; they must be clear, and no set bit may lie beyond the last word."""
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
     if shift != 0 and word + 1 < length:
@@ -85,7 +85,7 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the table entries of the rows of a board that are not empty, and return their number.
+    """Write the table entries of the non-empty rows of a board, and return their number.
 
     Notes
     -----
@@ -105,7 +105,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 def _one_image(
     rows: NDArray[np.uint64], entries: NDArray[np.int64], count: int, number: int, out: NDArray[np.uint64]
 ) -> None:
-    """Unite table entries into one of the eight images."""
+    """Combine table entries into one of the eight images."""
     low, high = U64(0), U64(0)
     for index in range(count):
         low |= rows[(entries[index] << 4) + number]
@@ -124,7 +124,11 @@ def least_image(
     left: int,
     scratch: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Write the least of a position's images, each made cell by cell; return the first element and how many give it."""
+    """Write the least image of a position on a wide board, computing images cell by cell.
+
+    ``left`` is the mask of the elements to try. The results are the number of the first element that
+    gives the least image, and the number of elements that do.
+    """
     length, cells, width, found, equal = t.words, t.cells, king_width(t), I64(-1), I64(0)
     while left:
         number = trailing_zeros(left)
@@ -165,7 +169,7 @@ def canonicalise(
 
     Notes
     -----
-    O(N) a position: one image where the king's cell leaves one element, else eight at once.
+    O(N) for each position: one image if the king's cell leaves a single element, otherwise all eight together.
     """
     t = flat(tables)
     size, cells, length = t.size, t.cells, t.words

@@ -1,7 +1,8 @@
-"""What a ply does far from its target: shieldwalls, encirclement, exit forts; the rules are in docs/rules.md.
+"""Effects of a ply far from its target: shieldwalls, encirclement and exit forts (rules in docs/rules.md).
 
-A set of cells is a pair of words, the low 64 cells and the others: floods go in all directions at once.
-Functions are called, not inlined, where a rule set without these rules never comes.
+A set of cells is a pair of 64-bit words, the low 64 cells and the others, so that a flood fill grows
+in all directions with a few operations. Functions that only these rules need are called, not
+inlined, which keeps the kernels of other rule sets small.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from tablut.engine.tables import DistantTables
 
 FEWEST_AROUND = 4
-"""Fewer attackers encircle nobody."""
+"""Minimum number of attackers that can encircle white."""
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has any of these rules, which a kernel knows when it is compiled."""
+"""Whether a rule set has any of these rules, decided at compile time."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -32,7 +33,7 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 @inlined
 def _front_line(d: DistantTables, line: int) -> int:
-    """Return the line in front of an edge line, towards the middle."""
+    """Return the line next to an edge line, towards the middle."""
     return line + 1 if line in (0, d.size) else line - 1
 
 
@@ -51,13 +52,13 @@ def _wall_pieces(d: DistantTables, board: NDArray[np.uint32], line: int, side: i
 
 @inlined
 def _run_up(row: int, place: int) -> int:
-    """Return how many places of a row follow each other from one on, upwards."""
+    """Return the length of the run of set bits that starts at a place and goes upwards."""
     return trailing_zeros(~(row >> place))
 
 
 @inlined
 def _run_down(row: int, place: int) -> int:
-    """Return how many places of a row follow each other from one on, downwards."""
+    """Return the length of the run of set bits that starts at a place and goes downwards."""
     count = I64(0)
     while count <= place and (row >> (place - count)) & 1:
         count += 1
@@ -68,7 +69,11 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places of an edge line on which a piece, arrived at a place on it or in front of it, takes some."""
+    """Return the places of an edge line on which an arriving piece captures soldiers in a shieldwall.
+
+    If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise
+    it arrives on the line in front of it and completes the covering pieces.
+    """
     own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
     covering = _wall_pieces(d, board, front, side, king)
@@ -108,7 +113,7 @@ def _wall_taken(
 def with_shieldwalls(
     d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
 ) -> int:
-    """Return the captures of an arrived piece, those of shieldwalls included."""
+    """Return the captures of a piece that has just arrived, with shieldwall captures added to ``captures``."""
     if not is_far(d):
         return captures
     size, last = d.size, d.size - 1
@@ -128,7 +133,7 @@ def with_shieldwalls(
         else:
             column = taken
         if bracket:
-            # What both take is taken once.
+            # A neighbour captured in both ways is recorded once, among the shieldwall captures.
             beside = ((taken << 1) >> place) & 5
             captures &= ~(beside if along == 0 else beside << 1)
     return captures | edge_captures(row, column)
@@ -136,7 +141,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
-    """Add, by line, the places on which an arriving piece of a side may take a shieldwall."""
+    """Add, by line, the places on which an arriving piece of a side may capture a shieldwall."""
     if not is_far(d):
         return
     size = d.size
@@ -148,7 +153,7 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
-            # A row that begins in the corner has no end there.
+            # A row that begins in the corner cannot be bracketed on that side.
             if count >= 2 and (enemy >> (place - 1)) & 1 == 0:
                 low, high = place - 1, place + count
                 lacks = ((1 << high) - (2 << low)) & ~covering
@@ -176,13 +181,13 @@ def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[n
 
 @inlined
 def _meet(d: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return what a set has in common with one of the tables'."""
+    """Return the intersection of a set with one of the sets in `DistantTables.sets`, given by its number."""
     return low & d.sets[2 * number], high & d.sets[2 * number + 1]
 
 
 @inlined
 def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return the cells east of a set's, then those west of them."""
+    """Return a set shifted one cell east, then the set shifted one cell west; two words each."""
     up_low, up_high = _meet(d, I64(NOT_LAST), low, high)
     down_low, down_high = _meet(d, I64(NOT_FIRST), low, high)
     return (
@@ -197,14 +202,14 @@ def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.u
 def _beside_column(
     d: DistantTables, low: np.uint64, high: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return the cells north of a set's, some beyond the board, then those south of them."""
+    """Return a set shifted one cell north, then one cell south; cells may lie beyond the board in the north."""
     up, down = U64(d.size), U64(64 - d.size)
     return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
 
 
 @inlined
 def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return a set with the cells beside it, some beyond the board."""
+    """Return a set united with its neighbouring cells, some of which may lie beyond the board."""
     east, east_high, west, west_high = _beside_row(d, low, high)
     north, north_high, south, south_high = _beside_column(d, low, high)
     return low | east | west | north | south, high | east_high | west_high | north_high | south_high
@@ -212,7 +217,7 @@ def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64
 
 @inlined
 def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether no way through empty and white cells leads from a white piece to the edge."""
+    """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
     if count_of(d, board, 1) < FEWEST_AROUND:
         return False
     low, high = _cells_of(d, board, I64(1))
@@ -232,7 +237,7 @@ def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 @apart
 def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
-    """Return what `_is_encircled` does for a wide board: row by row, to and fro."""
+    """Return whether white is encircled on a wide board: `_is_encircled` with a flood fill that sweeps up and down."""
     last = d.size - 1
     within = np.zeros(d.size, dtype=np.int64)
     for rank in range(d.size):
@@ -258,7 +263,10 @@ def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
-    """Return whether an attacker on a cell may part ways that were one without it, seen from the cells around it."""
+    """Return whether an attacker on a cell may separate paths that would be connected without it.
+
+    Only the eight surrounding cells are examined, so the answer may be a false alarm but never a miss.
+    """
     rank, file = coordinates(d, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
     above = own_pieces(line_of(board, rank + 1), 1) if rank < d.size - 1 else I64(0)
@@ -288,7 +296,7 @@ def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
 def _flanked(
     d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells between a cell of the first set and one of the second, in line."""
+    """Return the cells that lie directly between a cell of the first set and a cell of the second, in one line."""
     up, up_high, down, down_high = _beside_row(d, low, high)
     over, over_high, under, under_high = _beside_row(d, any_low, any_high)
     found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
@@ -305,7 +313,10 @@ def _can_close(
     men: tuple[np.uint64, np.uint64],
     closing: tuple[np.uint64, np.uint64],
 ) -> bool:
-    """Return whether black has the men to stand on some cells, the last to come arriving on a closing one."""
+    """Return whether black has enough attackers to occupy the cells ``men``, with the last one arriving on ``closing``.
+
+    Each connected part of the cells that attackers can reach is counted on its own.
+    """
     black_low, black_high = _cells_of(d, board, I64(1))
     stand_low, stand_high = _meet(d, I64(STAND), reach[0], reach[1])
     low, high = men
@@ -340,7 +351,7 @@ def _flanked_by_count(
     reach: tuple[np.uint64, np.uint64],
     alive: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the soldiers that attackers, as many as there are, could come to flank."""
+    """Return the soldiers that the attackers on the board are numerous enough to flank."""
     found_low, found_high = U64(0), U64(0)
     for cell in range(d.size * d.size):
         if not _has(alive[0], alive[1], cell):
@@ -378,10 +389,10 @@ def _can_wall(
     near: int,
     far: int,
 ) -> bool:
-    """Return whether attackers, as many as there are, could close a row of the edge between two of its cells."""
+    """Return whether the attackers on the board are numerous enough to bracket an edge row between two of its cells."""
     ends_low, ends_high = d.sets[2 * ENDS], d.sets[2 * ENDS + 1]
     for held in range(3):
-        # Held are both ends, or one of them where the other is a corner.
+        # The attackers hold both ends, or only one if the other is a corner.
         low, high = U64(0), U64(0)
         if held != 2:
             bit_low, bit_high = _bit(near)
@@ -407,7 +418,7 @@ def _walled(
     wall_high: np.uint64,
     reach: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells of shieldwalls that attackers who reach a set could take, of what was a wall at first."""
+    """Return the cells of the original wall that attackers who reach a set could capture in shieldwalls."""
     low, high = _meet(d, I64(STAND), reach[0], reach[1])
     size, last = d.size, d.size - 1
     ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
@@ -421,7 +432,7 @@ def _walled(
             if not _has(ends_low, ends_high, near):
                 continue
             place = I64(begin + 1)
-            # The row goes on while its cells held soldiers and can be faced.
+            # Extend the row while its cells belong to the wall and attackers can stand in front of them.
             while place < size:
                 cell = first + place * step
                 if (
@@ -446,7 +457,7 @@ def _walled(
 
 @inlined
 def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
-    """Return whether the king stands in a fort on the edge, as docs/rules.md decides it."""
+    """Return whether the king stands in an exit fort, by the definition in docs/rules.md."""
     here_low, here_high = _bit(king)
     reach_low, reach_high = _cells_of(d, board, I64(1))
     white_low, white_high = _cells_of(d, board, I64(0))
@@ -492,7 +503,10 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
 
 @apart
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether black has encircled white, or white's king stands in a fort; `wins_afar` asks the rest."""
+    """Return whether black has encircled white, or the king stands in a fort; `wins_afar` checks the other conditions.
+
+    Black's win is examined if ``side`` is 1, white's otherwise.
+    """
     if not is_far(d):
         return False
     if side == 1:

@@ -1,4 +1,4 @@
-"""What Python code asks of the engine: single steps, one position, arrays of positions, perft; Zobrist keys."""
+"""The engine's Python interface: single moves, whole arrays of positions, perft and Zobrist keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @kernel
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
-    """Return the Zobrist key of a board, from scratch.
+    """Compute the Zobrist key of a board from scratch.
 
     Notes
     -----
@@ -44,7 +44,7 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
 
 @kernel
 def legal_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the legal moves and return their number."""
+    """Write the legal moves of the side to move and return their number."""
     return kernels.generate(flat(t), pointer(board), pointer(moves))
 
 
@@ -61,30 +61,30 @@ def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 @kernel
 def make_move(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-    """Make a legal move."""
+    """Make a legal move on a board and return the undo record and the outcome code."""
     return kernels.make(flat(t), pointer(board), move)
 
 
 @kernel
 def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
-    """Take a move back."""
+    """Take a move back, given its undo record."""
     kernels.unmake(flat(t), pointer(board), undo)
 
 
-# -- `Engine`: the kernels of one variant behind functions that allocate, validate and explain ---
+# -- `Engine`: the kernels of one variant behind functions that allocate memory and validate arguments ---
 
 
-# A *board array* is ``uint32[2N + 4]``, of a board over 11×11 ``uint64`` (see `tablut.engine.layout`). Bulk work goes
-# from arrays of words to arrays of words.
+# A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards over 11×11 (see `tablut.engine.layout`).
+# Bulk operations take and return arrays of words.
 
 
 _LETTERS = ".bwK"
 _ROW = 64
-"""Items from one board to the next where threads write to them: 256 bytes or more, more than a board."""
+"""Items between the boards of different threads: at least 256 bytes, so that no two share a cache line."""
 
 
 class LeafStatistics(NamedTuple):
-    """What the last plies of an applied perft did.
+    """Statistics of the last plies of an applied perft.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class LeafStatistics(NamedTuple):
     key_sum : int
         Sum modulo 2**64 of the Zobrist keys after the last plies.
     outcomes : dict
-        Number of sequences by the outcome of the last ply; only what occurred.
+        Number of sequences by the outcome of the last ply; outcomes that did not occur are omitted.
     """
 
     nodes: int
@@ -105,7 +105,7 @@ class LeafStatistics(NamedTuple):
 
 
 class BoardEngine:
-    """What `Engine` does with one position, or from one on."""
+    """The methods of `Engine` that start from a single position."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -128,7 +128,7 @@ class BoardEngine:
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
-        """Return the letters and the side to move of a board array; the inverse of `board`."""
+        """Return the cells' letters and the side to move of a board array; the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
@@ -143,36 +143,39 @@ class BoardEngine:
         return moves[: legal_moves(self.tables, board, moves)]
 
     def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
-        """Return the number of legal moves of a side, whoever is to move."""
+        """Return the number of legal moves of a side, whether or not it is to move."""
         return int(mobility(self.tables, board, side))
 
     def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-        """Make a legal move on a board array, in place."""
+        """Make a legal move on a board array in place, and return its undo record and the outcome code."""
         undo, outcome = make_move(self.tables, board, move)
         return int(undo), int(outcome)
 
     def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
-        """Take back the last move made on a board array, in place."""
+        """Take back the last move made on a board array in place, given its undo record."""
         unmake_move(self.tables, board, undo)
 
     def captured(self, undo: int) -> tuple[int, ...]:
-        """Return the cells of the soldiers that a move captured, by its undo record."""
+        """Return the cells of the soldiers that a move captured, given its undo record."""
         return captured_cells(undo, self.variant.size)
 
     def key(self, board: NDArray[np.uint32]) -> int:
         """Return the Zobrist key of a board array."""
         return int(position_key(self.tables, board))
 
-    # -- perft: how many move sequences there are from a board, counted or applied, by one thread or several ---
+    # -- perft: the number of move sequences from a board, counted or applied, with one or more threads ---
 
     def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> int:
-        """Return the number of sequences of exactly ``depth`` plies from an undecided position; the last is counted."""
+        """Return the number of sequences of exactly ``depth`` plies from an undecided position.
+
+        The moves of the last ply are counted without being made.
+        """
         if depth < 2 or threads < 2:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Return what `perft` counts, with every last move made, and what these moves did."""
+        """Count the same sequences as `perft` with every last move made, and return statistics of the last moves."""
         if depth < 1:
             raise InputError(f"depth {depth}: an applied perft has at least one ply")
         roots = [board.copy()]
@@ -192,7 +195,7 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return the share of each first move in `perft`."""
+        """Return the number of sequences that begin with each legal move; the numbers add up to `perft`."""
         moves = self.legal_moves(board)
         children = self._children(board)
 
@@ -206,7 +209,7 @@ class BoardEngine:
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
         moves = self.legal_moves(board)
-        # Rows far apart: threads that write to neighbouring boards must not share a cache line.
+        # Rows are far apart so that threads writing to neighbouring boards do not share a cache line.
         rows = np.zeros((len(moves), _ROW), dtype=board.dtype)
         found = []
         for row, move in zip(rows, moves, strict=True):
@@ -223,13 +226,13 @@ class Children(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (m, W)
-        The children, grouped by parent; a child that several moves reach occurs as often.
+        The children, grouped by parent. A child that several moves lead to occurs once for each of them.
     parents : ndarray of int64, shape (m,)
-        The row of each child's parent, ascending.
+        Index of each child's parent, in ascending order.
     moves : ndarray of int32, shape (m,)
-        ``from | to << 7``; on boards over 11×11 see `tablut.engine.layout`.
+        Moves as ``from | to << 7``; for boards over 11×11 see `tablut.engine.layout`.
     outcomes : ndarray of uint8, shape (m,)
-        Codes, see `tablut.rules.OUTCOMES`; 0 where the child is undecided.
+        Outcome codes, see `tablut.rules.OUTCOMES`; 0 if the child is undecided.
     """
 
     words: NDArray[np.uint64]
@@ -239,14 +242,16 @@ class Children(NamedTuple):
 
 
 class Engine(BoardEngine):
-    """The compiled rules of one variant, which is all that it is made from: ``Engine(variant)``.
+    """The compiled rules of one variant, created with ``Engine(variant)``.
+
+    `engine_for` returns a shared engine for equal variants.
 
     Attributes
     ----------
     variant : Variant
         The rule set.
     tables : Tables
-        What the kernels are given.
+        The variant's look-up tables, as passed to the kernels.
 
     Examples
     --------
@@ -264,18 +269,18 @@ class Engine(BoardEngine):
 
         Parameters
         ----------
-        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or some of them
-            Board arrays, or what is placed like them; a `Board` is taken without its history.
+        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or an iterable of them
+            Positions as board arrays or as objects. The history of a `Board` is ignored.
 
         Returns
         -------
         ndarray of uint64, shape (n, W)
-            Words of each.
+            Words of each position.
 
         Raises
         ------
         InputError
-            If they are none of these, or a board is of another game.
+            If ``boards`` is of another type, dtype or shape, or if a board belongs to another game.
 
         Examples
         --------
@@ -307,12 +312,12 @@ class Engine(BoardEngine):
         Returns
         -------
         ndarray of uint32, shape (n, 2N + 4)
-            A board array each.
+            One board array for each position.
 
         Raises
         ------
         InputError
-            If dtype or shape are wrong.
+            If the dtype or shape of ``words`` is wrong.
         """
         words = self._checked(words)
         boards = new_board(self.variant.size, len(words))
@@ -335,11 +340,11 @@ class Engine(BoardEngine):
         Raises
         ------
         InputError
-            If dtype or shape are wrong.
+            If the dtype or shape of ``words`` is wrong.
 
         Notes
         -----
-        O(number of children); the memory for them is allocated at once.
+        O(number of children). The memory for all children is allocated in one step.
 
         Examples
         --------
@@ -372,20 +377,20 @@ class Engine(BoardEngine):
         words : ndarray of uint64, shape (n, W)
             Positions.
         group : sequence of Symmetry, optional
-            All elements of a group that keeps the rules; by default the stabiliser of
-            the start under the variant's symmetries.
+            All elements of a group of symmetries of the rules. By default, the stabiliser of the start
+            position in the variant's symmetry group.
 
         Returns
         -------
         words : ndarray of uint64, shape (n, W)
-            The least image of each position, compared as one big integer.
+            The least image of each position; images are compared as big integers.
         elements : ndarray of uint8, shape (n,)
-            The number in ``group`` of the first element that leads there.
+            Index in ``group`` of the first element that maps the position to its canonical form.
 
         Raises
         ------
         InputError
-            If dtype or shape are wrong.
+            If the dtype or shape of ``words`` is wrong.
 
         Examples
         --------
@@ -402,7 +407,7 @@ class Engine(BoardEngine):
         return result, elements
 
     def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
-        """Return how many images each position has under a group.
+        """Return the size of each position's orbit: its number of distinct images under a group.
 
         Parameters
         ----------
@@ -414,12 +419,12 @@ class Engine(BoardEngine):
         Returns
         -------
         ndarray of int64, shape (n,)
-            The order of the group by the order of the position's stabiliser.
+            Order of the group divided by the order of the position's stabiliser.
 
         Raises
         ------
         InputError
-            If dtype or shape are wrong.
+            If the dtype or shape of ``words`` is wrong.
 
         Examples
         --------
@@ -434,17 +439,17 @@ class Engine(BoardEngine):
         elements = tuple(group or self.group)
         kept = np.zeros(len(words), dtype=np.int64)
         for symmetry in elements:
-            # Of one element alone, the least image is the image under it.
+            # With a single element, the "least" image is simply the image under that element.
             kept += (self.canonical(words, (symmetry,))[0] == words).all(axis=1)
         return len(elements) // kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle an engine as the shared one of its variant."""
+        """Pickle an engine by its variant, so that copies and unpickled engines are the shared one."""
         return engine_for, (self.variant,)
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the rules that keep the start position."""
+        """The symmetries of the rules that leave the start position unchanged."""
         return self.variant.start_symmetries
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
@@ -470,7 +475,7 @@ class Engine(BoardEngine):
 
 @lru_cache(maxsize=64)
 def engine_for(variant: Variant) -> Engine:
-    """Return the engine of a variant, the same object for equal variants.
+    """Return the shared engine of a variant; equal variants get the same object.
 
     Parameters
     ----------
@@ -480,7 +485,7 @@ def engine_for(variant: Variant) -> Engine:
     Returns
     -------
     Engine
-        Up to 64 are kept.
+        The engine. The 64 most recently used ones are cached.
     """
     return Engine(variant)
 

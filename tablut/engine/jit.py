@@ -1,21 +1,21 @@
-"""All policy on compiled code: how a kernel is compiled, cached and announced, and its bit intrinsics.
+"""Decorators that compile kernels, and the low-level intrinsics that kernels use.
 
-Kernels are compiled with bounds checks off, release the GIL, and are cached on disk
-(`tablut.engine.kernel_cache`); what they are made of is compiled as far as linking needs
-(`tablut.engine.parts`); the time it takes is counted (`tablut.running.clocks`).
-Both rest on parts of numba that nobody promises to keep. Under another numba than the one
-that is tested, or with ``TABLUT_PUBLIC_NUMBA`` set, its public decorator does all of it:
-the same answers, compiled anew in each run, in twice the time.
+Kernels are compiled without bounds checks, release the GIL, and are cached on disk
+(`tablut.engine.kernel_cache`). The functions they are made of, the *parts*, are compiled only as
+far as linking requires (`tablut.engine.parts`). Compilation time is recorded (`tablut.running.clocks`).
+The cache and the parts use private numba APIs, which may change in any release. With a version
+of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public decorator is
+used instead: results are the same, but each run compiles everything again, in twice the time.
 
-numba counts references to an array whenever it passes one on, by a call that nothing
-moves out of a loop; a tuple of thirty arrays made one ply cost 200 ns. So a kernel
-that Python calls turns its arrays into bare pointers (`pointer`) once, and everything
-below it works on these. It also keeps arrays of its own alive with `keep` to its end,
-because a pointer holds on to nothing.
+numba updates an array's reference count whenever the array is passed to a function, and the
+optimiser does not move these updates out of loops: with a tuple of thirty arrays, one ply cost
+200 ns. Therefore a kernel that Python calls converts its arrays to bare pointers (`pointer`) once, and
+all functions below it work on pointers. A pointer does not keep its array alive, so the
+kernel calls `keep` at its end on each array that it has allocated.
 
-Types: numba gives ``uint64 + 1`` the type int64 and lets ``1 << 70`` pass. Line
-arithmetic is therefore int64 throughout (a half of a line has at most 19 bits), and what is
-64 bits wide (words, keys) goes through `U64` and never meets a bare literal.
+Types: numba gives ``uint64 + 1`` the type int64 and accepts ``1 << 70``. Line arithmetic
+therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys)
+are converted with `U64` and are never combined with a bare literal.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TESTED: Final = "0.68."
-"""The versions of numba whose inner parts are used."""
+"""Prefix of the numba versions whose private APIs are used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
-"""Whether they are used in this process; the one place that decides it."""
+"""Whether this process uses private numba APIs."""
 
 if PRIVATE:
     from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
     from tablut.engine.parts import dispatcher_of
 
 KERNELS: Final[list[Any]] = []
-"""All kernels of the modules that have been imported, as numba's dispatchers."""
+"""numba dispatchers of all kernels in the modules imported so far."""
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 I64: Final[Any] = np.int64
 U64: Final[Any] = np.uint64
-"""Conversions inside kernels. `Any`, because a checker cannot know numba's integer types."""
+"""Conversions inside kernels; typed as `Any` because type checkers do not model numba's integer types."""
 
 _intrinsic: Any = intrinsic
 _config: Any = numba.config
@@ -62,7 +62,7 @@ _njit: Any = numba.njit
 
 
 class _Watch(event.Listener):
-    """Counts the time spent on compiling our functions, and announces it if it lasts; those of others do not count."""
+    """Listener that records the compilation time of this project's functions, and announces long compilations."""
 
     def on_start(self, event: Any) -> None:
         if _is_ours(event.data["dispatcher"]):
@@ -88,38 +88,44 @@ event.register("numba:compile", _Watch())
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that Python calls: cached on disk, without the GIL."""
+    """Compile a function that Python calls; the result is cached on disk and runs without the GIL."""
     dispatcher: Any = _compiled(function, whole=True)
     KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
 
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
-    """Have a kernel compiled by another processor for such arguments, if there is one, before it is called here."""
+    """Start compiling a kernel in another process, for the types of the given arguments, before it is needed here.
+
+    Does nothing if numba may use only one processor.
+    """
     if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function that kernels call, into each of them: LLVM must inline it."""
+    """Compile a function that kernels call, and force LLVM to inline it into each of them."""
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=True))
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call, as a function of its own: for what is too large to repeat."""
+    """Compile a function that kernels call and leave inlining to LLVM; for functions too large to duplicate."""
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
 def apart(function: Function) -> Function:
-    """Compile a function that kernels call, for what few rule sets need: numba would inline it where its caller is."""
+    """Compile a function that kernels call and that is never inlined; for code that few rule sets need.
+
+    Without this, numba would inline it into its callers.
+    """
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=False))
 
 
 def by_type(decide: Callable[[Any], bool]) -> Any:
-    """Return a question that kernels may ask of a value and that its type answers.
+    """Return a predicate for kernels that is decided at compile time, by ``decide``, from the type of its argument.
 
-    numba types and lowers a branch that never runs as well, in every kernel that has it; a branch on such a
-    question, asked of an argument or of a field of one, is left out.
+    numba types and lowers even branches that never run, in every kernel that contains them. A branch on this
+    predicate is removed if its argument is an argument of the function, or a field of one.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
@@ -134,13 +140,13 @@ def by_type(decide: Callable[[Any], bool]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return numba's dispatcher of a whole kernel or of a part; nothing here is called from C."""
+    """Return numba's dispatcher of a whole kernel or of a part, without a wrapper for calls from C."""
     _ours.add(function)
     options |= {"nogil": True, "no_cfunc_wrapper": True}
     if not PRIVATE:
         return _njit(boundscheck=False, **options)(function)
     dispatcher = dispatcher_of(function, whole=whole, **options)
-    # A function without a source file (typed at a prompt) cannot be cached.
+    # A function without a source file (defined at a prompt) cannot be cached.
     if Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function, whole=whole)
     return dispatcher
@@ -148,7 +154,7 @@ def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def popcount(_typing_context: Any, value: Any) -> Any:
-    """Return the number of set bits of an integer, by LLVM's ``ctpop``."""
+    """Return the number of set bits of an integer (LLVM's ``ctpop``)."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.ctpop(args[0]), value, types.int64)
@@ -158,7 +164,7 @@ def popcount(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def trailing_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the index of the lowest set bit of an integer, by LLVM's ``cttz``."""
+    """Return the index of the lowest set bit of an integer (LLVM's ``cttz``); undefined for 0."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
@@ -168,7 +174,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word, by LLVM's ``ctlz``."""
+    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``); undefined for 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -178,7 +184,7 @@ def leading_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def pointer(_typing_context: Any, array: Any) -> Any:
-    """Return the address of an array's first item; indexing it knows neither bounds nor shapes."""
+    """Return a pointer to an array's first item; indexing it ignores bounds and shape."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
@@ -188,7 +194,10 @@ def pointer(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def scalar(_typing_context: Any, _value: Any) -> Any:
-    """Return an int64 as it is; LLVM does not turn the loop around it into vectors, where gathers cost more."""
+    """Return an int64 unchanged, but keep LLVM from vectorising the loop around it.
+
+    Vector gathers cost more than scalar loads in the loops that use this.
+    """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
@@ -199,7 +208,7 @@ def scalar(_typing_context: Any, _value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
-    """Return a pointer moved on by a number of items."""
+    """Return a pointer advanced by a number of items."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
@@ -209,7 +218,7 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, address: Any) -> Any:
-    """Ask for the cache line at a pointer, which will be read soon; what lies there is not touched."""
+    """Prefetch the cache line at a pointer that will be read soon; the memory is not accessed."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -225,7 +234,7 @@ def prefetch(_typing_context: Any, address: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def keep(_typing_context: Any, array: Any) -> Any:
-    """Do nothing, late enough: an array is not freed before its last use."""
+    """Keep an array alive until this point, so that it is not freed while pointers to it are still in use."""
 
     def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
         return context.get_constant(types.int64, 0)
@@ -235,7 +244,7 @@ def keep(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
-    """Return an address as a pointer of the type of another; what lies there must be kept alive."""
+    """Convert an address to a pointer of the same type as ``like``; the caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
@@ -245,7 +254,7 @@ def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
-    """Return an address as a pointer to items of a numpy type; what lies there must be kept alive."""
+    """Convert an address to a pointer to items of a numpy type; the caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
@@ -255,7 +264,7 @@ def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
-    """Subtract from the item at a pointer, as one indivisible step, and return what was there."""
+    """Subtract a value atomically from the item at a pointer, and return the item's previous value."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         item = context.get_value_type(address.dtype)
@@ -265,11 +274,11 @@ def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
     return types.int64(address, types.int64), codegen
 
 
-# -- words of 64 bits that several threads read and write: each is read or written whole, in no promised order ---
+# -- atomic access to 64-bit words that several threads share, without ordering guarantees ---
 
 
-# On common processors this is what a plain access does; said aloud, the compiler may not split
-# an access, repeat it, or take a word for the one that it read before.
+# Common processors access an aligned word atomically anyway. Marking the access as atomic also forbids
+# the compiler to split or repeat it, or to reuse a value that it has read before.
 
 
 _BYTES = 8
@@ -277,7 +286,7 @@ _BYTES = 8
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def read_word(_typing_context: Any, address: Any) -> Any:
-    """Return the word at a pointer."""
+    """Read the 64-bit word at a pointer atomically."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         word = context.get_value_type(types.uint64)
@@ -288,7 +297,7 @@ def read_word(_typing_context: Any, address: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
-    """Write the word at a pointer."""
+    """Write the 64-bit word at a pointer atomically."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         builder.store_atomic(args[1], args[0], "monotonic", _BYTES)
@@ -297,20 +306,20 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
     return types.void(address, types.uint64), codegen
 
 
-# -- the clock as compiled code reads it: the C library's own, without the interpreter and its lock ---
+# -- the clock for compiled code: the C library's, read without the interpreter lock ---
 
 
-# A thread that waits for the interpreter's lock may wait long on a busy machine, so a
-# deadline that is only known to Python would be overstepped there.
+# On a busy machine a thread may wait long for the interpreter lock, so a deadline that only
+# Python code checks would be missed.
 
 
 CLOCK: Final = getattr(time, "CLOCK_MONOTONIC", 0)
-"""The number of the clock that only goes forward."""
+"""Identifier of the monotonic clock."""
 
 
 @cache
 def clock_address() -> int:
-    """Return the address of ``clock_gettime``, 0 where the C library has none."""
+    """Return the address of ``clock_gettime``, or 0 if the C library lacks it."""
     if not hasattr(time, "clock_gettime"):
         return 0
     function = getattr(ctypes.CDLL(None), "clock_gettime", None)
@@ -318,13 +327,13 @@ def clock_address() -> int:
 
 
 def monotonic_ns() -> int:
-    """Return what compiled code would read now, in nanoseconds; only where there is a `clock_address`."""
+    """Return the time in nanoseconds on the clock that compiled code reads; requires a nonzero `clock_address`."""
     return time.clock_gettime_ns(CLOCK)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def read_clock(_typing_context: Any, _address: Any, _clock: Any, time_spec: Any) -> Any:
-    """Call ``clock_gettime`` at an address."""
+    """Call ``clock_gettime``, given its address, and return its status."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         number = ir.IntType(32)

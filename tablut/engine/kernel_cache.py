@@ -1,18 +1,18 @@
-"""Compiled kernels on disk: a sealed file for each, checked before use, and rebuilt if it is damaged or stale.
+"""Cache of compiled kernels on disk: one checked file for each kernel, rebuilt if it is damaged or stale.
 
-numba's own cache unpickles whatever it finds: a file cut short is an UnpicklingError,
-one with a flipped bit can crash the process, and either stays until someone deletes it.
-Here a file begins with a magic line, the digest of what it was made from, the length of
-the rest and the digest of all of it. A file that does not match is ignored: the kernel is
-compiled again and the file replaced. A file is written under a temporary name and
-renamed, so that processes that write at once, or are killed, leave whole files. A process
-that compiles a kernel holds a lock: another one that needs the same kernel waits for the
-file, because compiling it as well takes as long and keeps a second core busy.
+numba's own cache unpickles whatever it finds: a truncated file raises an UnpicklingError, a file
+with a flipped bit can crash the process, and both remain until someone deletes them. Here a file
+begins with a magic line, the digest of everything the kernel was compiled from, the length of the
+payload, and a digest of all of these. A file that does not match is ignored: the kernel is
+compiled again and the file replaced. Files are written under a temporary name and then renamed,
+so that concurrent or killed writers never leave a partial file. A process that compiles a kernel
+holds a lock. Another process that needs the same kernel waits for the file, because compiling the
+kernel a second time would take as long and keep a second core busy.
 
-The digest finds damage, not malice: a compiled kernel is code, and whoever can write to
-the folder can make it run other code. The folder is numba's: ``NUMBA_CACHE_DIR`` if that
-is set, else ``__pycache__`` beside the source, else, if that cannot be written, the user's
-cache folder. Where nothing can be written, everything works without a cache.
+The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to
+the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
+if that is set, otherwise ``__pycache__`` next to the source, or the user's cache folder if that
+is not writable. If no folder is writable, everything works without a cache.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ _DIGEST: Final = 32
 _LENGTH: Final = 8
 _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
-"""Most bytes of a file: a hundred times the largest kernel."""
+"""Maximum size of a file in bytes, a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
-"""Seconds after which a temporary file or a lock is one that a killed process left."""
+"""Age in seconds from which a temporary file or a lock is considered left over from a killed process."""
 _PATIENCE: Final = 120.0
-"""Seconds that a process waits for another that compiles the same kernel; the largest takes a tenth of that."""
+"""Seconds to wait for another process that compiles the same kernel; the largest kernel takes a tenth of that."""
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
-    """Return the content of a cache file."""
+    """Return the content of a cache file for a payload."""
     length = len(payload).to_bytes(_LENGTH, "little")
     return _MAGIC + key + length + hashlib.sha256(key + length + payload).digest() + payload
 
 
 def unseal(key: bytes, content: bytes) -> bytes | None:
-    """Return the payload of a cache file."""
+    """Return the payload of a cache file, or None if the file is damaged or has another key."""
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
 
@@ -84,24 +84,27 @@ def _arguments(sig: Any) -> tuple[Any, ...]:
 
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
-"""What a module imports when it is imported itself: such lines are not indented, those for checkers are."""
+"""Imports at the top level of a module; imports for type checkers only are indented and do not match."""
 _COMPILER: Final = "tablut.engine.parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 
 _stamps: Final[dict[str, tuple[int, ...]]] = {}
-"""What the source file of each module was when it had been imported."""
+"""Stamp of each module's source file, taken when the module had been imported."""
 
 
 def _stamp(module: str) -> tuple[int, ...]:
-    """Return what changes with a source file; whether a date lies before or after now says nothing on other clocks."""
+    """Return the dates, size and inode of a module's source file, which change whenever the file changes.
+
+    Stamps are compared for equality only, because the file system's clock may differ from this machine's.
+    """
     found = _path_of(module).stat()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Note, when the first kernel of a module is made, what its source is and those of all that was imported before."""
+    """Record the source stamps of a module and of all modules imported before, when its first kernel is created."""
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)
@@ -109,11 +112,11 @@ def _stamp_sources(module: str) -> None:
 
 @cache
 def source_digest(module: str, path: Path) -> str:
-    """Return the SHA-256, in hexadecimal, of all sources that a module's kernels can be made of.
+    """Return the SHA-256, in hexadecimal, of all sources that a module's kernels may depend on.
 
-    These are the module and what it imports of the packages, directly or not: a kernel inlines functions and
-    freezes constants from anywhere among them. If one was changed since this process imported it, what runs may be
-    what stood there before: then the digest is one that no other process has.
+    These are the module and the project's modules that it imports, directly or indirectly: a kernel inlines functions
+    and freezes constants from any of them. If one of the files has changed since this process imported it, the running
+    code may differ from the source; the digest is then random, so that no other process uses the compiled kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -124,7 +127,7 @@ def source_digest(module: str, path: Path) -> str:
 
 
 def imported_sources(module: str, path: Path) -> dict[str, bytes]:
-    """Return a module's source, and those of the packages' modules that it imports, directly or not, by name."""
+    """Return the sources, by module name, of a module and of the project's modules it imports, even indirectly."""
     sources = {module: path.read_bytes()}
     waiting = imported_modules(sources[module].decode())
     while waiting:
@@ -136,16 +139,16 @@ def imported_sources(module: str, path: Path) -> dict[str, bytes]:
 
 
 def imported_modules(source: str) -> list[str]:
-    """Return the packages' modules that a module's source imports when it runs, without what those import.
+    """Return the project's modules that a module's source imports directly when it runs.
 
-    A name that a package's door gives on comes from the module where the door finds it.
+    A name re-exported by a package's ``__init__`` counts as imported from the module that defines it.
     """
     found = []
     for package, listed in _IMPORT.findall(source):
         names = [name.split(" as ")[0].strip() for name in re.sub(r"#[^\n]*|[()]", "", listed).split(",")]
         for name in filter(None, names):
             target = f"{package}.{name}" if package else name
-            # What has no file stands in a text, not among the imports.
+            # A match without a source file is a line of a docstring, not an import.
             if target.split(".")[0] in _OWN and _path_of(home := _home(target)).name:
                 found.append(home)
     return found
@@ -153,12 +156,16 @@ def imported_modules(source: str) -> list[str]:
 
 @cache
 def _home(name: str) -> str:
-    """Return the module in which an imported name is at home: itself, the module before the dot, or beyond a door."""
+    """Return the module that defines an imported name.
+
+    This is the name itself if it is a module, else the module before the dot, or, if that is a package that
+    re-exports the name, the module the package takes it from.
+    """
     if _path_of(name).name:
         return name
     package, _, attribute = name.rpartition(".")
     if (door := _path_of(package)).name == "__init__.py":
-        stub = door.with_suffix(".pyi")  # a door that loads what it gives on when that is asked for
+        stub = door.with_suffix(".pyi")  # the imports of a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
         given_on = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if given_on is not None:
@@ -168,19 +175,19 @@ def _home(name: str) -> str:
 
 @cache
 def _path_of(module: str) -> Path:
-    """Return the source file of a module, an empty path if there is none of that name."""
+    """Return the source file of a module, or an empty path if there is no module of that name."""
     loaded = sys.modules.get(module)
     if loaded is not None:
         return Path(loaded.__file__ or "")
     try:
         found = find_spec(module)
-    except ModuleNotFoundError:  # what stands before the dot is no package
+    except ModuleNotFoundError:  # the name before the dot is not a package
         return Path()
     return Path((found and found.origin) or "")
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one function, with sealed files in place of its own, and all sources in the key."""
+    """numba's cache of one function, with checked files and a key that covers all sources."""
 
     def __init__(self, function: Callable[..., Any], *, whole: bool) -> None:
         super().__init__(function)
@@ -189,7 +196,7 @@ class KernelCache(FunctionCache):
         self._locks: dict[tuple[str, ...], FileLock] = {}
 
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of one version of the function: for argument types, a machine and a compiler."""
+        """Return the path of one version of the function; it depends on argument types, machine and compiler."""
         versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3])
         settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
@@ -201,13 +208,13 @@ class KernelCache(FunctionCache):
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        # Every kernel is compiled by the parts' compiler, which its module does not import itself.
+        # The module does not import `tablut.engine.parts` itself, but is compiled by it.
         sources = source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
         text = (self.path(sig, codegen).name, machine, code, sources)
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types; if there is none, lock it until it has been compiled."""
+        """Return the compiled version for argument types, or None after locking it so that the caller compiles it."""
         found = self._found(sig, target_context)
         if found is None:
             self._lock(sig, target_context.codegen())
@@ -217,7 +224,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """Return what the file of a version holds, or None."""
+        """Load a version from its file, or return None if that is impossible; the time is recorded."""
         clocks.begin(loads=True)
         found = None
         try:
@@ -227,7 +234,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Wait until no other process compiles a version, and keep others from it; without a lock if that fails."""
+        """Acquire the lock of a version, waiting for other processes that compile it; go on without it on failure."""
         from filelock import FileLock, Timeout
 
         path = self.path(sig, codegen)
@@ -245,16 +252,16 @@ class KernelCache(FunctionCache):
         self._locks[_types(sig)] = lock
 
     def unlock(self, sig: Any) -> None:
-        """Let other processes have a version: it is kept, or could not be compiled."""
+        """Release the lock of a version, once it has been saved or could not be compiled."""
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):
-                # Who waits has the file open, and finds the kernel; who comes later makes a new one.
+                # Processes already waiting have the file open and find the kernel; later ones create a new lock.
                 Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled version; if it cannot be kept, print a warning once."""
+        """Save a compiled version; if that fails, print a warning once for each process."""
         clocks.begin(loads=True)
         try:
             super().save_overload(sig, data)
@@ -263,7 +270,7 @@ class KernelCache(FunctionCache):
             self.unlock(sig)
 
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
-        """Return what the file of a version holds, None if it has none that is whole and current."""
+        """Return the payload of a version's file, or None if there is no intact, current file."""
         try:
             content = read_bytes(self.path(sig, codegen), "compiled kernel", _MOST)
         except TablutError:
@@ -289,18 +296,19 @@ class KernelCache(FunctionCache):
             _say_uncached(str(error))
 
 
-# -- compiled side by side: numba compiles one function of a process at a time -------------
+# -- parallel compilation in another process, because numba compiles one function per process at a time --
 
 
 _asked: Final[set[tuple[Any, ...]]] = set()
 _companions: Final[list[subprocess.Popen[bytes]]] = []
-"""The process that compiles beside this one, if there is one yet."""
+"""The process that compiles in parallel with this one; empty until it is first needed."""
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
-    """Have another process compile a kernel for argument types, unless it is kept; this one compiles others meanwhile.
+    """Let another process compile a kernel for argument types, unless it is already compiled or cached.
 
-    Who needs a kernel or a part that is being compiled waits for its lock. A process that fails costs only its time.
+    Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled
+    waits for its lock. If the other process fails, only time is lost.
     """
     if (dispatcher, arguments) in _asked or not isinstance(dispatcher._cache, KernelCache):
         return
@@ -318,7 +326,7 @@ def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
 
 def _start() -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        # Without the current folder among the places of modules: what lies there is not ours.
+        # -P keeps the current folder off the module path, so that unrelated modules there are not imported.
         [sys.executable, "-P", "-c", "from tablut.engine import kernel_cache; kernel_cache.compile_as_told()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -329,7 +337,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def compile_as_told() -> None:
-    """Compile and keep each kernel that standard input names, with its argument types, until it ends."""
+    """Compile and cache the kernels named on standard input, with their argument types, until end of input."""
     with suppress(EOFError):
         while True:
             module, name, arguments = pickle.load(sys.stdin.buffer)
@@ -342,31 +350,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) -> None:
-    """Give a kernel or a part its cache; print a warning once if there is no folder for one."""
+    """Attach a cache to a kernel or a part; print a warning once if no folder is writable."""
     _stamp_sources(function.__module__)
     try:
         dispatcher._cache = KernelCache(function, whole=whole)
     except (RuntimeError, OSError) as error:
-        # numba found no folder that can be written.
+        # numba found no writable folder.
         _say_uncached(str(error))
 
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove, once in a process, the temporary files and locks of killed processes."""
+    """Remove the temporary files and locks of killed processes, once per process."""
     for path in [*folder.glob(".*.kernel.*.tmp"), *folder.glob(".*.kernel.lock")]:
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
         except FileNotFoundError:
-            continue  # another process was faster
+            continue  # another process has removed it
 
 
 _said: list[str] = []
 
 
 def _say_uncached(reason: str) -> None:
-    """Print once that compiled kernels are not kept, and what to do."""
+    """Print a warning, once per process, that compiled kernels cannot be cached, with a remedy."""
     if not _said:
         _said.append(reason)
         print(  # noqa: T201

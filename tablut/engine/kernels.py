@@ -1,11 +1,11 @@
-"""One ply, compiled: generate moves, make one with captures and outcome, take it back.
+"""Compiled move generation, making of moves (with captures and outcome) and taking them back.
 
-How boards, moves and undo records are laid out: `tablut.engine.layout`; what pieces can do
-to one another: `tablut.engine.attacks`. Keys are not part of a board: `key_change` gives what
-a ply changes, and the caller carries the key along.
+The layout of boards, moves and undo records is defined in `tablut.engine.layout`, the interactions
+between pieces in `tablut.engine.attacks`. Zobrist keys are not part of a board: `key_change` returns
+the change that a ply makes, and the caller updates its key.
 
-Nothing here validates; `tablut.engine.Engine` does. Moves of decided positions are
-generated like any others.
+These functions do not validate their arguments; `tablut.engine.Engine` does. Moves are generated
+in decided positions too.
 """
 
 from __future__ import annotations
@@ -62,13 +62,16 @@ if TYPE_CHECKING:
 
 @inlined
 def line_content(t: Tables, line: int) -> int:
-    """Return the content of a line, no wide one, as a number in base 3: digit 1 an attacker, 2 a white piece."""
+    """Return the content of a line of a narrow board as a number in base 3 (1 for an attacker, 2 for a white piece)."""
     return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
 
 
 @inlined
 def moves_on_line(t: Tables, board: NDArray[np.uint32], side: int, king: int, line: int) -> int:
-    """Return the number of moves of a side along a line, piece by piece; the king is a soldier if his cell is -1."""
+    """Return the number of moves of a side along a line, counted piece by piece.
+
+    If ``king`` is -1, the king is treated as a soldier.
+    """
     content, total = line_of(board, line), I64(0)
     own = own_pieces(content, side)
     while own:
@@ -81,7 +84,10 @@ def moves_on_line(t: Tables, board: NDArray[np.uint32], side: int, king: int, li
 
 @inlined
 def moves_by_slides(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> int:
-    """Return the number of moves of a side, piece by piece; the king is a soldier if his cell is -1."""
+    """Return the number of moves of a side, counted piece by piece.
+
+    If ``king`` is -1, the king is treated as a soldier.
+    """
     total = I64(0)
     for line in range(2 * t.size):
         total += moves_on_line(t, board, side, king, line)
@@ -90,11 +96,11 @@ def moves_by_slides(t: Tables, board: NDArray[np.uint32], side: int, king: int) 
 
 @inlined
 def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
-    """Return the number of legal moves of a side, 2N table look-ups; nothing is generated.
+    """Return the number of legal moves of a side without generating them.
 
     Notes
     -----
-    O(N); on a wide board O(pieces).
+    O(N): about 2N table look-ups. O(pieces) on a wide board.
     """
     if is_wide(board):
         return moves_by_slides(t, board, side, king_of(t, board))
@@ -115,7 +121,7 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 @inlined
 def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Return whether a side has a legal move; stops at the first line that shows one.
+    """Return whether a side has a legal move, stopping at the first line that has one.
 
     Notes
     -----
@@ -129,8 +135,8 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
             if t.counts[I64(t.attacker_counts[line]) + line_content(t, I64(board[line]))] != 0:
                 return True
         return False
-    # A king goes wherever a soldier in its place could: without a slide of its own,
-    # the counts, which take it for a soldier, cannot count it wrongly.
+    # The counts treat the king as a soldier. That is harmless here: a king can go wherever a soldier
+    # in its place could, so if it has no move, a soldier there would have none either.
     row, column = king_slides(t, board, king_of(t, board))
     if (row | column) != 0:
         return True
@@ -145,9 +151,9 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
 def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return how many there are.
 
-    The order is by rank and file of the moving piece, then its targets along the row,
-    then along the column, each in ascending order. ``moves`` must hold 4C entries: an
-    empty cell is the end of at most four slides.
+    Moves are ordered by rank and file of the moving piece; its targets along the row come first, then
+    those along the column, each in ascending order. ``moves`` must have space for 4C entries, because at
+    most four pieces can slide to an empty cell.
 
     Notes
     -----
@@ -181,7 +187,10 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
 
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
-    """Add or remove a piece on its row and its column."""
+    """Add or remove a piece, in the row and the column of its cell.
+
+    ``shift`` selects the side: `tablut.engine.layout.shift_of`.
+    """
     rank, file = coordinates(t, cell)
     board[rank] = I64(board[rank]) ^ (1 << (file + shift))
     board[t.size + file] = I64(board[t.size + file]) ^ (1 << (rank + shift))
@@ -189,7 +198,7 @@ def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
 
 @inlined
 def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, captures: int, shift: int) -> None:
-    """Remove or restore the soldiers that a piece captured on a cell."""
+    """Remove or restore the soldiers captured by a piece that moved to a cell."""
     while captures:
         toggle(t, board, captured_cell(t, target, captures), shift)
         captures &= captures - 1
@@ -199,13 +208,13 @@ def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, captures:
 def judge(
     t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int, stays_open: bool
 ) -> int:
-    """Return the outcome code after a ply; the board shows the position after it.
+    """Return the outcome code of the ply that led to the position on the board.
 
-    ``stays_open`` says that black's ply is known to have encircled nobody.
+    ``stays_open`` is true if black's ply is already known not to have encircled white.
 
     Notes
     -----
-    O(1), or O(N) under ``either_after_ply``; with encirclement or forts, floods of the board.
+    O(1), or O(N) under ``either_after_ply``; encirclement and forts need flood fills of the board.
     """
     outcome = UNDECIDED
     if side == 1:
@@ -220,7 +229,7 @@ def judge(
     elif wins_afar(t, board, side, king):
         outcome = EXIT_FORT
     if t.either_after_ply != 0:
-        # The order of the rules: a white side without a move loses even if its king has escaped.
+        # The rules check this first: white without a move loses even if its king has just escaped.
         if not can_move(t, board, 0):
             return NO_MOVES_WHITE
         if outcome == UNDECIDED and not can_move(t, board, 1):
@@ -230,7 +239,7 @@ def judge(
 
 @inlined
 def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
-    """Make a legal move on the board."""
+    """Make a legal move on the board and return its undo record and the outcome code."""
     start, target = start_of(t, move), target_of(t, move)
     side, king = side_of(t, board), king_of(t, board)
     shift = shift_of(board, side)
@@ -250,7 +259,7 @@ def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
 
 @inlined
 def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
-    """Take a move back, by its undo record."""
+    """Take a move back, given its undo record."""
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     side = side_of(t, board) ^ 1
     shift = shift_of(board, side)
@@ -266,7 +275,7 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 @inlined
 def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
-    """Return the keys of the soldiers that a move captured, combined by exclusive or."""
+    """Return the exclusive or of the Zobrist keys of the soldiers captured by a move of ``side`` to a target."""
     change = U64(0)
     while captures:
         change ^= t.keys[side * t.cells + captured_cell(t, target, captures)]
@@ -276,7 +285,7 @@ def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
 
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return what a ply changes in the Zobrist key."""
+    """Return the change of the Zobrist key by a ply, to be combined with the old key by exclusive or."""
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
@@ -285,7 +294,7 @@ def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 
 @inlined
 def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
-    """Return the Zobrist key of a board, from scratch.
+    """Compute the Zobrist key of a board from scratch.
 
     Notes
     -----
@@ -306,19 +315,19 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
     return U64(key)
 
 
-# -- the king's moves that win at once: search and proofs both ask here --------------------
+# -- the king's immediately winning moves, for search and proof search ---------------------
 
 
-# A soldier that takes the king: `tablut.engine.attacks.king_capture`. Both are exact, so that a
-# game may be called won or lost on their word.
+# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so that
+# search may score a position as won or lost by them.
 
 
 @called
 def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
-    """Return a move by which the king, white being to move, wins at once, or `NO_MOVE`.
+    """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
-    The move is made and judged where a ply may leave either side without a move: there an
-    escape can lose.
+    ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under
+    ``either_after_ply`` an escape can lose, if it leaves white without a move; there the move is made and judged.
     """
     size = t.size
     king = king_of(t, board)

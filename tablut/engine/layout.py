@@ -1,22 +1,22 @@
-"""How a board, a move and an undo record are laid out, and every question that is answered by layout alone.
+"""Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
 
-A board is one small array, ``uint32[2N + 4]``: line ``l`` (rows, then columns, see
-`tablut.engine.lines`) with its attackers in bits 0-15 and its defenders and king in
-bits 16-31; then its *head*: the king's cell, the side to move (0 white, 1 black), and the
-numbers of attackers and of defenders. Every piece is thus stored twice, and a slide or a
-capture is a few operations on one line whichever way it runs.
+A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines (rows, then columns, see
+`tablut.engine.lines`), each with its attackers in bits 0-15 and its defenders and king in
+bits 16-31. The last four are the *head*: the king's cell, the side to move (0 white, 1 black), and the
+numbers of attackers and of defenders. Every piece is thus stored twice, so that a slide or a
+capture needs a few operations on one line, whether along a row or a column.
 
-A move is ``start | target << 7``; an undo record is the move with its captures on top,
-``| captures << 14``. Captures are bits, one for each soldier taken: 0-3 the directions from
-the target, 4-22 the places of the edge row nearest to it, 23-41 those of the edge column.
+A move is ``start | target << 7``. An undo record is the move with its captures in the bits above,
+``| captures << 14``. Captures are bits, one for each soldier taken: bits 0-3 are the directions from
+the target, bits 4-22 the places of the edge row nearest to it, bits 23-41 those of the nearest edge column.
 
 Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take
-14 bits as well, ``38 * start + end``: the end is the target's file on the row of the start, else 19 more than
-its rank. A kernel knows by the type of the lines, when it is compiled, which of the two it is for.
+14 bits as well, ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the
+target's rank plus 19 otherwise. Kernels are compiled separately for the two layouts, by the type of the lines.
 
-Functions of a table and a board are inlined into kernels and cost nothing there. They
-take flat tables (`tablut.engine.records.flat`) and a pointer to the board. `new_board`,
-`head`, `images_of_moves` and `captured_cells` are for Python.
+Functions that take tables and a board are inlined into kernels. They take flat tables
+(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves`
+and `captured_cells` are for use from Python.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ KING_AT: Final = 0
 SIDE_AT: Final = 1
 ATTACKERS_AT: Final = 2
 DEFENDERS_AT: Final = 3
-"""Places in a board's head."""
+"""Indices into a board's head."""
 _HEAD: Final = 4
 _ROW_AT: Final = 4
 _COLUMN_AT: Final = _ROW_AT + WIDEST
 _ENDS: Final = 2 * WIDEST
 _CROSS_COLUMN: Final = 32
-"""Bit of a cross at which the places of the column begin."""
+"""First bit of a cross that belongs to the column."""
 _intrinsic: Any = intrinsic
 
 
 def new_board(size: int, *many: int) -> NDArray[np.uint32]:
-    """Return room for a board, or for so many."""
+    """Allocate a zeroed board array, or an array of boards whose leading shape is ``many``."""
     return np.zeros((*many, 2 * size + _HEAD), dtype=np.uint64 if size > NARROW else np.uint32)
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the type of lists of cells, and of numbers of cells: a narrow board has at most 121, a wide one 361."""
+    """Return the integer type for cells and numbers of cells; a narrow board has at most 121 cells, a wide one 361."""
     return np.uint16 if size > NARROW else np.uint8
 
 
 def head(boards: NDArray[Any]) -> NDArray[Any]:
-    """Return the heads of boards, a view."""
+    """Return a view of the heads of boards."""
     return boards[..., -_HEAD:]
 
 
@@ -73,20 +73,20 @@ def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
 
 
 def place_soldier(board: NDArray[Any], cell: int, size: int, *, white: bool) -> None:
-    """Put a piece on a board, whose head stays as it is."""
+    """Put a piece on a board without updating the head."""
     shift = white * board.itemsize * 4
     for line, place in ((cell // size, cell % size), (size + cell % size, cell // size)):
         board[line] |= board.dtype.type(1 << (place + shift))
 
 
 def soldiers_of(board: NDArray[Any], size: int) -> list[int]:
-    """Return what stands on each cell: 0 nothing, 1 an attacker, 2 a white piece."""
+    """Return the content of each cell: 0 if it is empty, 1 for an attacker, 2 for a white piece."""
     half, lines = board.itemsize * 4, board[:size].tolist()
     return [line >> file & 1 | (line >> (half + file) & 1) << 1 for line in lines for file in range(size)]
 
 
 def captured_cells(undo: int, size: int) -> tuple[int, ...]:
-    """Return the cells of the soldiers that the ply of an undo record captured, ascending."""
+    """Return the cells of the soldiers captured by the ply of an undo record, in ascending order."""
     target, captures = cells_of_code(undo & 0x3FFF, size)[1], undo >> 14
     row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
     cells = [target - 1, target - size, target + 1, target + size]
@@ -95,12 +95,12 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of one, are those of a wide board, which a kernel knows when it is compiled."""
+"""Whether lines, or the content of a line, belong to a wide board, decided at compile time."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _content(_typing_context: Any, line: Any) -> Any:
-    """Return a line as int64, that of a wide board as it is: by its type it will be known."""
+    """Convert a line to int64; a line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
     result = line if line == types.uint64 else types.int64
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -111,13 +111,13 @@ def _content(_typing_context: Any, line: Any) -> Any:
 
 @inlined
 def half_of(lines: Any) -> int:
-    """Return from which bit on a line has its white pieces."""
+    """Return the first bit of the white pieces in a line."""
     return I64(32) if is_wide(lines) else I64(16)
 
 
 @inlined
 def shift_of(lines: Any, side: int) -> int:
-    """Return from which bit on a line has a side's pieces."""
+    """Return the first bit of a side's pieces in a line."""
     half = half_of(lines)
     return half - side * half
 
@@ -136,7 +136,7 @@ def king_of(t: Tables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def put_king(t: Tables, board: NDArray[np.uint32], cell: int) -> None:
-    """Write the king's cell into the head; the lines stay as they are."""
+    """Write the king's cell to the head without changing the lines."""
     board[2 * t.size] = np.uint32(cell)
 
 
@@ -148,19 +148,19 @@ def side_of(t: Tables, board: NDArray[np.uint32]) -> int:
 
 @inlined
 def put_side(t: Tables, board: NDArray[np.uint32], side: int) -> None:
-    """Write the side to move."""
+    """Write the side to move to the head."""
     board[2 * t.size + 1] = np.uint32(side)
 
 
 @inlined
 def count_of(t: Tables | DistantTables, board: NDArray[np.uint32], side: int) -> int:
-    """Return the number of a side's soldiers: attackers of 1, defenders of 0."""
+    """Return the number of a side's soldiers: attackers if ``side`` is 1, defenders if it is 0."""
     return I64(board[2 * t.size + 3 - side])
 
 
 @inlined
 def put_count(t: Tables, board: NDArray[np.uint32], side: int, count: int) -> None:
-    """Write the number of a side's soldiers."""
+    """Write the number of a side's soldiers to the head."""
     board[2 * t.size + 3 - side] = np.uint32(count)
 
 
@@ -178,14 +178,14 @@ def line_of(board: NDArray[np.uint32], line: int) -> int:
 
 @inlined
 def occupied(content: int) -> int:
-    """Return the places of a line on which any piece stands."""
+    """Return the occupied places of a line, given its content."""
     half, pieces = half_of(content), I64(content)
     return (pieces | (pieces >> half)) & ((1 << half) - 1)
 
 
 @inlined
 def own_pieces(content: int, side: int) -> int:
-    """Return the places of a line on which pieces of a side stand; the king is white's."""
+    """Return the places of a side's pieces on a line, given its content; the king counts as a white piece."""
     return (I64(content) >> shift_of(content, side)) & ((1 << half_of(content)) - 1)
 
 
@@ -198,26 +198,26 @@ def is_occupied(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
 # -- crosses: the row and the column of a cell in one mask ------------------------------------
 
 
-# Whatever slides to or from a cell does so along these two lines, so one loop over the bits of
-# a cross goes over all of it.
+# All slides to or from a cell run along these two lines, so a single loop over the bits of a
+# cross covers them.
 
 
 @inlined
 def cross_of(row: int, column: int) -> int:
-    """Return the cross of a mask of places on a cell's row and one of places on its column."""
+    """Combine masks of places on a cell's row and on its column into a cross."""
     return row | (column << _CROSS_COLUMN)
 
 
 @inlined
 def cell_on_cross(t: Tables, centre: tuple[int, int], place: int) -> int:
-    """Return the cell of a bit of a cross, given the coordinates of the cross's centre."""
+    """Return the cell that a bit of a cross stands for, given the coordinates of the cross's centre."""
     rank, file = centre
     return rank * t.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * t.size + file
 
 
 @inlined
 def direction_on_cross(centre: tuple[int, int], place: int) -> int:
-    """Return the direction, as a bit, from the centre of a cross to the cell of one of its bits."""
+    """Return the direction (as a bit) from the centre of a cross to the cell that one of its bits stands for."""
     rank, file = centre
     if place < _CROSS_COLUMN:
         return 1 if place < file else 4
@@ -229,7 +229,7 @@ def direction_on_cross(centre: tuple[int, int], place: int) -> int:
 
 @inlined
 def move_of(t: Tables, start: int, target: int) -> int:
-    """Return a move."""
+    """Return the code of the move from one cell to another."""
     if is_wide(t.exposed):
         rank, file = coordinates(t, target)
         return _ENDS * start + (file if rank == I64(t.rank[start]) else WIDEST + rank)
@@ -238,7 +238,7 @@ def move_of(t: Tables, start: int, target: int) -> int:
 
 @inlined
 def start_of(t: Tables, move: int) -> int:
-    """Return the cell that a move, or the move of an undo record, begins on."""
+    """Return the start cell of a move or an undo record."""
     if is_wide(t.exposed):
         return (move & 0x3FFF) // _ENDS
     return move & 127
@@ -246,7 +246,7 @@ def start_of(t: Tables, move: int) -> int:
 
 @inlined
 def target_of(t: Tables, move: int) -> int:
-    """Return the cell that a move, or the move of an undo record, ends on; of a wide one the start must exist."""
+    """Return the target cell of a move or an undo record; on wide boards its start must be a cell of the board."""
     if is_wide(t.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(t, start_of(t, move))
@@ -256,19 +256,19 @@ def target_of(t: Tables, move: int) -> int:
 
 @inlined
 def undo_of(move: int, captures: int) -> int:
-    """Return the undo record of a move that captured soldiers."""
+    """Return the undo record of a move and its captures."""
     return (move & 0x3FFF) | (captures << 14)
 
 
 @inlined
 def undo_captured(undo: int) -> int:
-    """Return the captures of the ply of an undo record, one bit each, 0 if it captured none."""
+    """Return the captures of an undo record, one bit for each soldier, or 0 without a capture."""
     return undo >> 14
 
 
 @inlined
 def captured_cell(t: Tables, target: int, captures: int) -> int:
-    """Return the cell of the lowest of some captures that a move to a target made."""
+    """Return the cell of the soldier that the lowest bit of ``captures`` stands for, given the move's target."""
     place = trailing_zeros(captures)
     if place < 4:
         return neighbour(t, target, 1 << place)
@@ -281,13 +281,13 @@ def captured_cell(t: Tables, target: int, captures: int) -> int:
 
 @inlined
 def edge_captures(row: int, column: int) -> int:
-    """Return the captures on the edge row and the edge column that are nearest to a move's target."""
+    """Encode captures on the edge row and the edge column nearest to a move's target."""
     return (row << _ROW_AT) | (column << _COLUMN_AT)
 
 
 @inlined
 def neighbour(t: Tables, cell: int, direction: int) -> int:
-    """Return the cell next to a cell in a direction; it must exist."""
+    """Return the neighbour of a cell in a direction; it must be on the board."""
     if direction == 1:
         return cell - 1
     if direction == 2:

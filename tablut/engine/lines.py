@@ -1,17 +1,17 @@
-"""Line tables: where a piece may slide along one row or column, for every occupancy of it.
+"""Line tables: the slides along one row or column, for every occupancy.
 
 A line is a row or a column of the board. Line ``l < N`` is the row of rank ``l``
-(its places are files), line ``N + f`` the column of file ``f`` (its places are
-ranks). Two lines with the same terrain share one table, whichever way they run:
+(its places are files), and line ``N + f`` the column of file ``f`` (its places are
+ranks). Lines with the same terrain share one table, whether they are rows or columns:
 Tablut's eighteen lines need five tables.
 
-For each kind of mover a table gives, by place and occupancy, the mask of the
-places on which its slide may end. Whether an attacker is at home in a camp depends
-on its place alone, so it needs no kind of its own. A second table counts the moves
-of all soldiers of a line at once, by the line's content as a number in base 3.
+For each kind of mover a table gives, by place and occupancy, the mask of the places where a slide
+may end. Whether an attacker is in its own camp depends on its place alone, so this needs no further kind of
+mover. A second table gives the number of moves of all soldiers on a line, by the line's
+content as a number in base 3.
 
-On wide boards (`tablut.engine.layout`) there would be too many contents. The masks are those of an
-empty line there, which the nearest pieces cut short (`tablut.engine.attacks`), and nothing is counted.
+On wide boards (`tablut.engine.layout`) tables by occupancy would be too large. There the masks are those of an
+empty line, which are cut off at the nearest pieces (`tablut.engine.attacks`), and there are no counts.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ Mover = Literal["attacker", "defender", "king"]
 
 
 class LineTables(NamedTuple):
-    """The slides and counts of all lines of a board; N is its size.
+    """Tables of the slides and of the numbers of moves for all lines of a board; N is its size.
 
     Attributes
     ----------
     slides : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
-        On wide boards uint32, ``N`` masks by place.
+        On wide boards uint32, with ``N`` masks in a block, indexed by place.
     attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
-        Where the block of a line begins, for each kind of mover.
+        Offset of each line's block in ``slides``, for each kind of mover.
     counts : ndarray of uint8, flat
-        Blocks of ``3**N`` counts; within a block, index by the line's content in base
-        3: digit 1 an attacker, 2 a defender or the king.
+        Blocks of ``3**N`` numbers of moves; within a block, indexed by the line's content in base
+        3 (digit 1 for an attacker, 2 for a defender or the king).
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
-        Where the block of a line begins. The defenders' counts take the king for a soldier.
+        Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed as those of ``slides``: how many places more the king has on a
-        line than a soldier in its place.
+        Blocks indexed like those of ``slides``: the number of additional places to which the king can move,
+        compared with a soldier in its place.
     king_extra_at : ndarray of uint32, shape (2N,)
-        Where the block of a line begins.
+        Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
-        A mask read as a number in base 3.
+        Each mask of places with its binary digits read as a number in base 3.
     """
 
     slides: NDArray[np.uint16]
@@ -77,7 +77,9 @@ def board_lines(variant: Variant) -> list[str]:
 
 
 def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint16]:
-    """Return where a mover may slide on a line, by place and occupancy; on a wide board on an empty one.
+    """Return the masks of places to which a mover may slide on a line, by place and occupancy.
+
+    On a wide board, the masks are for an empty line only.
 
     Notes
     -----
@@ -96,7 +98,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
                 if letter in CAMP_LETTERS and letter != home:
                     break
                 if letter != home:
-                    home = ""  # a soldier that has left its camp is a stranger to it
+                    home = ""  # a soldier that has left its camp may not enter it again
                 open_so_far &= (occupancy >> target) & 1 == 0
                 banned = (letter == "T" and not (mover == "king" and castle.stop == "king")) or (
                     letter == "X" and mover != "king"
@@ -109,7 +111,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
 
 
 class _Blocks:
-    """Arrays laid end to end, each distinct one once."""
+    """Concatenation of arrays in which equal arrays are stored only once."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[np.generic]] = []
@@ -117,7 +119,7 @@ class _Blocks:
         self.length = 0
 
     def place(self, block: NDArray[np.generic]) -> int:
-        """Return where a block begins, adding it if it is new."""
+        """Return the offset of a block, appending the block if it is new."""
         content = block.tobytes()
         if content not in self.known:
             self.known[content] = self.length
@@ -127,7 +129,7 @@ class _Blocks:
 
 
 def line_tables(variant: Variant) -> LineTables:
-    """Return the line tables of a variant."""
+    """Build the line tables of a variant."""
     size = variant.size
     lines = board_lines(variant)
     masks = np.arange(1 if size > NARROW else 1 << size)
@@ -165,14 +167,14 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return the number of moves of the soldiers with a digit, by the content of the line in base 3."""
+    """Return the number of moves of the pieces with a given digit, by the content of the line in base 3."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)
     ends, occupancies = np.bitwise_count(slides), _occupancies(size)
     total = np.zeros(3**size, dtype=np.uint8)
     for place in range(size):
-        # The contents by their digit at the place, between what is above it and what is below it.
+        # View the contents with the digit at this place as the middle axis.
         by_digit = (3 ** (size - 1 - place), 3, 3**place)
         total.reshape(by_digit)[:, digit] += ends[place].take(occupancies.reshape(by_digit)[:, digit])
     return total

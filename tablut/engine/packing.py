@@ -1,12 +1,12 @@
-"""Positions as words: exact packing, unpacking, and expansion of whole arrays of positions.
+"""Positions packed into words: packing, unpacking, and expansion of whole arrays of positions.
 
 A position is one big integer, cut into W words of 64 bits, the least significant
-first. With C = N² cells its bits are, from the bottom: C for the attackers, C for the
-defenders, the king's cell as a number in as few bits as C needs, and one for black
-to move: 170 bits, three words, on 9×9. The packing is exact, hence a set of rows of
-words is a set of positions.
+first. With C = N² cells its bits are, from the lowest: C bits for the attackers, C bits for the
+defenders, the number of the king's cell in as few bits as possible, and one bit that is set if black
+is to move. On 9×9 this takes 170 bits, or three words. The packing is exact, so distinct rows of
+words are distinct positions.
 
-`expand` never packs a child: a ply changes few bits, and changes them by exclusive or.
+`expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return some bits of a position as a number."""
+    """Return ``length`` bits of a position, from bit ``start`` on, as a number."""
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -56,7 +56,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return C bits of a position, one a cell."""
+    """Return ``cells`` bits of a position, from bit ``start`` on, as the low 64 bits and the others."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -73,13 +73,13 @@ def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -
 
 @inlined
 def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.uint64]:
-    """Return a board of bits without its lowest row: the others move down by one."""
+    """Remove the lowest row of a board of bits; the other rows move down by one."""
     return (low >> U64(size)) | (high << U64(64 - size)), high >> U64(size)
 
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Set ``length`` < 32 bits of a position, clear so far, from bit ``start`` on."""
+    """Write ``length`` < 32 bits of a position from bit ``start`` on; these bits must be clear."""
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:
@@ -88,7 +88,7 @@ def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -
 
 @inlined
 def king_width(t: Tables) -> int:
-    """Return the number of bits of the king's cell."""
+    """Return the number of bits in which a packed position stores the king's cell."""
     width = 0
     while (1 << width) < t.cells:
         width += 1
@@ -97,7 +97,7 @@ def king_width(t: Tables) -> int:
 
 @inlined
 def _unpack_lines(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
-    """Write the soldiers of a packed position to a wide board, and their numbers."""
+    """Write the soldiers of a packed position, and their numbers, to a wide board."""
     size = t.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -114,7 +114,7 @@ def _unpack_lines(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32
 
 @inlined
 def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
-    """Write one packed position to a board.
+    """Unpack one position into a board.
 
     Notes
     -----
@@ -152,7 +152,7 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
 
 @inlined
 def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
-    """Write a board to one packed position.
+    """Pack a board into the words of one position.
 
     Notes
     -----
@@ -181,7 +181,7 @@ def flip(words: NDArray[np.uint64], bit: int) -> None:
 
 @kernel
 def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uint32]) -> None:
-    """Write packed positions to boards.
+    """Unpack an array of positions into boards.
 
     Notes
     -----
@@ -194,7 +194,7 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 
 @kernel
 def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
-    """Write boards to packed positions.
+    """Pack an array of boards into words.
 
     Notes
     -----
@@ -211,7 +211,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
 
     Notes
     -----
-    O(n N): no move is generated.
+    O(n N), because no move is generated.
     """
     t = flat(tables)
     scratch = np.empty(2 * t.size + 4, dtype=tables.exposed.dtype)
@@ -259,7 +259,7 @@ def expand(
             undo, outcome = make(t, board, move)
             unmake(t, board, undo)
             child = advance(pointer(children), total * width)
-            # Written out: a loop over at most four words is vectorised, at a loss.
+            # Unrolled, because LLVM would vectorise a loop over at most four words, which is slower.
             child[0] = word[0]
             if width > 1:
                 child[1] = word[1]
@@ -291,12 +291,12 @@ def expand(
 
 
 # ------------------------------------------------------------------------------------------
-# Two vector intrinsics: the eight images of a board and which of them are least; the columns of a board
+# Two vector intrinsics: one computes the eight images of a board and the least of them, the other transposes a board
 
 
-# numba has no vector types, and LLVM does not find these vectors by itself: it cannot
+# numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot
 # know that the accumulators and the table do not overlap. The intermediate code is
-# generic; LLVM lowers it to whatever vectors the machine has.
+# generic; LLVM lowers it to the vector instructions of the machine.
 
 
 _WORD = ir.IntType(64)
@@ -309,7 +309,7 @@ _LINES = ir.VectorType(_LINE, 16)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, candidates: Any, out: Any) -> Any:
-    """Unite table entries into eight 128-bit images and return which candidates are least."""
+    """Combine table entries into eight 128-bit images, and return the mask of the candidates whose image is least."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         table, numbers, length, mask, result = args
@@ -349,10 +349,10 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
-    """Write the columns of a board, whose rows are given."""
+    """Write the columns of a board, given its rows."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        if rows.dtype != types.uint32:  # a wide board, which is not unpacked so
+        if rows.dtype != types.uint32:  # wide boards are not unpacked in this way
             return _WORD(0)
         source, count, target = args
         half, zero = ir.IntType(16), ir.Constant(_LINES, [0] * 16)
@@ -368,7 +368,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
                 spread = builder.shuffle_vector(spread, spread, ir.Constant(ir.VectorType(_LINE, 16), [0] * 16))
                 found = builder.or_(found, builder.select(present, spread, zero))
             builder.store(found, columns)
-        # Stored whole, the vector would go beyond the N columns; indexed itself, it would leave its register.
+        # Storing the whole vector would write beyond the N columns, and indexing it would move it out of its register.
         copy = cgutils.alloca_once(builder, _LINES)
         builder.store(builder.load(columns), copy)
         lanes = builder.bitcast(copy, _LINE.as_pointer())
@@ -382,11 +382,11 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------
-# Packed positions read without compiled code: a few of them, or their numbers of men; see `tablut.engine.packing`
+# Reading packed positions without compiled code, for a few positions or for their numbers of soldiers
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many attackers and defenders packed positions have, without compiled code."""
+    """Return the numbers of attackers and of defenders of packed positions, without compiled code."""
     found = []
     for start in (0, cells):
         mask = ((1 << cells) - 1) << start
@@ -400,7 +400,10 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 
 
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
-    """Return the letters of a packed position's cells and its side to move, without compiled code; O(C)."""
+    """Return the cells' letters and the side to move of a packed position, without compiled code.
+
+    Returns None if the words are not a valid packing. O(C).
+    """
     bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
     width = (cells - 1).bit_length()
     king = (bits >> (2 * cells)) & ((1 << width) - 1)

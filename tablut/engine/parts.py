@@ -1,16 +1,16 @@
-"""Functions that kernels are made of: compiled as far as linking needs, and no further.
+"""Faster compilation of *parts*, the functions that kernels call: compiled only as far as linking requires.
 
 numba treats every function as one that Python may call: it wraps it for Python and for C,
-optimises it fully and makes machine code of it, even if it is only ever linked into
-another, where all of that is done again. Here a part ends as a linked module
-on which the cheap passes have run; the full ones and the making of code are left
-to the kernel that the part goes into. That halves the time to compile. A part is kept on
-disk as well: kernels have most of theirs in common.
+optimises it fully and generates machine code, even if the function is only ever linked into
+another, where all of that is repeated. Here the result of compiling a part is a linked module
+on which only the cheap passes have run; the expensive passes and the generation of machine code are left
+to the kernel that contains the part. That halves the compilation time. Parts are cached on
+disk too, because kernels share most of them.
 
-Nothing of numba's is changed for this: there are subclasses of its dispatcher, its compiler, its libraries of code
-and its typing context, which only kernels and parts are compiled with. Functions of other packages are compiled as if
-this module did not exist. A pass before lowering chooses the library that code is put into. What numba does over and
-over to every function with the same result is done once here.
+numba itself is not modified: kernels and parts are compiled with subclasses of its dispatcher, compiler, code
+libraries and typing context, and functions of other packages are compiled as if this module did not exist. A pass
+before lowering chooses the library that receives the code. Work that numba repeats for every function with the
+same result is done only once here.
 """
 
 from __future__ import annotations
@@ -57,22 +57,25 @@ _UNUSED = {
     NopythonRewrites,
     WithLifting,
 }
-"""Passes that no kernel needs: functions within functions, ``with``, functions inlined as Python, unrolled tuples,
-whole arrays in one expression, types as a listing for people."""
+"""Passes that no kernel needs: closures, ``with`` blocks, inlining of Python functions, unrolling of tuples,
+array expressions, and listings of types for people."""
 
 
 class _Identity(FunctionIdentity):
-    """A function as numba knows it; its number tells it from those of equal name and types, in all processes."""
+    """numba's identity of a function, with a number that is unique across processes.
+
+    The number distinguishes functions of equal name and types.
+    """
 
     _unique_ids = count(secrets.randbits(48))
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""The hash of all options: numba's is of their names alone."""
+"""Common hash of all `_Flags`; numba's hash, too, depends only on the names of the options, not on their values."""
 
 
 class _Flags(Flags):
-    """The options of one function, which numba compares and hashes at every call that it types."""
+    """The options of one function, cached because numba compares and hashes them at every call that it types."""
 
     __slots__ = ("_all", "_seen")
 
@@ -94,10 +97,10 @@ _typed: Final[dict[Any, Any]] = {}
 
 
 class _Typing(Context):
-    """The typing context as kernels and parts see it."""
+    """The typing context for kernels and parts, with a cache for operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call; that of an operator on numbers is looked for once among its many versions."""
+        """Return the signature of a call; for operators on numbers, the search among overloads is made only once."""
         operation = func.typing_key if isinstance(func, types.functions.BaseFunction) else None
         numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in args)
         if kws or not numbers or operation not in _OPERATORS:
@@ -112,29 +115,29 @@ class _Typing(Context):
 
 @cache
 def _typing_of(context: Any) -> _Typing:
-    """Return the view of a typing context: it shares all that the context holds."""
+    """Return a view of a typing context that shares all of its state."""
     view = object.__new__(_Typing)
     view.__dict__ = context.__dict__
     return view
 
 
 class _WithoutEnvironment:
-    """The code generator of a part: it has no machine code yet, and no place for an environment."""
+    """The code generator of a part, which cannot set environments because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing: the kernel that the part goes into sets it."""
+        """Do nothing, because the kernel that contains the part sets the environment."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._codegen, name)
 
 
 def _hide_foreign(library: Any) -> None:
-    """Make functions of other packages, such as numba's own, private to a part or a kernel that they were linked into.
+    """Make functions of other packages (for example numba's own) private to the part or kernel they are linked into.
 
-    numba numbers them from 1 in each process, and what is kept on disk comes from several.
+    numba numbers them from 1 in each process, so names from the disk cache, which several processes fill, could clash.
     """
     linked = (other for other in library._linking_libraries if not isinstance(other, _PartLibrary))
     foreign = {function.name for other in linked for function in other._get_module_for_linking().functions}
@@ -144,7 +147,7 @@ def _hide_foreign(library: Any) -> None:
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """Code that Python calls."""
+    """Library for a kernel, which Python calls."""
 
     def _optimize_final_module(self) -> None:
         _hide_foreign(self)
@@ -152,15 +155,15 @@ class _KernelLibrary(JITCodeLibrary):
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code that is only linked into other code."""
+    """Library for a part, which is only linked into other code."""
 
     @property
     def codegen(self) -> Any:
-        """The code generator."""
+        """The code generator, which sets no environments."""
         return _WithoutEnvironment(self._codegen)
 
     def finalize(self) -> None:
-        """Link what this calls and run the passes that inline it; make no code."""
+        """Link the functions that this part calls and run the passes that inline them, without generating code."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -174,27 +177,27 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
-        """Return 0: Python cannot call it."""
+        """Return 0, because Python cannot call a part."""
         self._ensure_finalized()
         return 0
 
     def serialize_using_object_code(self) -> Any:
-        """Return it as bitcode: there is no object code."""
+        """Return the library as bitcode, because there is no object code."""
         return self.serialize_using_bitcode()
 
 
 class PartContext:
-    """numba's target as parts see it that are read from a file: what it makes of them is for linking."""
+    """Target context for parts that are read from a cache file; it creates libraries that are only for linking."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
 
     def codegen(self) -> Any:
-        """Return what makes libraries."""
+        """Return this context itself, which creates the libraries."""
         return self
 
     def unserialize_library(self, content: tuple[str, str, bytes]) -> Any:
-        """Return a library for linking."""
+        """Return a library for linking, created from bitcode."""
         name, _kind, bitcode = content
         library = _PartLibrary(self._context.codegen(), name)
         library._final_module = parse_bitcode(bitcode)
@@ -208,7 +211,7 @@ class PartContext:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _AnswerByType(FunctionPass):
-    """Puts an answer for each question that a type answers; numba then drops the branch that it rules out."""
+    """Pass that replaces each call of a `by_type` predicate by its value, so that numba drops the dead branch."""
 
     _name = "tablut_answer_by_type"
 
@@ -231,7 +234,7 @@ class _AnswerByType(FunctionPass):
 
 
 def _type_of(state: Any, variable: Any) -> Any:
-    """Return the type of an argument, or of a field of a record in one; None for anything else."""
+    """Return the type of an argument or of a (nested) field of an argument; None for other variables."""
     found = guard(get_definition, state.func_ir, variable)
     if isinstance(found, ir.Arg):
         return state.args[found.index]
@@ -241,7 +244,7 @@ def _type_of(state: Any, variable: Any) -> Any:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _ChooseLibrary(LoweringPass):
-    """Chooses the library that the code is put into."""
+    """Pass that chooses the library that receives the code."""
 
     _name = "tablut_choose_library"
 
@@ -256,7 +259,7 @@ class _ChooseLibrary(LoweringPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _SetEnvironments(LoweringPass):
-    """Gives the parts within a kernel their environments, in which numba keeps their constants."""
+    """Pass that sets the environments of the parts within a kernel, where numba stores their constants."""
 
     _name = "tablut_set_environments"
 
@@ -273,7 +276,7 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """numba's, without the passes that no kernel needs, and with three of ours."""
+    """numba's compiler, without the passes that no kernel needs and with the three passes defined above."""
 
     library: type
 
@@ -283,14 +286,14 @@ class _Compiler(Compiler):
         self.state.typingctx = _typing_of(self.state.typingctx)
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function, under a number of ours."""
+        """Compile a function under an identity that is unique across processes."""
         self.state.func_id = _Identity.from_function(func)
         ExtractByteCode().run_pass(self.state)
         self.state.lifted, self.state.lifted_from = (), None
         return self._compile_bytecode()
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes."""
+        """Return the pipelines of compiler passes."""
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
@@ -310,10 +313,10 @@ class _KernelCompiler(_Compiler):
 
 
 class _Dispatcher(CPUDispatcher):
-    """numba's, which times each call of LLVM for all functions that are being compiled; nobody asks for these times."""
+    """numba's dispatcher, without the timing of each LLVM call, which is not used here."""
 
     def compile(self: Any, sig: Any) -> Any:
-        """Load or compile the version for argument types, and return what calls it."""
+        """Load or compile the version for the given argument types, and return its entry point."""
         arguments, result = normalize_signature(sig)
         with global_compiler_lock, self._compiling_counter:
             if arguments in self.overloads:
@@ -331,6 +334,6 @@ class _Dispatcher(CPUDispatcher):
 
 
 def dispatcher_of(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return the dispatcher of a kernel that Python calls, or of a part that kernels are made of."""
+    """Return the dispatcher of a kernel (``whole``) or of a part."""
     options |= {"nopython": True, "boundscheck": False}
     return _Dispatcher(function, {}, options, pipeline_class=_KernelCompiler if whole else _PartCompiler)

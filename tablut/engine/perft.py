@@ -1,10 +1,10 @@
 """perft: the number of move sequences of a given length, with the last ply counted or applied.
 
-Counted, the last ply is read off the count tables without generating a move. Applied,
-every last move is made on the board, with its captures, its outcome and its Zobrist
-key. Decided positions have no children; repetition and move limits do not exist here.
+In the *counted* variant, the number of last moves is read from the count tables without generating them. In the
+*applied* variant, every last move is made on the board, with its captures, outcome and Zobrist
+key. Decided positions have no children; repetition and move limits are ignored.
 
-The recursion is flattened: one move list and one undo record a ply.
+The recursion is unrolled into a loop with one move list and one undo record for each ply.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 LEAF_COUNTERS = 10
-"""Counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""
+"""Number of counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""
 
 
 @kernel
 def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies, the last of which is not made.
+    """Return the number of sequences of ``depth`` >= 1 plies; the last ply is counted but not made.
 
     Notes
     -----
-    Every ply but the last is made and taken back; memory O(depth · C).
+    Every ply except the last is made and taken back. Memory O(depth · C).
     """
     t, board = flat(tables), pointer(board_array)
     side = side_of(t, board)
@@ -98,8 +98,8 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
 def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Write, by line, the places on which an arriving piece of a side may capture a soldier.
 
-    No capture happens elsewhere. Some of these places give none: the castle counts as
-    hostile if it ever is in such a position, and an unarmed king counts as a soldier.
+    No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle
+    counts as hostile wherever it may be, and an unarmed king counts as a soldier.
 
     Notes
     -----
@@ -120,7 +120,10 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 
 @inlined
 def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Return whether it is worth asking of each of black's plies whether it is surely no encirclement."""
+    """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
+
+    In that case each of black's plies can be tested cheaply for surely not being an encirclement (`may_part`).
+    """
     return is_far(t.distant) and side == 1 and not wins_afar(t, board, side, king_of(t, board))
 
 
@@ -132,10 +135,10 @@ def _apply_every_move(
     threats: NDArray[np.uint32],
     counters: NDArray[np.uint64],
 ) -> int:
-    """Make, judge and take back every legal move; add to the counters and return how many moves there are.
+    """Make, judge and take back every legal move; update the counters and return the number of moves.
 
-    What the moves of one piece share is done once: it is taken off its cell, then put
-    down on each target in turn. Captures are looked for on threatened targets only.
+    Work that all moves of a piece share is done once: the piece is taken off its cell and then placed
+    on each target in turn. Captures are computed only on targets marked by `mark_threats`.
     """
     size = t.size
     side, home = side_of(t, board), king_of(t, board)
@@ -207,11 +210,11 @@ def _apply_every_move(
 
 @kernel
 def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies, every last one made and judged.
+    """Return the number of sequences of ``depth`` >= 1 plies, and add statistics of their last plies to ``counters``.
 
     Notes
     -----
-    Every ply is made, judged and taken back; memory O(depth · C).
+    Every ply is made, judged and taken back. Memory O(depth · C).
     """
     t, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * t.size, dtype=np.uint32)
@@ -250,5 +253,5 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
         keys[ply + 1] = keys[ply] ^ key_change(t, side, start_of(t, move) == king, undo)
         ply += 1
         nexts[ply] = 0
-        # The moves of the last ply are made as they are found, without a list.
+        # The moves of the last ply are made as they are generated, without a move list.
         ends[ply] = generate(t, board, advance(moves, ply * width)) if ply < depth - 1 else 0

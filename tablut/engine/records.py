@@ -1,15 +1,15 @@
-"""Records of arrays as kernels see them, made from the records' own field declarations.
+"""Passing records of arrays to kernels, generically from the records' own field declarations.
 
 A record is a NamedTuple of integers, arrays and further records. Its declaration is the
-only list of its fields: `flat` turns every array into a bare pointer, whatever the record;
-`directory` writes a record down as numbers and addresses, and `record_at` reads it back
-inside a kernel. No field is named a second time, so that two of the same type cannot be
-swapped.
+only list of its fields: `flat` turns every array of any record into a bare pointer,
+`directory` converts a record to an array of numbers and addresses, and `record_at` reads such an
+array back inside a kernel. No field is listed a second time, so two fields of the same type cannot be
+swapped by mistake.
 
 Every function below a kernel's entry takes one to three records of twenty to forty
-pointers. numba compares such types item by item, millions of times in a compilation, and
-spells all of their items out in the name of every function that takes them. A `RecordType` is
-compared, and spelt, as one word; the code is the same.
+pointers. numba compares these types item by item, millions of times in a compilation, and
+includes all items in the name of every function that takes them. A `RecordType` is
+compared and named by one short name instead; the compiled code is the same.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
 WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2, 4)}
-"""What an array may be on a wide board (`tablut.engine.layout`) that is declared to be of a type."""
+"""Dtype on a wide board (`tablut.engine.layout`), by the declared dtype of an array."""
 
 
 @cache
 def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
-    """Return what each field of a record is declared to be."""
+    """Return the declared kind of each field of a record: ``int``, a dtype or a record class."""
     return {name: _kind(record, name, declared) for name, declared in record.__annotations__.items()}
 
 
 def _kind(record: type, name: str, declared: Any) -> Any:
-    # A NamedTuple keeps the text of an annotation that is not evaluated.
+    # With postponed evaluation of annotations, a NamedTuple stores their text.
     text = str(getattr(declared, "__forward_arg__", None) or getattr(declared, "__name__", declared))
     array = _ARRAY.fullmatch(text)
     if array is not None:
@@ -54,10 +54,10 @@ def _kind(record: type, name: str, declared: Any) -> Any:
 
 
 def directory(record: tuple[Any, ...]) -> Any:
-    """Return a record as numbers and addresses of arrays, for `record_at`; the arrays must be kept alive.
+    """Convert a record to an array of numbers and addresses for `record_at`; the caller must keep its arrays alive.
 
-    They are uint64 if a record within is of the subclass of what it is declared: a kernel knows that by the type.
-    A record with arrays of other types than declared, those of wide boards, is returned as it is.
+    The dtype is int64, or uint64 if a nested record is an instance of a subclass of its declared class; kernels
+    distinguish the two by type. A record with the wider arrays of wide boards is returned unchanged.
     """
     if _is_wide(record):
         return record
@@ -98,7 +98,7 @@ def _items(record: tuple[Any, ...]) -> Iterator[int]:
 
 
 class RecordType(types.NamedTuple):
-    """A named tuple whose name stands for all that its type is."""
+    """A named-tuple type that numba compares by a name, which contains a digest of the full type."""
 
     def __init__(self, whole: types.NamedTuple) -> None:
         super().__init__(whole.types, whole.instance_class)
@@ -108,18 +108,18 @@ class RecordType(types.NamedTuple):
 
     @property
     def key(self) -> str:
-        """What types are compared by."""
+        """The key by which numba compares types."""
         return self.name
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """What the names of functions are made of."""
+        """The components of mangled function names."""
         return self.name, ()
 
 
 @register_model(RecordType)
 class _RecordModel(models.TupleModel):
-    """A record in a kernel: passed on as one value, with nothing in it that is counted."""
+    """Data model of a record in a kernel: passed as one value, without reference counts."""
 
     def traverse(self, _builder: Any) -> list[Any]:
         return []
@@ -135,7 +135,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with fields of these types; one of equal fields is a type of its own for numba."""
+    """Return the type of a record with the given field types; numba has a special type if all of them are equal."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
@@ -145,7 +145,7 @@ def _is_record(field: Any) -> bool:
 
 
 def _pointers(record: Any) -> Any:
-    """Return the type of a record with pointers for arrays."""
+    """Return the type of a record with its arrays replaced by pointers."""
     fields = [
         _pointers(field) if _is_record(field) else types.CPointer(field.dtype) if hasattr(field, "ndim") else field
         for field in record.types
@@ -165,9 +165,9 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def flat(_typing_context: Any, record: Any) -> Any:
-    """Return a record with pointers for arrays, as all functions below a kernel take it.
+    """Return a record with its arrays replaced by pointers, as all functions below a kernel's entry take it.
 
-    Indexing a pointer checks no bounds.
+    Indexing a pointer does not check bounds.
     """
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -177,7 +177,7 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record as `record_at` makes it, with subclasses where its directory has them."""
+    """Return the type of a record created by `record_at`; with ``less``, subclasses replace the declared classes."""
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64
@@ -204,9 +204,9 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record that a `directory`, or a pointer to one, describes, with pointers for arrays.
+    """Return the record described by a `directory` or by a pointer to one, with arrays replaced by pointers.
 
-    What lies at the addresses must be kept alive.
+    The caller must keep the memory at the addresses alive.
     """
     if _is_record(items):
         return _pointers(items)(items, record), lambda context, builder, _, args: _flattened(

@@ -1,4 +1,4 @@
-"""SplitMix64, the one source of numbers that only look random: in Python for what is stored, in kernels for play.
+"""SplitMix64, the project's only pseudorandom generator: in Python for stored values, in kernels for play.
 
 References
 ----------
@@ -25,7 +25,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def split_mix(seed: int) -> Iterator[int]:
-    """Yield the outputs for a seed, 64-bit integers without end."""
+    """Yield the endless sequence of 64-bit outputs for a seed."""
     while True:
         seed = (seed + _STEP) & _MASK
         mixed = ((seed ^ (seed >> 30)) * _FIRST) & _MASK
@@ -35,7 +35,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 @inlined
 def finalised(word: np.uint64) -> np.uint64:
-    """Return a word mixed by a bijection: every bit of it moves every bit of the answer."""
+    """Mix the bits of a word by a bijection, in which every input bit affects every output bit."""
     mixed = (word ^ (word >> U64(30))) * U64(_FIRST)
     mixed = (mixed ^ (mixed >> U64(27))) * U64(_SECOND)
     return U64(mixed ^ (mixed >> U64(31)))
@@ -43,12 +43,12 @@ def finalised(word: np.uint64) -> np.uint64:
 
 @inlined
 def next_random(state: NDArray[np.uint64]) -> np.uint64:
-    """Return the next output, and move the state, a pointer to one uint64, on."""
+    """Return the next output and advance the state, a pointer to one uint64."""
     state[0] += U64(_STEP)
     return finalised(U64(state[0]))
 
 
 @inlined
 def random_below(state: NDArray[np.uint64], count: int) -> int:
-    """Return an integer from 0 to below a count, of which there are fewer than 2**31."""
+    """Return a pseudorandom integer from 0 to ``count`` - 1; ``count`` must be below 2**31."""
     return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))

@@ -1,13 +1,13 @@
-"""Everything a kernel knows about a variant: one tuple of arrays, built once.
+"""The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels see neither names nor rule fields. A rule reaches them as the content of a
-table: who slides where (`tablut.engine.lines`), which cells are anvils against whom,
-from which side a soldier captures a king, where a king has won. The only flags are
-``king_armed`` and ``either_after_ply``, and those of rules that look beyond a piece's
-neighbours, in `DistantTables`.
+Kernels do not use rule fields. Rules reach them as the contents of
+tables: which slides exist (`tablut.engine.lines`), which cells are anvils against which side,
+from which sides a king is captured, and on which cells it wins. The only flags are
+``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that
+look beyond a piece's neighbours.
 
-Directions are bits: 1 west, 2 south, 4 east, 8 north; the neighbours of a cell that
-hold attackers form a number from 0 to 15 of the same bits.
+Directions are bits: 1 west, 2 south, 4 east, 8 north. The neighbours of a cell that
+hold attackers are encoded with the same bits, as a number from 0 to 15.
 """
 
 from __future__ import annotations
@@ -44,37 +44,40 @@ _OPPOSITE: Final = {WEST: EAST, EAST: WEST, SOUTH: NORTH, NORTH: SOUTH}
 
 
 ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range(10)
-"""Sets in `DistantTables.sets`."""
+"""Indices of the sets in `DistantTables.sets`."""
 
 
 class DistantTables(NamedTuple):
-    """Rules by which a ply acts on what is far from it: see `tablut.engine.distant`.
+    """Tables for the rules by which a ply affects distant cells (`tablut.engine.distant`).
 
-    They come together with what else these rules need, so that a call passes no more.
+    They repeat some fields of `Tables`, so that functions for these rules need no other argument.
 
     Attributes
     ----------
     size, king_armed, rank, file, exposed
         As in `Tables`.
     far : int
-        1 where there is any of these rules.
+        1 if the rule set has any of these rules, else 0.
     shieldwall : int
-        0 none, 1 taken by a piece at an end of it, 2 by any piece that takes part.
+        0 without the rule, 1 if a shieldwall is captured by a piece arriving at one of its ends, 2 if by any
+        piece that takes part.
     encirclement : int
-        1 where black wins by it.
+        1 if black wins by encirclement, else 0.
     fort : int
-        0 none, 1 where white wins by one, 2 where what breaks it asks for as many men as black has there.
+        0 without the rule, 1 if white wins by an exit fort, 2 if a fort also stands where black has too few
+        attackers to break it.
     edge : ndarray of uint8, shape (C,)
-        1 on the board's edge.
+        1 on the board's edge, else 0.
     ends : ndarray of uint32, shape (2N,)
-        By line, the places that may stand in for a piece at an end of a shieldwall.
+        By line, the places that may replace a piece at an end of a shieldwall.
     pinch : ndarray of uint8, shape (512,)
-        By the attackers on three by three cells: 1 where one in the middle parts the others
-        of them, those beyond the edge being empty.
+        By the attackers on a block of three by three cells: 1 if an attacker in the middle separates the open
+        cells around it from each other. Cells beyond the edge count as open.
     sets : ndarray of uint64, shape (10, 2)
-        Sets of cells, as the low 64 and the others: the board; its edge; all cells but those of the first and
-        of the last file; royal corners; those that stand in at an end of a shieldwall; where attackers may pass, and
-        may stop; what is hostile to a defender; where a soldier can be captured.
+        Sets of cells, each as the low 64 cells and the others, in this order: the board; its edge; all cells except
+        the first file; all except the last file; royal corners; corners that replace a piece at an end of a
+        shieldwall; cells that attackers may pass; cells on which they may stop; cells hostile to a defender; cells on
+        which a soldier can be captured.
     """
 
     size: int
@@ -93,47 +96,47 @@ class DistantTables(NamedTuple):
 
 
 class NearTables(DistantTables):
-    """The same for rule sets without any of these rules: by its name kernels are compiled without them."""
+    """The same tables for rule sets without these rules; by this type, kernels are compiled without them."""
 
     __annotations__ = DistantTables.__annotations__
 
 
 class Tables(NamedTuple):
-    """A variant as kernels see it; N is its size, C = N² its cells, W the words of a position.
+    """The rules of a variant as tables for kernels; N is the size, C = N² the cells, W the words of a position.
 
     Attributes
     ----------
     size, cells, words : int
         N, C and W.
     castle : int
-        The castle's cell, -1 without one.
+        The castle's cell, or -1 without a castle.
     king_armed, either_after_ply : int
-        0 or 1: whether the king captures, and whether a ply may leave either side
-        without a move and so end the game.
+        0 or 1: whether the king takes part in captures, and whether a ply ends the game if it leaves either side
+        without a move.
     slides ... ternary : ndarray
         See `tablut.engine.lines.LineTables`.
     rank, file : ndarray of uint8, shape (C,)
         Coordinates of a cell.
     exposed : ndarray of uint32, shape (2N,)
-        By line, the places on which a soldier can be captured at all. By its type, uint64 for wide boards
-        (`tablut.engine.layout`), kernels are compiled for these; so it is with other masks by line.
+        By line, the places on which a soldier can be captured at all. Like other masks by line, it is uint64 for wide
+        boards (`tablut.engine.layout`), and kernels tell the two kinds of board apart by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        By line, the places whose terrain is hostile to an attacker (0 castle empty,
-        1 occupied), to a defender (2 empty, 3 occupied, 4 besieged).
+        By line, the places whose terrain is hostile, by the state of the castle: to an attacker (0 castle empty,
+        1 occupied) or to a defender (2 castle empty, 3 occupied, 4 besieged).
     facing : ndarray of uint8, shape (C * C,)
-        At ``king * C + cell`` the direction from the cell to a king beside it, else 0.
+        At index ``king * C + cell``: the direction from the cell to the king if they are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
-        At ``king * 16 + neighbouring attackers`` the directions in which an attacker
-        beside the king faces it and, having just arrived, captures it.
+        At index ``king * 16 + neighbouring attackers``: the directions (from attacker to king) in which a
+        neighbouring attacker that has just arrived captures the king.
     capture_sides : ndarray of uint8, shape (C * 16,)
-        At ``king * 16 + neighbouring attackers`` the sides of the king on which one more
-        attacker, arriving there, captures it.
+        At index ``king * 16 + neighbouring attackers``: the sides of the king on which one more
+        attacker would capture it on arrival.
     escapes : ndarray of uint8, shape (C,)
-        1 where the king has won.
+        1 if the king wins on the cell, else 0.
     escapes_on : ndarray of uint32, shape (2N,)
-        The same by line, as masks of places.
+        The escapes by line, as masks of places.
     keys : ndarray of uint64, shape (3, C)
-        Zobrist keys; attackers, defenders, king.
+        Zobrist keys of attackers, defenders and the king, by cell.
     side_key : ndarray of uint64, shape (1,)
         Zobrist key of black to move.
     distant : DistantTables
@@ -172,7 +175,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_tables(variant: Variant) -> Tables:
-    """Return the tables of a variant; the same object for equal variants.
+    """Return the tables of a variant, cached; equal variants get the same object.
 
     Parameters
     ----------
@@ -182,7 +185,7 @@ def build_tables(variant: Variant) -> Tables:
     Returns
     -------
     Tables
-        Read-only arrays.
+        The tables, with read-only arrays.
 
     Examples
     --------
@@ -228,7 +231,7 @@ def build_tables(variant: Variant) -> Tables:
 
 
 def line_masks(cells: Iterable[int], size: int) -> NDArray[np.uint32]:
-    """Return a set of cells as masks of lines."""
+    """Convert a set of cells to masks of places, one for each line."""
     masks: NDArray[Any] = np.zeros(2 * size, dtype=np.uint64 if size > NARROW else np.uint32)
     for cell in cells:
         rank, file = divmod(cell, size)
@@ -265,9 +268,12 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
 
 
 def _pinches(black: int) -> bool:
-    """Return whether the cells around the middle of three by three that are not black hang together in parts only."""
+    """Return whether the open cells around the middle of a 3×3 block form more than one connected part.
+
+    ``black`` is the mask of the cells that hold attackers.
+    """
     around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
-    # Corners on even places: one with both of its sides black is no part.
+    # Corners have even indices: an open corner between two black cells is not a part of its own.
     open_ones = [
         found if place % 2 else found and (around[place - 1] or around[(place + 1) % 8])
         for place, found in enumerate(around)
@@ -285,7 +291,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
     to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
-    # For each state of the castle, the values of the field under which it is an anvil then.
+    # For each state of the castle, the rule values under which the castle is an anvil in that state.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
         {"empty", "empty_or_besieged", "always"},
@@ -329,7 +335,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         beside = not regions.castles.isdisjoint(sides.values()) and rules.beside_castle == "as_on_castle"
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
-        # Terrain among all four sides counts only beside the castle, in line it counts anywhere.
+        # For capture from all four sides, terrain counts only beside the castle; for capture in line, everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain
@@ -340,7 +346,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
 
 
 def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return `Tables.capture_sides`; `king_falls` names the way in which an arriving attacker faces the king."""
+    """Return `Tables.capture_sides`, derived from `Tables.king_falls`."""
     falls = king_falls.reshape(-1, 16)
     sides = np.zeros_like(falls)
     for attackers in range(16):
@@ -351,26 +357,26 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _words(cells: int) -> int:
-    """Return the words of a packed position: two boards, the king's cell, the side; see `tablut.engine.packing`."""
+    """Return the number of words of a packed position: two boards, the king's cell and the side to move."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
 
 
-# -- zobrist keys: one random 64-bit number for each piece on each cell, and one for black to move ---
+# -- Zobrist keys: one random 64-bit number for each kind of piece on each cell, and one for black to move ---
 
 
-# The numbers are the outputs of SplitMix64 from a stored seed, so that keys
-# written to a file keep their meaning: attackers on the cells 0, 1, ..., then
-# defenders, then the king, then the side. A key is a hash, never an identity.
+# The numbers are outputs of SplitMix64 from a fixed seed, so that keys stored in files stay valid. Their
+# order is: attackers on the cells 0, 1, ..., then defenders, the king, and the side to move. A key is a
+# hash: different positions may share one.
 
 
 SEED: Final = 0x7461626C75743031
-"""The ASCII of ``tablut01``; changing it changes every key that was ever stored."""
+"""ASCII codes of ``tablut01``; a change of the seed invalidates all stored keys."""
 
 _MASK: Final = (1 << 64) - 1
 
 
 def zobrist_keys(cells: int, seed: int = SEED) -> tuple[NDArray[np.uint64], np.uint64]:
-    """Return the keys of pieces on cells, and the key of black to move."""
+    """Return the Zobrist keys of pieces on cells, and the key of black to move."""
     stream = split_mix(seed)
     keys = np.array([next(stream) for _ in range(3 * cells)], dtype=np.uint64).reshape(3, cells)
     return keys, np.uint64(next(stream))

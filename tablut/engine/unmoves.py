@@ -1,17 +1,17 @@
-"""Moves backward, compiled: every ply that can have led to a position, its captures taken back.
+"""Compiled un-moves: all plies that can have led to a position, with their captures.
 
-An un-move is the undo record of the ply that it takes back (`tablut.engine.layout`),
-so that `tablut.engine.kernels.unmake` makes it: the piece slides back, and what it captured stands
-again. `unmoves` lists those that lead to a *counted* placement (`tablut.indexing`): each piece
-on a cell where its kind may stand, no side with more soldiers than at the start.
+An un-move is represented by the undo record of the ply that it takes back (`tablut.engine.layout`).
+Applying it is therefore `tablut.engine.kernels.unmake`: the piece slides back, and captured soldiers are
+restored. `unmoves` lists the un-moves that lead to a *counted* placement (`tablut.indexing`), in which every
+piece stands on a cell allowed for its kind and no side has more soldiers than at the start.
 
-A piece can have arrived last only if its arrival, as the others stand now, captures nothing that
-still stands. It came along a line that is empty now, and what it captured stood on an empty cell
-beside it, not on its way. Where it can have come from is a look-up by line, place and
-occupancy, as its slides are.
+A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing
+that is still on the board. Its path is empty now. Soldiers that it captured stood next to its target, on
+cells that are empty now and not on its path. The cells from which it can have come are looked up by
+line, place and occupancy, like slides.
 
-Non-guarantees: the position itself must be counted; a shieldwall is not taken back. Whether the predecessor
-can be reached is another question.
+Limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
+predecessor need not be reachable from the start.
 """
 
 from __future__ import annotations
@@ -63,26 +63,26 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_UNMOVES = 4 * 8
-"""Un-moves for each cell of the board, at most: a cell is where at most four slides began, each with
-any of three captures taken back."""
+"""Maximum number of un-moves for each cell of the board: at most four slides can have started on a cell, each with
+any subset of three captures."""
 
 
 class OriginTables(NamedTuple):
-    """Where pieces can have come from; N is the board's size, C its cells.
+    """Tables of the cells from which pieces can have come; N is the board's size, C the number of its cells.
 
     Attributes
     ----------
     attackers, defenders : int
-        Soldiers at the start; no predecessor has more.
+        Numbers of soldiers at the start; a predecessor has no more.
     origins : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
-        On wide boards uint32, ``N`` masks by place, of an empty line; other masks are uint64 there.
+        On wide boards uint32, with ``N`` masks in a block, by place on an empty line; other masks are uint64 there.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
-        Where the block of a line begins, for each kind of piece.
+        Offset of each line's block in ``origins``, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
-        The cells where soldiers may stand, as masks of rows, then of columns.
+        Cells where soldiers may stand, as masks of rows, then of columns.
     start : ndarray of uint32, shape (2N + 4,)
-        The start as a board.
+        Board array of the start position.
     """
 
     attackers: int
@@ -98,7 +98,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the tables of a variant; the same object for equal variants."""
+    """Return the origin tables of a variant, cached; equal variants get the same object."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -149,7 +149,10 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
-    """Return where a slide to a place can have begun, by place and occupancy; the place's own bit does not matter."""
+    """Return the masks of places from which a slide can have reached a place, by place and occupancy.
+
+    The bit of the place itself in the occupancy is ignored.
+    """
     size = len(slides)
     occupancy = np.arange(slides.shape[1])
     masks = np.zeros_like(slides)
@@ -165,7 +168,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 @inlined
 def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> int:
-    """Return the cross of the places from which a piece can have slid to a cell (`tablut.engine.layout.cross_of`).
+    """Return the places from which a piece can have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
@@ -185,15 +188,15 @@ def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: in
 
 @inlined
 def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
-    """Return whether a piece that stands on a cell, had it arrived just now, would have captured something."""
+    """Return whether a piece on a cell would capture something, the king included, if it had just arrived there."""
     return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
 
 
 @inlined
 def arrivals(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
-    """Return the cross of the places from which the last ply can have brought a piece of ``side`` to its cell.
+    """Return the places from which the last ply can have brought a piece of ``side`` to its cell, as a cross.
 
-    It is empty if the piece, had it just arrived, would have captured something that still stands.
+    The cross is empty if the piece's arrival would have captured something that is still on the board.
     """
     kind = I64(0) if side == 1 else (I64(2) if cell == king else I64(1))
     origins = line_origins(t, r, board, cell, kind)
@@ -202,7 +205,7 @@ def arrivals(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, c
 
 @inlined
 def open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
-    """Return the directions from a cell in which a soldier of ``side``'s opponent may have stood, on an empty cell."""
+    """Return the directions from a cell to empty neighbours where a soldier of ``side``'s opponent may have stood."""
     size = t.size
     cells = r.defender_cells if side == 1 else r.attacker_cells
     rank, file = coordinates(t, cell)
@@ -213,11 +216,11 @@ def open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int,
 
 @inlined
 def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
-    """Return the directions in which a piece of ``side`` on a cell can have captured a soldier on arrival."""
+    """Return the directions in which a piece of ``side`` can have captured soldiers when it arrived on its cell."""
     sides, shift = open_sides(t, r, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
-    # Victims on all open sides at once: none of them bears on the capture of another.
+    # Victims can be placed on all open sides together, because none affects the capture of another.
     _toggle_sides(t, board, cell, sides, shift)
     found = captures_at(t, board, side, cell, king) & sides
     _toggle_sides(t, board, cell, sides, shift)
@@ -235,7 +238,7 @@ def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: i
 
 @inlined
 def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
-    """Write the un-moves of one slide, with every choice of at most so many captures; return the new count."""
+    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new count."""
     choice = restored
     while True:
         if popcount(choice) <= most:
@@ -248,17 +251,17 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 @inlined
 def _decided_by_last_ply(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether any last ply of ``side`` would have decided the game, so that there was none."""
+    """Return whether the position would be decided after any ply of ``side``, so that it has no predecessor."""
     stuck = t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1))
     return stuck or wins_afar(t, board, side, king)
 
 
 @inlined
 def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
-    """Write the un-moves of the side that moved last and return how many there are.
+    """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must hold ``MOST_UNMOVES * C`` entries. None is written where the last ply would
-    have decided the game by leaving a side without a move.
+    ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if any last ply would
+    have decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if _decided_by_last_ply(t, board, side, king):
@@ -279,7 +282,7 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
                 place = trailing_zeros(origins)
                 origins &= origins - 1
                 move = move_of(t, cell_on_cross(t, (rank, file), place), cell)
-                # What was captured did not stand on the way.
+                # A captured soldier cannot have stood on the path.
                 sides = restored & ~direction_on_cross((rank, file), place)
                 count = add_unmoves(records, count, move, sides, missing)
     return count
@@ -287,7 +290,7 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
 @inlined
 def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether `unmoves` would write any."""
+    """Return whether a position has any un-move."""
     side, king = side_of(t, board) ^ 1, king_of(t, board)
     if _decided_by_last_ply(t, board, side, king):
         return False
@@ -310,7 +313,7 @@ def _retract(
     sources: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> int:
-    """Write the predecessors of positions and return how many there are."""
+    """Write the predecessors of positions and return their number; with empty ``sources``, only count them."""
     t, r = flat(tables), flat(origins)
     width = t.words
     scratch = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
@@ -340,11 +343,11 @@ class Retractions(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (m, W)
-        The predecessors, grouped by the position to which their moves lead.
+        The predecessors, grouped by the position that they lead to.
     sources : ndarray of int64, shape (m,)
-        The row of that position, ascending.
+        Index of that position, in ascending order.
     records : ndarray of int32, shape (m,)
-        The un-moves.
+        The un-moves, as undo records.
     """
 
     words: NDArray[np.uint64]

@@ -1,8 +1,8 @@
-"""Perfect indices between integers and placements: undecided ones, whole or tier by tier, and final ones.
+"""Perfect indices: bijections between integers and placements, undecided or final.
 
-`placements` numbers all of them, in Python integers; `tiers` numbers the classes under
-the symmetries, one tier at a time, as the solver stores them; `tier_kernels` is the
-same numbering, compiled.
+`placements` numbers all placements of a variant, in Python integers. `tiers` numbers the classes of
+placements under the symmetries, one tier at a time, in the order in which the solver stores them.
+`tier_kernels` is the compiled implementation of that numbering.
 """
 
 from tablut.indexing.placements import (

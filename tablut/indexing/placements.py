@@ -1,14 +1,14 @@
-"""The bijection between integers and undecided placements: rank and unrank, exactly.
+"""Exact bijection between integers and undecided placements: rank and unrank.
 
-The placements are those that the non-endgame bound counts, by placement alone. They are
+The placements are the ones that the non-endgame bound counts, without the side to move. They are
 ordered by tier (attackers, defenders), within a tier by the king's cell, then by the
-defenders' cells, then by the attackers'. With a king in place, n camp cells and m free
-cells remain, and there are C(m, d) · C(n + m − d, a) ways: a combination of free cells
-for the defenders, then one of all cells left for the attackers. Combinations are
+defenders' cells, then by the attackers'. With the king in place, n camp cells and m free
+cells remain, and there are C(m, d) · C(n + m − d, a) ways to place the soldiers: choose d free cells
+for the defenders, then a of all remaining cells for the attackers. Combinations are
 ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer
 Programming* 4A, 7.2.1.3, Theorem L).
 
-Everything is in Python integers: an index on 9x9 has up to 90 bits.
+Ranks are Python integers, because on 9x9 they have up to 90 bits.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from tablut.variants.model import king_patterns
 
 
 class PlacementTier(NamedTuple):
-    """A material, with its place in the order of all placements.
+    """All placements of one material, as a range of ranks.
 
     Attributes
     ----------
     attackers, defenders : int
         The material.
     offset : int
-        The rank of its first placement.
+        Rank of the tier's first placement.
     size : int
-        The number of its placements.
+        Number of placements in the tier.
     """
 
     attackers: int
@@ -47,17 +47,17 @@ class PlacementTier(NamedTuple):
 
 
 def rank_combination(places: Sequence[int]) -> int:
-    """Return the rank of an ascending combination among all of its length.
+    """Return the rank of a combination among all combinations of the same length.
 
     Parameters
     ----------
     places : sequence of int
-        Ascending.
+        Non-negative integers in ascending order.
 
     Returns
     -------
     int
-        The rank in the combinatorial number system.
+        Rank in the combinatorial number system.
 
     Examples
     --------
@@ -68,19 +68,19 @@ def rank_combination(places: Sequence[int]) -> int:
 
 
 def unrank_combination(rank: int, length: int) -> list[int]:
-    """Return the ascending combination of a rank; the inverse of `rank_combination`.
+    """Return the combination of a given rank; the inverse of `rank_combination`.
 
     Parameters
     ----------
     rank : int
-        The rank.
+        Rank of the combination.
     length : int
-        How many places.
+        Number of elements of the combination.
 
     Returns
     -------
     list of int
-        The places.
+        The combination, in ascending order.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def unrank_combination(rank: int, length: int) -> list[int]:
     """
     places = []
     for number in range(length, 0, -1):
-        # The largest place whose combinations are not yet passed; below `number - 1` there are none.
+        # Find the largest place with comb(place, number) <= rank; it is at least number - 1.
         place = number - 1
         while comb(place + 1, number) <= rank:
             place += 1
@@ -99,7 +99,7 @@ def unrank_combination(rank: int, length: int) -> list[int]:
 
 
 class PlacementIndex:
-    """The ranks of a variant's undecided placements.
+    """Index of a variant's undecided placements.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class PlacementIndex:
         return sum(tier.size for tier in self.tiers.values())
 
     def ways(self, king: int, attackers: int, defenders: int) -> int:
-        """Return the number of ways in which the soldiers of a tier can stand around a king.
+        """Return the number of placements with a given material and king's cell.
 
         Parameters
         ----------
@@ -156,19 +156,19 @@ class PlacementIndex:
         Returns
         -------
         int
-            The number of placements.
+            Number of placements.
         """
-        # A king on a free cell takes it from both; the castle is no soldier's cell.
+        # A king on a free cell takes it from both kinds of soldiers; no soldier may stand on the castle anyway.
         taken = king in self.variant.regions.free_cells
         return _ways(len(self._free) - taken, len(self._all) - taken, attackers, defenders)
 
     def rank(self, position: Position) -> int:
-        """Return the rank of a placement among all; the side to move plays no part.
+        """Return the rank of a placement among all undecided placements.
 
         Parameters
         ----------
         position : Position
-            The placement.
+            The placement; its side to move is ignored.
 
         Returns
         -------
@@ -178,18 +178,18 @@ class PlacementIndex:
         Raises
         ------
         InputError
-            If the placement is not one of those that are counted.
+            If the placement is not a counted placement.
         """
         tier, within = self.rank_in_tier(position)
         return tier.offset + within
 
     def rank_in_tier(self, position: Position) -> tuple[PlacementTier, int]:
-        """Return the tier of a placement and its rank there.
+        """Return the tier of a placement and its rank within the tier.
 
         Parameters
         ----------
         position : Position
-            The placement.
+            The placement; its side to move is ignored.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class PlacementIndex:
         Raises
         ------
         InputError
-            If the placement is not one of those that are counted.
+            If the placement is not a counted placement.
         """
         self._check(position)
         cells = position.cells
@@ -213,24 +213,24 @@ class PlacementIndex:
         return self.tiers[attackers, defenders], rank
 
     def unrank(self, rank: int, side: Side) -> Position:
-        """Return the placement of a rank, with a side to move; the inverse of `rank`.
+        """Return the placement of a given rank; the inverse of `rank`.
 
         Parameters
         ----------
         rank : int
-            The rank.
+            Rank among all undecided placements.
         side : {'w', 'b'}
-            Who is to move.
+            Side to move of the returned position.
 
         Returns
         -------
         Position
-            The placement.
+            The placement with the side to move.
 
         Raises
         ------
         InputError
-            If there is no such rank.
+            If ``rank`` is out of range.
         """
         if not whole_number("rank", rank) < self.size:
             raise InputError(f"rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
@@ -238,26 +238,26 @@ class PlacementIndex:
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
 
     def unrank_in_tier(self, attackers: int, defenders: int, rank: int, side: Side) -> Position:
-        """Return the placement of a rank within a tier; the inverse of `rank_in_tier`.
+        """Return the placement of a given rank within a tier; the inverse of `rank_in_tier`.
 
         Parameters
         ----------
         attackers, defenders : int
-            The material.
+            The material of the tier.
         rank : int
-            The rank in the tier.
+            Rank within the tier.
         side : {'w', 'b'}
-            Who is to move.
+            Side to move of the returned position.
 
         Returns
         -------
         Position
-            The placement.
+            The placement with the side to move.
 
         Raises
         ------
         InputError
-            If there is no such tier, or no such rank in it.
+            If the variant has no such tier, or if ``rank`` is out of range.
         """
         tier = self.tiers.get((attackers, defenders))
         if tier is None or not 0 <= rank < tier.size:
@@ -293,19 +293,22 @@ class PlacementIndex:
 
 
 def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
-    """Return which of some cells, numbered from 0, hold a piece."""
+    """Return the indices, within ``cells``, of the cells that hold a given kind of piece."""
     return [number for number, cell in enumerate(cells) if content[cell] == piece]
 
 
 def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
-    """Return the number of ways to put defenders on free cells, then attackers on those left of every cell."""
+    """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
+
+    ``free`` and ``every`` are numbers of cells: those where defenders may stand, and those where attackers may.
+    """
     return comb(free, defenders) * comb(every - defenders, attackers)
 
 
 def _put(
     cells: list[str], free: Sequence[int], every: Sequence[int], attackers: int, defenders: int, rank: int
 ) -> None:
-    """Put soldiers on a board in the way that has a rank; see `_ways`."""
+    """Put soldiers on a board in the arrangement of a given rank among `_ways`."""
     white, black = divmod(rank, comb(len(every) - defenders, attackers))
     for place in unrank_combination(white, defenders):
         cells[free[place]] = "w"
@@ -314,32 +317,31 @@ def _put(
         cells[left[place]] = "b"
 
 
-# -- the bijection between integers and final placements: rank and unrank, exactly ---------
+# -- exact bijection between integers and final placements: rank and unrank ----------------
 
 
-# A final placement is one that ends a game, with the way in which it does: the king escaped (attackers left, or the
-# last one taken by the same move), all attackers are captured, or the king is captured. They are those that `tablut
-# bounds` counts, by placement alone, each once: an escaped king has come along a line that is empty now, a captured
-# one is held by at least one of the ways to capture it.
+# A final placement is one that ended a game, together with the ending: the king escaped (with attackers left, or
+# capturing the last one with the same move), all attackers were captured, or the king was captured. These are the
+# placements that `tablut bounds` counts, each once: an escaped king must have come along a line that is empty now,
+# and a captured king must match at least one capture pattern.
 #
-# Around the king, some cells decide whether a placement belongs. So the order is by the way of ending, the king's
-# cell, the contents of those cells, then by material, the defenders' other cells and the attackers', as in
-# `tablut.indexing.placements`.
+# Whether a placement qualifies depends only on some cells around the king. So placements are ordered by ending, king's
+# cell, contents of these cells, then material, the defenders' other cells and the attackers' other cells.
 
 
 Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
 
 ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""The ways in which a placement ends a game, in the order of the ranks."""
+"""All endings, in the order of the ranks."""
 
 
 class FinalPlacement(NamedTuple):
-    """A placement and how it ended the game.
+    """A placement together with the ending of the game.
 
     Attributes
     ----------
     position : Position
-        The placement; the side to move is the one that did not make the last ply.
+        The placement; its side to move is the side that did not make the last ply.
     ending : str
         One of `ENDINGS`.
     """
@@ -349,7 +351,7 @@ class FinalPlacement(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The placements of an ending with one king's cell and given contents of the cells that decide."""
+    """The placements of one ending with a given king's cell and given contents of the deciding cells."""
 
     ending: Ending
     king: int
@@ -361,7 +363,7 @@ class _Group(NamedTuple):
 
 
 class EndingIndex:
-    """The ranks of a variant's final placements.
+    """Index of a variant's final placements.
 
     Parameters
     ----------
@@ -391,7 +393,7 @@ class EndingIndex:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        """The first rank of each group, and the size of all."""
+        """First rank of each group, followed by the total number of placements."""
         offsets = [0]
         for group in self._groups:
             offsets.append(offsets[-1] + self._size(group))
@@ -399,34 +401,34 @@ class EndingIndex:
 
     @property
     def size(self) -> int:
-        """Number of all final placements, labelled by how they ended."""
+        """Number of all final placements; a placement counts once for each ending that it may have."""
         return self._offsets[-1]
 
     @cached_property
     def sizes(self) -> dict[Ending, int]:
-        """Number of final placements by ending; an ending that cannot be has none."""
+        """Number of final placements for each ending, 0 for endings that the rules exclude."""
         sizes: dict[Ending, int] = dict.fromkeys(ENDINGS, 0)
         for group in self._groups:
             sizes[group.ending] += self._size(group)
         return sizes
 
     def unrank(self, rank: int) -> FinalPlacement:
-        """Return the final placement of a rank; each final placement has one.
+        """Return the final placement of a given rank.
 
         Parameters
         ----------
         rank : int
-            From 0 up to `size`, excluded.
+            Rank from 0 to `size` - 1.
 
         Returns
         -------
         FinalPlacement
-            Its placement and ending.
+            The placement and its ending.
 
         Raises
         ------
         InputError
-            If there is no such rank.
+            If ``rank`` is out of range.
         """
         if not 0 <= rank < self.size:
             raise InputError(f"final rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
@@ -444,7 +446,7 @@ class EndingIndex:
         _put(cells, group.free, group.every, attackers, defenders, rest)
         return FinalPlacement(Position("".join(cells), _waiting(group.ending)), group.ending)
 
-    # -- what there is -----------------------------------------------------------------
+    # -- groups of placements ----------------------------------------------------------
 
     def _size(self, group: _Group) -> int:
         key = len(group.free), len(group.every), group.attackers, group.defenders
@@ -453,9 +455,9 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _Group) -> Iterator[tuple[int, int, int]]:
-        """Yield the soldiers beside those of the cells that decide, attackers and defenders, and their ways."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, and of their arrangements."""
         for attackers in group.attackers:
-            # On a crowded board there may be more defenders than the cells that are left.
+            # On a crowded board, fewer cells may be left than there are defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
                 yield attackers, defenders, _ways(len(group.free), len(group.every), attackers, defenders)
 
@@ -478,7 +480,7 @@ class EndingIndex:
                     attackers,
                 )
         elif ending == "escaped" or variant.rules.king.armed:
-            # An unarmed king captures nothing, so it cannot escape and take the last attacker at once.
+            # An unarmed king captures nothing, so it cannot escape and take the last attacker in the same move.
             for king, ways in sorted(regions.approaches.items()):
                 yield from self._around(
                     ending,
@@ -498,7 +500,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_Group]:
-        """Yield the groups of a king's cell: one for each admitted contents of the cells that decide."""
+        """Yield the groups of a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
         regions, variant = self.variant.regions, self.variant
         cells = sorted(watched)
         free = tuple(cell for cell in self._free if cell != king and cell not in watched)

@@ -1,7 +1,7 @@
-"""Between a position of a tier and its entry, compiled; the plain twin is `tablut.indexing.tiers`.
+"""Compiled conversion between positions and entries of a tier; the plain twin is `tablut.indexing.tiers`.
 
-Kernels know a position of a tier as the king's cell and two short lists of cells, in
-any order.
+Kernels represent a position of a tier by the king's cell and two short lists of cells (attackers and
+defenders), in any order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, u
 from tablut.position import WIDEST
 
 ROOM = WIDEST**2
-"""Room for a list of cells: no board has more."""
+"""Capacity of a list of cells; no board has more."""
 SCRATCH = 2 * ROOM
-"""Number of int64 that `entry_of` and `men_of` need for themselves: two lists."""
+"""Number of int64 items of scratch memory that `entry_of` and `men_of` need, for two lists."""
 
 
 @inlined
 def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
-    """Return the number of a material's tier, or -1."""
+    """Return the number of the tier of a material, or -1 if the tables do not contain it."""
     if attackers > x.tier.most_attackers or defenders > x.tier.most_defenders:
         return I64(-1)
     return I64(x.tier.number[attackers * (x.tier.most_defenders + 1) + defenders])
@@ -35,7 +35,7 @@ def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def orbit_of(x: TierTables, tier: int, entry: int) -> int:
-    """Return the number of the king's orbit of an entry; O(kings)."""
+    """Return the number of the king's orbit for an entry; O(kings)."""
     by_king = tier * x.square.kings
     orbit = I64(0)
     while orbit + 1 < x.square.kings and x.tier.base[by_king + orbit + 1] <= entry:
@@ -45,7 +45,10 @@ def orbit_of(x: TierTables, tier: int, entry: int) -> int:
 
 @inlined
 def place_of(x: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
-    """Return the number of an attacker's cell among those that a king and the row soldiers leave, or -1."""
+    """Return the number of a cell among the attackers' cells not taken by the king and the row soldiers.
+
+    The result is -1 if no attacker may stand on the cell.
+    """
     s = x.square
     number = I64(s.place[cell])
     if number < 0:
@@ -66,7 +69,7 @@ def column_of(
     column_cells: NDArray[np.uint8],
     places: NDArray[np.int64],
 ) -> int:
-    """Return the column of the column soldiers' images under an element, or -1."""
+    """Return the column of the column soldiers' images under an element, or -1 if no attacker may stand on one."""
     s, row_men, column_men = x.square, x.tier.row_men[tier], x.tier.column_men[tier]
     for k in range(column_men):
         image = I64(s.image[element * s.cells + I64(column_cells[k])])
@@ -79,7 +82,7 @@ def column_of(
 
 @inlined
 def row_at(x: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
-    """Return where the tables of rows have a king and row soldiers, or -1 if there is no such row; O(men * men)."""
+    """Return the index in the row tables for a king and row soldiers, or -1 if there is no such row; O(men * men)."""
     s = x.square
     orbit = I64(s.king[king])
     if orbit < 0:
@@ -99,10 +102,11 @@ def row_at(x: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch
 def row_of(
     x: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Return the first entry of the row of a king and row soldiers, or -1; and how columns are numbered there.
+    """Return the first entry of the row of a king and row soldiers (or -1), and the elements that lead to the row.
 
-    That is an element of the group that leads to the row's placement, whose images of the row soldiers are left in
-    ``scratch``, and the set of the others, as changes of that element.
+    The second result is one element of the group that maps king and row soldiers to the row's representative; the
+    images of the row soldiers under it are left in ``scratch``. The third is the set of nontrivial elements
+    that keep the representative; composed with the second result, they give all other elements that lead there.
     """
     s = x.square
     at = row_at(x, tier, king, row_cells, scratch)
@@ -128,7 +132,7 @@ def entry_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return the entry of a position in a tier, or -1 if it is no undecided placement."""
+    """Return the entry of a position in a tier, or -1 if the position is not an undecided placement."""
     s = x.square
     row_cells, column_cells = black, white
     if x.tier.row_kind[tier] == 1:
@@ -157,7 +161,7 @@ def men_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Write the soldiers of an entry, each list ascending, and return the king's cell; the inverse of `entry_of`."""
+    """Write the soldiers' cells of an entry in ascending order and return the king's cell; inverse of `entry_of`."""
     s = x.square
     orbit = orbit_of(x, tier, entry)
     by_king = tier * s.kings + orbit
@@ -188,12 +192,12 @@ def men_of(
     return I64(s.representative[orbit])
 
 
-# -- between boards and the entries of tiers, compiled, one board or an array of them ------
+# -- conversion between boards and entries of tiers, for one board or an array of boards ---
 
 
 @inlined
 def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
-    """Write the cells of a board's attackers and of its defenders, each list ascending; O(size + men)."""
+    """Write the cells of a board's attackers and defenders, each in ascending order; O(size + men)."""
     king, half = king_of(t, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(t.size):
@@ -218,7 +222,7 @@ def rank_boards(
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
-    """Write the tier and the entry of each position; -1 where there is none."""
+    """Write the number of the tier and the entry of each position, or -1 if there is none."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
@@ -244,7 +248,7 @@ def unrank_entries(
     side: int,
     boards: NDArray[np.uint32],
 ) -> None:
-    """Write the positions of some entries of a tier to boards."""
+    """Write the positions of the given entries of a tier to boards."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)

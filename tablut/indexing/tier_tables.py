@@ -1,6 +1,6 @@
-"""Combinations in compiled code: ascending lists of numbers, and their ranks by sums of binomials.
+"""Compiled ranking of combinations, and the tables by which kernels index tiers and read stored values.
 
-The plain twins are `tablut.indexing.placements.rank_combination` and `unrank_combination`.
+The plain twins of the first functions are `tablut.indexing.placements.rank_combination` and `unrank_combination`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tablut.variants import Variant
 
 @inlined
 def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
-    """Put one more value into ascending ones; O(count)."""
+    """Insert a value into an ascending list of ``count`` values; O(count)."""
     at = count
     while at > 0 and values[at - 1] > value:
         values[at] = values[at - 1]
@@ -34,7 +34,7 @@ def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
 
 @inlined
 def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
-    """Return the rank of ascending places; O(count)."""
+    """Return the rank of a combination given as ascending places; O(count)."""
     total = I64(0)
     for k in range(count):
         total += binomial[places[k] * most + k + 1]
@@ -45,7 +45,7 @@ def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.
 def unrank_places(
     binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
 ) -> None:
-    """Write the ascending places of the combination of a rank; O(above)."""
+    """Write the combination of a given rank as ascending places, all below ``above``; O(above)."""
     place = I64(above)
     for k in range(count, 0, -1):
         place -= 1
@@ -55,44 +55,43 @@ def unrank_places(
         places[k - 1] = place
 
 
-# -- the index of tiers up to symmetry as tables for kernels: `tablut.indexing.tiers`, compiled ---
+# -- tables for kernels that index tiers up to symmetry: the compiled form of `tablut.indexing.tiers` ---
 
 
-# `TierTables` holds several tiers, so that a capture leads from one to another.
-# Combinations are ranked by sums of binomials; all are below 2**62, which `tier_tables`
-# checks.
+# `TierTables` holds several tiers, because captures lead from one tier to another.
+# Combinations are ranked by sums of binomials, which `tier_tables` checks to be below 2**62.
 
 
 _LIMIT = 1 << 62
 
 
 class SquareTables(NamedTuple):
-    """The square as all tiers see it: C cells, K orbits of the king, kinds 0 for attackers and 1 for defenders.
+    """Tables that all tiers share: C cells, K orbits of the king's cells; kind 0 is attackers, kind 1 defenders.
 
-    Cells are uint8; on wide boards uint16, see `tablut.engine.layout.cells_dtype`.
+    Cells are uint8, on wide boards uint16 (see `tablut.engine.layout.cells_dtype`).
 
     Attributes
     ----------
     cells, kings, most, elements : int
         C, K, the length of a row of ``binomial``, and the order of the group.
     binomial : ndarray of int64, flat
-        At ``n * most + k`` the number of k-combinations of n.
+        At index ``n * most + k``: the number of k-combinations of n things.
     place : ndarray of int16, shape (2 * C,)
-        At ``kind * C + cell`` the number of a cell among those of the kind, or -1.
+        At index ``kind * C + cell``: the number of the cell among the cells where the kind may stand, or -1.
     spot : ndarray of uint8, shape (2 * C,)
-        At ``kind * C + number`` the cell; the inverse of ``place``.
+        At index ``kind * C + number``: the cell; the inverse of ``place``.
     image : ndarray of uint8, shape (8 * C,)
-        At ``element * C + cell`` the image of a cell.
+        At index ``element * C + cell``: the image of the cell.
     compose : ndarray of uint8, shape (64,)
-        At ``second * 8 + first`` the element that does the first, then the second.
+        At index ``second * 8 + first``: the element that applies ``first``, then ``second``.
     king : ndarray of int16, shape (C,)
-        The number of a king's orbit, or -1 where no king of an undecided position stands.
+        By cell, the number of the king's orbit, or -1 if the king of an undecided position cannot stand there.
     to_king : ndarray of uint8, shape (C,)
-        The element that takes a king's cell to its representative.
+        By cell, the element that maps the king's cell to the representative of its orbit.
     representative : ndarray of uint8, shape (K,)
-        Its cell.
+        Cell of the representative of each orbit.
     king_place : ndarray of int16, shape (K,)
-        The number of the representative among the attackers' cells, or -1.
+        Number of each representative among the attackers' cells, or -1.
     """
 
     cells: int
@@ -111,29 +110,29 @@ class SquareTables(NamedTuple):
 
 
 class TierNumbers(NamedTuple):
-    """The numbers of T tiers, and of each tier's part for each of the K orbits of the king.
+    """Sizes and offsets of T tiers, and of their parts for the K orbits of the king.
 
     Attributes
     ----------
     most_attackers, most_defenders : int
-        ``number`` is made for so many.
+        Largest material that ``number`` covers.
     number : ndarray of int32, flat
-        At ``attackers * (most_defenders + 1) + defenders`` the number of a tier, or -1.
+        At index ``attackers * (most_defenders + 1) + defenders``: the number of the tier, or -1.
     attackers, defenders : ndarray of int64, shape (T,)
-        The material.
+        Material of each tier.
     row_kind, row_men, column_men : ndarray of int64, shape (T,)
-        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+        Kind of the row soldiers (0 attackers, 1 defenders), their number, and the number of column soldiers.
     row_space : ndarray of int64, shape (T,)
         Number of combinations of the row soldiers.
     rows_at, meta_at : ndarray of int64, shape (T,)
-        Where the tier's part of `RowTables`' ``number`` and ``element`` begins, and that of
-        ``combination`` and ``residual``.
+        Offsets of the tier's part in `RowTables`: in ``number`` and ``element``, and in ``combination`` and
+        ``residual``.
     size : ndarray of int64, shape (T,)
-        Entries, for one side to move.
+        Number of entries for one side to move.
     base, width : ndarray of int64, shape (T * K,)
-        By tier and king: the first entry, and the columns of a row.
+        By tier and king's orbit: the first entry, and the number of columns in a row.
     first_row, row_count : ndarray of int64, shape (T * K,)
-        Likewise: the number of the first row among those of the tier, and how many rows there are.
+        By tier and king's orbit: the number of the first row within the tier, and the number of rows.
     """
 
     most_attackers: int
@@ -155,7 +154,12 @@ class TierNumbers(NamedTuple):
 
 
 class RowTables(NamedTuple):
-    """The rows of all tiers."""
+    """The rows of all tiers, in two pairs of arrays.
+
+    ``number`` and ``element`` are indexed by king's orbit and combination of the row soldiers: the row of the
+    combination's class (or -1), and the element that maps the combination to its representative. ``combination`` and
+    ``residual`` are indexed by row: the representative, and the set of elements that keep it.
+    """
 
     number: NDArray[np.int32]
     element: NDArray[np.uint8]
@@ -164,7 +168,7 @@ class RowTables(NamedTuple):
 
 
 class TierTables(NamedTuple):
-    """Some tiers as kernels see them."""
+    """The index of several tiers as tables for kernels."""
 
     square: SquareTables
     tier: TierNumbers
@@ -174,7 +178,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Return the tables of some tiers."""
+    """Build the tables of the tiers of given materials, by default under all symmetries of the rules."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -216,7 +220,7 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
     to_king = np.zeros(cells, dtype=np.uint8)
     for cell, orbit in orbits.orbit.items():
         king[cell], to_king[cell] = orbit, orbits.element[cell]
-    # A binomial beyond the limit is met by no rank of these tiers.
+    # Larger binomials are capped; no rank of these tiers reaches them.
     binomial = np.array([[min(comb(n, k), _LIMIT) for k in range(most)] for n in range(cells + 1)], dtype=np.int64)
     return SquareTables(
         cells=cells,
@@ -236,13 +240,13 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
 
 
 def _rows(index: TierIndex, square: SquareTables) -> RowTables:
-    """Return the rows of one tier."""
+    """Build the row tables of one tier."""
     shape = (square.kings, index.row_space)
     number, element = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.uint8)
     kept = np.empty(shape, dtype=np.uint8)
     stabilisers = np.array([sum(1 << e for e in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8)
     _classify(square, stabilisers, 1 if index.defenders else 0, index.row_men, number, element, kept)
-    # What leads to a row by the identity is its representative.
+    # A combination that the identity maps to its row is the row's representative.
     own = (number >= 0) & (element == 0)
     return RowTables(number.ravel(), element.ravel(), np.nonzero(own)[1].astype(np.int32), kept[own])
 
@@ -289,7 +293,7 @@ def _classify(
     element: NDArray[np.uint8],
     kept: NDArray[np.uint8],
 ) -> None:
-    """Find the classes of the row soldiers' combinations, for each king; see `RowTables`."""
+    """Classify the combinations of the row soldiers for each king's orbit, and write them as in `RowTables`."""
     s = flat(square)
     numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
     moved, offset = pointer(images), kind * s.cells
@@ -322,7 +326,7 @@ def _classify(
                 row[king, combination] = row[king, least] if least >= 0 else -1
             element[king, combination] = by
             kept[king, combination] = keeps
-            # The next combination: the first place that can move up does, those below start again.
+            # Next combination: advance the first place that can move up, and reset the places below it.
             k = 0
             while k + 1 < men and numbers[k] + 1 == numbers[k + 1]:
                 numbers[k] = k
@@ -332,16 +336,15 @@ def _classify(
     keep(images)
 
 
-# -- values of whole tiers in memory, and how kernels find one: by tier, side to move and entry ---
+# -- values of whole tiers in memory, which kernels look up by tier, side to move and entry ---
 
 
-# A value is kept as a code, an unsigned integer of one byte or of two, whatever the widest
-# code of an array needs. What a code says is in `tablut.indexing.values`, of which kernels
-# have the functions from here.
+# Values are stored as codes (`tablut.indexing.values`), in one or two bytes, depending on the
+# largest code of an array. The functions on codes are compiled here for kernels.
 
 
 ADDRESS, WIDE = 0, 1
-"""For each tier and side to move, where its codes lie (0: not in memory), and whether they take two bytes."""
+"""Columns of `TierValues.places`: the address of the codes (0 if not in memory), and whether they take two bytes."""
 
 code_of = inlined(values.code_of)
 is_decided = inlined(values.is_decided)
@@ -352,18 +355,19 @@ won_in = inlined(values.won_in)
 
 
 class TierValues(NamedTuple):
-    """Values of T tiers.
+    """Values of T tiers in memory.
 
     Attributes
     ----------
     tiers : TierTables
-        Their index.
+        Index of the tiers.
     places : ndarray of int64, shape (4T,)
-        At ``2 * (2 * tier + side) +`` `ADDRESS` or `WIDE`, side 1 being black's to move.
+        Addresses and widths of the codes, at index ``2 * (2 * tier + side) +`` `ADDRESS` or `WIDE`, where
+        side 1 means that black is to move.
     values : ndarray of int16
-        The value of each code, see `tablut.indexing.values`.
+        Value of each code, see `tablut.indexing.values`.
     arrays : tuple of ndarray
-        What lies at the addresses, here so that it lives as long.
+        The arrays at the addresses, referenced here so that they stay alive.
     """
 
     tiers: TierTables
@@ -374,7 +378,7 @@ class TierValues(NamedTuple):
 
 @inlined
 def code_at(places: NDArray[np.int64], array: int, entry: int) -> int:
-    """Return a code; O(1)."""
+    """Return the code of an entry, where ``array`` is ``2 * tier + side``; O(1)."""
     address = places[2 * array + ADDRESS]
     if places[2 * array + WIDE] != 0:
         return I64(items_at(address, np.uint16)[entry])

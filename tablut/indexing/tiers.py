@@ -1,23 +1,22 @@
-"""The index of one tier up to symmetry: which number stands for which class of placements.
+"""The index of one tier up to symmetry: a numbering of the classes of placements.
 
-A tier is all undecided placements of one material. Its index is built like that of
-`tablut.indexing.placements`, on classes:
+A tier is the set of all undecided placements of one material. Its index is built like that of
+`tablut.indexing.placements`, but on classes:
 
-* The king stands on the representative (the least cell) of its orbit; the symmetries
-  that keep it there, its stabiliser, are what is left to use.
+* The king stands on the representative (the least cell) of its orbit. The symmetries
+  that keep it there, its stabiliser, remain for the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there is no
-  defender. Their combinations fall into classes under the king's stabiliser; the
-  least combination of each is its representative, and these are numbered: *rows*.
-* The *column soldiers* (the attackers, beside defenders) stand on the cells left over,
-  any combination of them: *columns*.
+  defender. Their combinations fall into classes under the king's stabiliser. Each class is
+  represented by its least combination, and the representatives are numbered: these are the *rows*.
+* The *column soldiers* (the attackers, if there are defenders) stand on any combination of the remaining
+  cells: these are the *columns*.
 
-An entry is a row and a column. A row whose soldiers are symmetric themselves (its *residual*
-group is not trivial) holds some placements twice; the least column is the entry
-of the class, the others are *aliases*, which no position is ranked to. Everything
-else is hit exactly once.
+An entry is a row and a column. If the soldiers of a row are symmetric themselves (its *residual*
+group is not trivial), some classes occur in several columns. The least column is the entry
+of the class; the others are *aliases*, to which no position is ranked. All other classes have exactly one entry.
 
-This module is the plain twin, in Python integers and numpy, and serves to probe a
-single position; `tablut.indexing.tier_kernels` is the compiled one.
+This module is the plain twin, in Python integers and numpy, and is used to probe
+single positions; `tablut.indexing.tier_kernels` is the compiled one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,11 @@ from tablut.variants import Variant
 
 
 class KingOrbits(NamedTuple):
-    """The king's cells under a group."""
+    """The orbits of the king's cells under a group.
+
+    ``orbit`` maps a cell to the number of its orbit, ``element`` to the number of the element that maps it to
+    the orbit's representative. ``stabilisers`` are the elements that keep each representative.
+    """
 
     group: tuple[Symmetry, ...]
     representatives: tuple[int, ...]
@@ -71,11 +74,12 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 
 
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
-"""Under one element, the number of each cell's image among the row soldiers' cells, and the column soldiers', or -1."""
+"""Image of each cell under one element, as its number among the row soldiers' cells and among the column soldiers'
+cells, or -1."""
 
 
 class TierIndex:
-    """The numbers of a tier's classes."""
+    """The index of one tier: the bijection between its classes and its entries without aliases."""
 
     def __init__(
         self,
@@ -105,12 +109,12 @@ class TierIndex:
 
     @cached_property
     def row_space(self) -> int:
-        """Number of combinations of the row soldiers, those on the king's cell among them."""
+        """Number of combinations of the row soldiers, including those with a soldier on the king's cell."""
         return comb(len(self.row_cells), self.row_men)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """For each king, the number of columns of its rows."""
+        """Number of columns in a row, for each of the king's orbits."""
         return tuple(
             comb(len(self.column_cells) - (king in self.column_cells) - self.row_men, self.column_men)
             if self.column_men
@@ -120,7 +124,7 @@ class TierIndex:
 
     @cached_property
     def representatives(self) -> NDArray[np.bool_]:
-        """By king and combination of the row soldiers, whether it is the least of its class; shape (K, L)."""
+        """Whether each combination of the row soldiers is the least of its class, by king's orbit; shape (K, L)."""
         if self._representatives is not None:
             return self._representatives
         if self._packed is not None:
@@ -129,7 +133,7 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """The representatives as bits, the lowest first, each king's filled up to a multiple of 64; shape (K, B)."""
+        """`representatives` as bits, lowest first, padded to a multiple of 64 for each orbit; shape (K, B)."""
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
@@ -142,13 +146,13 @@ class TierIndex:
 
     @cached_property
     def _before(self) -> NDArray[np.int32]:
-        """By king and word of bits, the rows of the king before it."""
+        """Number of rows before each word of bits, by king's orbit."""
         counts = np.bitwise_count(self._words)
         return np.cumsum(counts, axis=1, dtype=np.int32) - counts
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """For each king, its first entry; then the size."""
+        """First entry of each king's orbit, followed by the number of entries."""
         counts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
         return tuple(accumulate(map(mul, counts.tolist(), self.widths), initial=0))
 
@@ -159,12 +163,12 @@ class TierIndex:
 
     @cached_property
     def positions(self) -> int:
-        """Number of placements without symmetry: the paper's term for this material."""
+        """Number of placements of this material without reduction by symmetry: its contribution to the bound."""
         index = PlacementIndex(self.variant)
         return sum(index.ways(king, self.attackers, self.defenders) for king in self.kings.orbit)
 
     def rank(self, position: Position) -> int:
-        """Return the entry of a position's class; the side to move plays no part."""
+        """Return the entry of a position's class; the side to move is ignored."""
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
             raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
@@ -174,9 +178,10 @@ class TierIndex:
         return entry
 
     def entry(self, cells: str) -> int | None:
-        """Return the entry of a placement of this material; None if it is no undecided one.
+        """Return the entry of a placement of this material, or None if the placement is not an undecided one.
 
-        Tables are made once for each king's cell; rows before one are counted by words of 64 bits.
+        Tables of images are built once for each king's cell. The number of a row is found by counting bits, using the
+        counts stored for each 64-bit word.
         """
         king = cells.find("K")
         number = self.kings.orbit.get(king)
@@ -232,12 +237,12 @@ class TierIndex:
 
     @cached_property
     def _king_number(self) -> list[int]:
-        """The number of each king's representative among the column soldiers' cells, or an impossible one."""
+        """Number of each king's representative among the column soldiers' cells, or N² if it is not among them."""
         numbers = {cell: number for number, cell in enumerate(self.column_cells)}
         return [numbers.get(king, self.variant.size**2) for king in self.kings.representatives]
 
     def _find_images(self, king: int, number: int) -> tuple[_Image, ...]:
-        """Return the number of each cell's image, under every element that takes the king to its representative."""
+        """Return the images of all cells under every element that maps the king to its representative."""
         group = self.kings.group
         rows, columns = (
             {cell: number for number, cell in enumerate(cells)} for cells in (self.row_cells, self.column_cells)
@@ -250,7 +255,7 @@ class TierIndex:
         return tuple(found)
 
     def unrank(self, entry: int, side: Side) -> Position:
-        """Return the placement of an entry, with a side to move; an alias gives its own placement."""
+        """Return the placement of an entry with a side to move; an alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
             raise InputError(f"entry {entry}: tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}")
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
@@ -267,13 +272,13 @@ class TierIndex:
         return Position("".join(cells), side)
 
     def _open(self, number: int, soldiers: Sequence[int]) -> list[int]:
-        """Return the cells that a king and the row soldiers leave to the column soldiers."""
+        """Return the cells on which column soldiers can stand, given the king's orbit and the row soldiers."""
         taken = {self.kings.representatives[number], *soldiers}
         return [cell for cell in self.column_cells if cell not in taken]
 
     def _find_representatives(self) -> NDArray[np.bool_]:
         places = np.array(list(combinations(range(len(self.row_cells)), self.row_men)), dtype=np.int64)
-        # itertools goes by the first place; the combinatorial number system goes by the last.
+        # itertools orders combinations by their first place; the combinatorial number system orders by the last.
         places = places[np.lexsort(places.T)]
         powers = np.array(
             [[comb(place, k) for k in range(1, self.row_men + 1)] for place in range(len(self.row_cells))],
@@ -295,7 +300,7 @@ class TierIndex:
 
 
 def _find(cells: str, letter: str) -> list[int]:
-    """Return the places of a letter, ascending."""
+    """Return the indices of a letter in a text, in ascending order."""
     found = []
     place = cells.find(letter)
     while place >= 0:
@@ -308,5 +313,5 @@ def _find(cells: str, letter: str) -> list[int]:
 def tier_index(
     variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
 ) -> TierIndex:
-    """Return the index of a tier, by default under all symmetries of the rules; the same object for the same tier."""
+    """Return the index of a tier, by default under all symmetries of the rules; the 256 last used are cached."""
     return TierIndex(variant, attackers, defenders, group)

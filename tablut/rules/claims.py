@@ -1,8 +1,8 @@
-"""The rules of a variant in words: each sentence with the same answer as data, worked out from all the rule fields.
+"""The rules of a variant in words, derived from all rule fields together, each sentence with the same answer as data.
 
-A field alone often does not say what happens. Whether two attackers take the king beside the castle, for example,
-depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one question about
-play; a test checks its data against the plain rules for every two values of two fields.
+A single field often does not determine what happens in play. For example, whether two attackers capture the king
+beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one
+question about play. A test checks the data against the plain rules, for all combinations of values of any two fields.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _WORDS = {
 
 
 class Claim(NamedTuple):
-    """One answer of a rule set to a question about play.
+    """The answer of a rule set to one question about play.
 
     Attributes
     ----------
     question : str
-        The question in a few words; no two claims of a rule set have the same.
+        The question in a few words, unique within a rule set.
     answer : dict
         The answer as data.
     sentence : str
@@ -45,17 +45,17 @@ class Claim(NamedTuple):
 
 
 def claims(variant: Variant) -> list[Claim]:
-    """Return the answers that the rule fields of a variant give together.
+    """Return the claims about play that follow from the rule fields of a variant.
 
     Parameters
     ----------
     variant : Variant
-        A rule set. Questions about cells that its board does not have are left out.
+        A rule set. Questions about kinds of cells that its board lacks are omitted.
 
     Returns
     -------
     list of Claim
-        One for each question.
+        One claim for each question.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _listed(names: Iterable[str], last: str = "or") -> str:
 
 
 def _terrain(variant: Variant) -> list[str]:
-    """Return the kinds of cells, apart from the castle, that are hostile to both sides."""
+    """Return the kinds of cells, except the castle, that are hostile to both sides."""
     rules, regions = variant.rules, variant.regions
     camps = ["camp"] * bool(rules.camps.hostile and regions.camps)
     return camps + ["corner"] * bool(rules.corners.hostile and regions.royal_corners)

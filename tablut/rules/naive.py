@@ -1,14 +1,14 @@
-"""The rules in plain Python: a dictionary of cells, written for the reader and slow.
+"""The rules in plain Python, on a dictionary of cells; slow, and written to be read.
 
-This is the oracle of the compiled engine, so it takes nothing from the engine's
-tables or from the derived regions: it reads the terrain and start diagrams and the
-rule fields of a variant, and says each rule once, in the words of the rules.
+Tests compare the compiled engine with this module. It therefore uses neither the engine's
+tables nor the derived regions: it reads the terrain and start diagrams and the
+rule fields of a variant, and implements each rule once, close to its wording.
 
-Cells are ``(file, rank)`` pairs from ``(0, 0)`` = a1; pieces are ``b`` (attacker),
+Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
 ``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
 
-Non-guarantees: no history, hence neither repetition nor move limit; a position in
-which the game is over is not recognised as such, only the ply that ends it is.
+Limitations: positions have no history, so there is neither repetition nor move limit. A position in
+which the game is over is not recognised as such; only the ply that ends a game is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NaiveMove = tuple[Cell, Cell]
 
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
-# The castle of a board without one: neither a cell nor beside one.
+# The castle of a board without one: neither on the board nor next to it.
 _NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
@@ -41,7 +41,7 @@ class NaivePosition(NamedTuple):
     Attributes
     ----------
     pieces : mapping of (int, int) to str
-        The occupied cells only.
+        Pieces by cell; empty cells are missing.
     side : {'w', 'b'}
         The side to move.
     """
@@ -54,7 +54,7 @@ class NaivePosition(NamedTuple):
         return next(cell for cell, piece in self.pieces.items() if piece == "K")
 
     def piece(self, cell: Cell) -> str:
-        """Return the piece on a cell, ``''`` on an empty one or beyond the edge.
+        """Return the piece on a cell, or ``''`` for an empty cell or one beyond the edge.
 
         Parameters
         ----------
@@ -76,16 +76,16 @@ class NaivePosition(NamedTuple):
 
 
 class NaiveResult(NamedTuple):
-    """What a ply leads to.
+    """The result of a ply.
 
     Attributes
     ----------
     position : NaivePosition
-        After the ply; captured soldiers are gone, a captured king is not.
+        Position after the ply. Captured soldiers are removed; a captured king is not.
     captured : frozenset of (int, int)
-        The cells of the soldiers that the ply captured.
+        Cells of the soldiers captured by the ply.
     outcome : Outcome or None
-        How the game ended, or None.
+        Outcome of the game, or None if it goes on.
     """
 
     position: NaivePosition
@@ -94,7 +94,7 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """White soldiers that fall together, the cells that black men must hold, and those to which the last may come."""
+    """A way to capture white soldiers: their cells, the cells that black must occupy, and where the last may arrive."""
 
     row: list[Cell]
     men: list[Cell]
@@ -106,7 +106,7 @@ def _add(cell: Cell, step: Cell, times: int = 1) -> Cell:
 
 
 def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
-    """Return the longest unbroken rows of some cells on a line."""
+    """Return the maximal runs of adjacent cells of a line that belong to a set."""
     return [list(row) for belongs, row in groupby(line, cells.__contains__) if belongs]
 
 
@@ -149,17 +149,17 @@ class NaiveGame:
         return self.read(self.variant.start_position)
 
     def read(self, text: str) -> NaivePosition:
-        """Return the position of a one-line text; the inverse of `write`.
+        """Parse a position from its one-line text; the inverse of `write`.
 
         Parameters
         ----------
         text : str
-            Rows from the top rank down, a space, ``w`` or ``b``.
+            Rows from the top rank down, a space, then ``w`` or ``b``.
 
         Returns
         -------
         NaivePosition
-            Possible or not.
+            The position, which need not be possible in a game.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class NaiveGame:
         Returns
         -------
         str
-            Rows from the top rank down, a space, ``w`` or ``b``.
+            Rows from the top rank down, a space, then ``w`` or ``b``.
 
         Examples
         --------
@@ -217,7 +217,7 @@ class NaiveGame:
         return position_text(rows, position.side)
 
     def move_name(self, move: NaiveMove) -> str:
-        """Return a move as text, ``e4-e7``.
+        """Return a move as text, for example ``e4-e7``.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class NaiveGame:
         Returns
         -------
         str
-            The names of both squares.
+            Names of both squares, joined by a dash.
         """
         (from_file, from_rank), (to_file, to_rank) = move
         return "-".join(
@@ -236,12 +236,12 @@ class NaiveGame:
         )
 
     def parse_move(self, name: str) -> NaiveMove:
-        """Return the move of a text ``e4-e7``; it need not be legal.
+        """Parse a move from a text such as ``e4-e7``; it need not be legal.
 
         Parameters
         ----------
         name : str
-            Two names of squares with a dash between them.
+            Names of two squares, joined by a dash.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class NaiveGame:
         Raises
         ------
         InputError
-            If one of them is no square of the board.
+            If one of the names is not a square of the board.
         """
         start, _, end = name.partition("-")
         ends = [divmod(parse_square(square, self.size), self.size) for square in (start, end)]
@@ -260,12 +260,12 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return the legal moves of a side, by default the side to move, in a fixed order.
+        """Return the sorted legal moves of a side, by default the side to move.
 
         Parameters
         ----------
         position : NaivePosition
-            Any position; one that is decided is treated like any other.
+            Any position; decided positions are treated like others.
         side : {'w', 'b'}, optional
             The side that moves.
 
@@ -283,19 +283,19 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Return the legal moves of a side, by default the side to move, piece by piece.
+        """Iterate over the legal moves of a side, by default the side to move, piece by piece.
 
         Parameters
         ----------
         position : NaivePosition
-            Any position; one that is decided is treated like any other.
+            Any position; decided positions are treated like others.
         side : {'w', 'b'}, optional
             The side that moves.
 
         Returns
         -------
         iterator of tuple of two cells
-            Start and target.
+            Pairs of start and target.
 
         Examples
         --------
@@ -316,9 +316,9 @@ class NaiveGame:
         return next(self.moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
-        """Yield the cells on which a piece may end a slide; return the cell that ends it, and why."""
+        """Yield the cells on which a piece may end a slide; return the cell that stops the slide, and the reason."""
         pieces, piece = position.pieces, position.pieces[cell]
-        # The camp within which a black soldier may still move; it is lost by leaving it.
+        # The camp within which a black soldier may still move, until the slide leaves it.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
         while True:
             cell = (cell[0] + direction[0], cell[1] + direction[1])
@@ -341,19 +341,19 @@ class NaiveGame:
                 yield cell
 
     def why_not(self, position: NaivePosition, move: NaiveMove) -> str:
-        """Return what keeps a piece from sliding to a cell, in words.
+        """Return the reason, in words, why a piece cannot slide to a cell.
 
         Parameters
         ----------
         position : NaivePosition
-            With a piece on the cell from which the move starts.
+            A position with a piece on the move's start cell.
         move : tuple of two cells
             A move that is not legal.
 
         Returns
         -------
         str
-            A clause.
+            The reason, as a clause.
 
         Examples
         --------
@@ -374,7 +374,7 @@ class NaiveGame:
             (at_file, at_rank), why = end.value
         who = self.rules.castle.passable
         if abs(at_file - file) + abs(at_rank - rank) >= abs(steps[0]) + abs(steps[1]):
-            # It gets as far as there, and may not stay.
+            # The piece can slide that far, but may not stop there.
             if self.terrain[target] == "X":
                 return "only the king may enter a corner"
             if target == self.castle and not position.piece(target):
@@ -391,19 +391,19 @@ class NaiveGame:
     # -- a ply -------------------------------------------------------------------------
 
     def apply(self, position: NaivePosition, move: NaiveMove) -> NaiveResult:
-        """Return what a legal move leads to.
+        """Make a legal move and return the result; the given position is not changed.
 
         Parameters
         ----------
         position : NaivePosition
-            Undecided.
+            An undecided position.
         move : tuple of two cells
-            A legal move; this is not checked.
+            A legal move; legality is not checked.
 
         Returns
         -------
         NaiveResult
-            The position after the ply, the soldiers captured, the outcome.
+            Position after the ply, captured soldiers and outcome.
 
         Examples
         --------
@@ -438,7 +438,7 @@ class NaiveGame:
         return (moved == "b" and victim == "w") or (moved in ("w", "K") and victim == "b")
 
     def _soldier_falls(self, position: NaivePosition, moved: str, victim: Cell, behind: Cell) -> bool:
-        """Return whether a soldier next to the moved enemy piece is captured against what is behind it."""
+        """Return whether a soldier next to the moved enemy piece is captured against the cell ``behind`` it."""
         if moved == "K" and not self.rules.king.armed:
             return False
         if self._is_sheltered(victim):
@@ -452,7 +452,7 @@ class NaiveGame:
         return self.rules.camps.shelter and self._in_camp(cell)
 
     def _hostile_to_white(self, position: NaivePosition, victim: Cell, anvil: Cell) -> bool:
-        """Return whether terrain is an anvil against a white soldier."""
+        """Return whether the terrain of a cell is an anvil against a white soldier."""
         if anvil == self.castle:
             match self.rules.castle.hostile_to_white:
                 case "always":
@@ -467,7 +467,7 @@ class NaiveGame:
         return self._hostile_to_king(anvil)
 
     def _hostile_to_black(self, position: NaivePosition, anvil: Cell) -> bool:
-        """Return whether terrain is an anvil against a black soldier."""
+        """Return whether the terrain of a cell is an anvil against a black soldier."""
         if anvil == self.castle:
             when = self.rules.castle.hostile_to_black
             return when == "always" or (when == "empty" and not position.piece(anvil))
@@ -477,13 +477,13 @@ class NaiveGame:
         return self._hostile_to_king(anvil)
 
     def _hostile_to_king(self, cell: Cell) -> bool:
-        """Return whether a camp cell or an ``X`` corner is hostile; the castle is judged elsewhere."""
+        """Return whether a cell is a hostile camp cell or ``X`` corner; the castle is not considered."""
         if self._in_camp(cell):
             return self.rules.camps.hostile
         return self.terrain.get(cell) == "X" and self.rules.corners.hostile
 
     def _king_falls(self, position: NaivePosition, king: Cell, behind: Cell) -> bool:
-        """Return whether a king next to the moved black soldier is captured; ``behind`` is opposite to it."""
+        """Return whether a king next to the moved black soldier is captured; ``behind`` is opposite the soldier."""
         sides = self._sides(king)
         rules = self.rules.king
         beside_castle = rules.beside_castle == "as_on_castle" and self.castle in sides
@@ -496,11 +496,11 @@ class NaiveGame:
 
         if strength == "two":
             return hostile(behind, terrain=True)
-        # Terrain counts among the four sides only beside the castle.
+        # For capture from four sides, hostile terrain counts only beside the castle.
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a moved piece captures by a shieldwall; an unarmed king takes no part in one."""
+        """Return the soldiers that a moved piece captures in a shieldwall; an unarmed king does not take part."""
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -515,7 +515,7 @@ class NaiveGame:
                 fronts = [_add(cell, inward) for cell in row]
                 ends = [_add(row[0], along, -1), _add(row[-1], along)]
                 held = [end for end in ends if is_ours(end)]
-                # The text lets a corner stand in for one of the two ends.
+                # By the text of the rules, a corner may replace the piece at one of the two ends.
                 corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
                 if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
                     continue
@@ -524,7 +524,7 @@ class NaiveGame:
         return captured
 
     def _edges(self) -> list[tuple[list[Cell], Cell, Cell]]:
-        """Return the four edge lines, each with its direction and the one towards the middle."""
+        """Return the four edge lines, each with its own direction and the direction towards the middle."""
         far = range(self.size)
         return [
             ([(file, 0) for file in far], (1, 0), (0, 1)),
@@ -535,11 +535,11 @@ class NaiveGame:
 
     @staticmethod
     def _sides(cell: Cell) -> list[Cell]:
-        """Return the four cells around a cell, those beyond the edge included."""
+        """Return the four neighbours of a cell, including those beyond the edge."""
         return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
-        """Return how a ply ended the game, in the order in which the rules ask."""
+        """Return the outcome of a ply, checking endings in the order of the rules."""
         either = self.rules.no_moves == "either_after_ply"
         white_moved = position.side == "b"
         if king_captured:
@@ -558,10 +558,12 @@ class NaiveGame:
             return Outcome("no_moves", "white")
         return None
 
-    # -- what is decided by what stands far away ------------------------------------------
+    # -- endings that depend on distant pieces --------------------------------------------
 
     def is_encircled(self, position: NaivePosition) -> bool:
-        """Return whether no white piece can come to an edge cell over empty and white cells; terrain does not count.
+        """Return whether white is encircled: no path over empty or white cells leads from a white piece to the edge.
+
+        Terrain is ignored.
 
         Parameters
         ----------
@@ -571,7 +573,7 @@ class NaiveGame:
         Returns
         -------
         bool
-            As ``encirclement`` of the rules decides after black's ply, whether the rules have it or not.
+            The condition of the rule ``encirclement``, whether or not the variant has this rule.
 
         Examples
         --------
@@ -581,22 +583,22 @@ class NaiveGame:
         """
         piece = position.pieces.get
         whites = [cell for cell, letter in position.pieces.items() if letter != "b"]
-        # Cell by cell: most often an edge is near.
+        # The flood fill is lazy, because in most positions it soon reaches an edge.
         return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
-        """Return whether the king stands on the edge in a fort that black cannot break while he moves within.
+        """Return whether the king stands in an exit fort: on the edge, able to move, where black cannot break the fort.
 
         Parameters
         ----------
         position : NaivePosition
-            After white's ply.
+            Position after white's ply.
 
         Returns
         -------
         bool
-            As ``fort`` of the rules decides; ``on_edge`` where it is ``none``. A fort that is found is one; some that
-            nobody could break are not found.
+            The condition of the rule ``fort``, in its form ``on_edge`` if the variant lacks this rule. The test is
+            sound but not complete: some forts that black cannot break are not recognised.
 
         Examples
         --------
@@ -631,7 +633,7 @@ class NaiveGame:
         return self._on_edge(king) and can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
-        """Yield every way in which black men could capture white soldiers: who is captured, which men it takes."""
+        """Yield every way in which black could capture white soldiers, in line or in a shieldwall."""
         for cell in white:
             north, east, south, west = self._sides(cell)
             for near, far in ((north, south), (south, north), (east, west), (west, east)):
@@ -656,7 +658,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black men could come to stand as a pattern asks, the last of them on a closing cell."""
+        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -668,22 +670,22 @@ class NaiveGame:
             men = len(part & black)
             if men < len(part.intersection(pattern.men)):
                 return False
-            # The man that closes the pattern comes to a cell that was empty.
+            # The soldier that completes the pattern must arrive on a cell that was empty.
             comes = comes or (cell in pattern.closing and men < len(part & stands))
         return comes
 
     def _lets_pass(self, cell: Cell) -> bool:
-        """Return whether terrain lets black pass: a corner does not, and a castle only where everyone may pass it."""
+        """Return whether black may pass a cell: never a corner, and the castle only if everyone may pass it."""
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"
         return self.terrain[cell] != "X"
 
     def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
-        """Return what is connected to some cells, those included, over cells that may be entered."""
+        """Return the flood fill from some cells over cells that may be entered; the sources are included."""
         return set(self._spread(sources, enters))
 
     def _spread(self, sources: Iterable[Cell], enters: Callable[[Cell], bool]) -> Iterator[Cell]:
-        """Yield the cells of a flood."""
+        """Yield the cells of a flood fill, one by one, starting with the sources."""
         pending = list(sources)
         found = set(pending)
         while pending:
@@ -705,14 +707,14 @@ class NaiveGame:
         Parameters
         ----------
         position : NaivePosition
-            Undecided.
+            An undecided position.
         depth : int
             Number of plies, at least 0.
 
         Returns
         -------
         int
-            By visiting every position before the last ply.
+            Number of sequences. Every position before the last ply is visited.
 
         Examples
         --------
@@ -733,29 +735,32 @@ class NaiveGame:
         return total
 
 
-# -- the plain rules as a board asks them: for boards and rules that the compiled ones do not hold, slowly
+# -- the plain rules behind the engine interface of `tablut.board.Board`, for variants that cannot be compiled
 
 
 class PlainUndo(NamedTuple):
-    """What taking a ply back needs: the position before it, and the squares on which it captured."""
+    """Undo record of a ply: the position before it, and the squares of the captured soldiers."""
 
     before: NaivePosition
     captured: tuple[int, ...]
 
 
 class PlainEngine:
-    """What `tablut.board.Board` asks of an engine, answered by `NaiveGame`; a position is a list of one, changed."""
+    """Engine for `tablut.board.Board` that uses `NaiveGame`; slow.
+
+    A board is a list with a single position, which moves replace in place.
+    """
 
     def __init__(self, variant: Variant) -> None:
         self._game, self._size = NaiveGame(variant), variant.size
         self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
-        """Return the position of a placement."""
+        """Return the board of a placement with a side to move."""
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the letters and the side to move; the inverse of `board`."""
+        """Return the cells' letters and the side to move; the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 
@@ -764,11 +769,11 @@ class PlainEngine:
         return array("i", map(self._code, self._game.legal_moves(board[0])))
 
     def count_moves(self, board: list[NaivePosition], side: int) -> int:
-        """Return the number of legal moves of a side, whoever is to move."""
+        """Return the number of legal moves of a side, whether or not it is to move."""
         return len(self._game.legal_moves(board[0], "wb"[side]))
 
     def make(self, board: list[NaivePosition], code: int) -> tuple[PlainUndo, int]:
-        """Make a legal move in place; return how it is taken back, and the number of its outcome."""
+        """Make a legal move in place, and return its undo record and the outcome code."""
         before = board[0]
         board[0], captured, outcome = self._game.apply(
             before, self._game.parse_move(str(Move.from_code(code, self._size)))
@@ -784,7 +789,7 @@ class PlainEngine:
         return undo.captured
 
     def perft(self, board: list[NaivePosition], depth: int) -> int:
-        """Return the number of sequences of exactly so many plies from an undecided position."""
+        """Return the number of sequences of exactly ``depth`` plies from an undecided position."""
         return self._game.perft(board[0], depth)
 
     def _code(self, move: NaiveMove) -> int:

@@ -1,8 +1,8 @@
-"""How a game ends: the termination, the winner, and the small integer by which kernels name both.
+"""Outcomes of games: termination and winner, with the small integer codes that kernels use for them.
 
-Draws by repetition or move limit need the history of a game and are no outcome of
-a ply; neither is a side to move without a legal move under
-``no_moves = side_to_move_loses``, which is lost but counts as undecided.
+Codes describe the outcome of a single ply. Repetition and move limit have no code, because they depend on
+the history of the game. Under ``no_moves = side_to_move_loses``, a side to move without a legal
+move has lost, but the ply that led there is coded as undecided.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Termination = Literal[
 
 GameResult = Literal["white", "black", "draw"]
 RESULTS: Final[tuple[GameResult, ...]] = ("white", "black", "draw")
-"""Who won a game, or that nobody did."""
+"""Possible results of a finished game."""
 
 UNDECIDED: Final = 0
 KING_CAPTURED: Final = 1
 KING_ESCAPED: Final = 2
 NO_ATTACKERS: Final = 3
 NO_MOVES_WHITE: Final = 4
-"""White cannot move: black has won."""
+"""White cannot move, so black has won."""
 NO_MOVES_BLACK: Final = 5
-"""Black has soldiers and cannot move: white has won."""
+"""Black has soldiers left but cannot move, so white has won."""
 EXIT_FORT: Final = 6
 ENCIRCLEMENT: Final = 7
 
@@ -43,10 +43,10 @@ class Outcome(NamedTuple):
     ----------
     termination : str
         ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier
-        was captured), ``no_moves``, ``exit_fort`` or ``encirclement``; by the history of a game also ``repetition`` or
-        ``move_limit``.
+        was captured), ``no_moves``, ``exit_fort`` or ``encirclement``; or, by the history of the game, ``repetition``
+        or ``move_limit``.
     winner : {'white', 'black'} or None
-        Who has won; None for a draw.
+        The winner, or None for a draw.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
 
     @property
     def how(self) -> str:
-        """The termination as people read it: ``exit fort``."""
+        """The termination in words, for example ``exit fort``."""
         return self.termination.replace("_", " ")
 
 
@@ -73,4 +73,4 @@ OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     Outcome("exit_fort", "white"),
     Outcome("encirclement", "black"),
 )
-"""The outcome of each code that a kernel returns."""
+"""Outcome for each code that kernels return; None for `UNDECIDED`."""

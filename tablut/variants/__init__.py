@@ -1,4 +1,4 @@
-"""Rule sets as data: shipped or user-written TOML files become a frozen `Variant`."""
+"""Rule sets as data: a frozen `Variant` is loaded from a shipped or user-written TOML file."""
 
 from tablut.variants.library import (
     VariantLike,

@@ -1,4 +1,4 @@
-"""Finding variants: by shipped name, or by the path of a user's file."""
+"""Loading of variants by shipped name or by the path of a user's file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
-"""What `as_variant` reads."""
+"""Types that `as_variant` accepts."""
 FILE_BYTES: Final = 64 << 10
-"""Most bytes of a variant file; those that ship have about a thousand."""
+"""Maximum size of a variant file in bytes; shipped files have about a thousand."""
 
 _DATA = resources.files("tablut.variants") / "data"
 
-# The full sets in the order of the documentation, then the reduced boards; after them, since published sequences
-# number the others, what people play.
+# Order of the names: the full rule sets, in the order of the documentation, then the reduced boards, then the tafl
+# games that people play. These come last because published sequences number the others.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
     "copenhagen",
@@ -44,8 +44,8 @@ def variant_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The six full rule sets first, then the reduced boards in alphabetical order, then the tafl games that
-        people play.
+        The six full rule sets, then the reduced boards in alphabetical order, then the tafl games that
+        people play today.
 
     Examples
     --------
@@ -62,22 +62,22 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use no rule of `later_rules`: those that every part of the house knows."""
+    """Return the shipped variants that use none of the `later_rules`; all parts of the toolkit support them."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
 def shipped_name(variant: Variant) -> str | None:
-    """Return the name by which others find the same game: that of a variant that ships; None for rules of one's own.
+    """Return the name of the shipped variant that is the same game as a given one, or None for custom rules.
 
     Parameters
     ----------
     variant : Variant
-        Its own name does not matter: a user's file may have the name of a shipped one and other rules.
+        Any rule set. Its own name is not trusted, because a variant may have the name of a shipped one and other rules.
 
     Returns
     -------
     str or None
-        A name of `variant_names`.
+        One of `variant_names`, or None.
 
     Examples
     --------
@@ -97,24 +97,24 @@ def _shipped(name: str) -> Variant:
 
 
 def shipped_variant(name: str) -> Variant:
-    """Return a variant that ships, by its name in any case; paths are not read.
+    """Return a shipped variant by its name, in upper or lower case; paths are not accepted.
 
-    Names that stand in files are read by this function, so that no file causes another one to be opened.
+    Use this function for names that were read from files, so that a file cannot cause another file to be opened.
 
     Parameters
     ----------
     name : str
-        Not a path.
+        Name of a shipped variant, not a path.
 
     Returns
     -------
     Variant
-        Validated and frozen.
+        The variant, validated and frozen.
 
     Raises
     ------
     VariantError
-        If no such variant ships.
+        If no variant of this name is shipped.
 
     Examples
     --------
@@ -132,23 +132,23 @@ def shipped_variant(name: str) -> Variant:
 
 
 def load_variant(name: str) -> Variant:
-    """Return a variant by shipped name or by the path of a TOML file.
+    """Load a variant by its shipped name or from a TOML file.
 
     Parameters
     ----------
     name : str
-        A name of `variant_names`, in any case, or a path: anything that ends in
-        ``.toml`` or contains a path separator.
+        One of `variant_names`, in upper or lower case, or a path. Text that ends in
+        ``.toml`` or contains a path separator is a path.
 
     Returns
     -------
     Variant
-        Validated and frozen.
+        The variant, validated and frozen.
 
     Raises
     ------
     VariantError
-        If no such variant or file exists, or the file is not valid.
+        If no such variant or file exists, or if the file is invalid.
     MachineError
         If the system cannot read the file.
 
@@ -166,30 +166,30 @@ def load_variant(name: str) -> Variant:
     path = Path(name)
     if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
         return _from_file(path)
-    if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # of no name an error
+    if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # Path.is_file may raise
         raise VariantError(f"variant {excerpt(name)}: no such rule set; write {excerpt('./' + name)} for the file")
     return shipped_variant(name)
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Return the variant that a value stands for: itself, that of a shipped name, or that of a file.
+    """Convert a variant, a shipped name or the path of a file to a variant.
 
-    Every function of the toolkit that takes a rule set reads it so.
+    Every function of the toolkit that takes a rule set accepts these kinds of values.
 
     Parameters
     ----------
     value : Variant, str or path-like
-        Text is read as `load_variant` does; an object of `pathlib` is always a file.
+        A variant is returned unchanged. Text is interpreted by `load_variant`; a path object always means a file.
 
     Returns
     -------
     Variant
-        Validated and frozen.
+        The variant, validated and frozen.
 
     Raises
     ------
     VariantError
-        As `load_variant`; and if the value is none of these.
+        If the value is of another type, or in the cases of `load_variant`.
 
     Examples
     --------
@@ -211,13 +211,16 @@ def as_variant(value: VariantLike) -> Variant:
 
 
 def is_own_name(variant: Variant) -> bool:
-    """Return whether a variant's name names its game: it is not the name of another game that ships."""
+    """Return whether a variant's name is unambiguous: it is not the name of a shipped variant with other rules."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
 
 
 def check_known(variant: Variant, who: str, unknown: Collection[str] | None = None) -> None:
-    """Refuse a rule set with later rules that a part of the house does not know, by their names; by default all."""
+    """Raise `VariantError` if a variant uses later rules that a part of the toolkit, ``who``, does not support.
+
+    ``unknown`` holds the names of the unsupported rules; by default, all `later_rules` are unsupported.
+    """
     if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
         raise VariantError(f"variant {variant.name!r}: {who} does not know {', '.join(unknown)} yet")
 
@@ -235,7 +238,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the name of a variant whose file gives none; it is never that of a shipped variant."""
+    """Return the default name of a variant whose file has no field ``name``; never the name of a shipped variant."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"
@@ -243,7 +246,7 @@ def _file_name(path: Path) -> str:
 
 
 def _other_file(path: Path) -> str:
-    """Return a hint for a missing file: a similar file beside it, or a variant that ships."""
+    """Return a hint for a missing file: a file of a similar name in the same folder, or a shipped variant."""
     files = [entry.name for entry in beside(path) if entry.suffix.lower() == ".toml"]
     hint = did_you_mean(path.name, files) or did_you_mean(path.stem, variant_names())
     return hint and f"; {hint}"

@@ -1,4 +1,4 @@
-"""The frozen `Variant`: a board, a start and the rule fields, with everything derived from them."""
+"""The frozen `Variant`: terrain, start position and rule fields, with all properties derived from them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tablut.store.records import digest_of, fields_of
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """A rule set: hashable, immutable, and equal to every other with the same content.
+    """A rule set: immutable, hashable, and compared by content.
 
     Attributes
     ----------
     name : str
-        The shipped name, or the stem of the user's file.
+        Name of a shipped variant, or the name that a user's file gives (by default its stem).
     title, source : str
-        What it is and where its rules are written.
+        Short description, and the source of the rules.
     terrain, start : tuple of str
-        Diagrams, the top rank first; the letters are those of the variant files.
+        Diagrams, top rank first, with the letters of variant files.
     rules : Rules
         One value for each rule field.
 
@@ -50,7 +50,7 @@ class Variant:
 
     @property
     def size(self) -> int:
-        """Side of the board in cells."""
+        """Number of cells along a side of the board."""
         return len(self.terrain)
 
     @cached_property
@@ -60,31 +60,31 @@ class Variant:
 
     @cached_property
     def defenders(self) -> int:
-        """Number of defenders at the start, the king not counted."""
+        """Number of defenders at the start, without the king."""
         return sum(row.count("w") for row in self.start)
 
     @cached_property
     def start_position(self) -> str:
-        """The start as one-line position text, the side to move included."""
+        """The start position as one-line text, including the side to move."""
         return position_text(self.start, self.rules.first[0])
 
     @cached_property
     def regions(self) -> Regions:
-        """Castle, camps, escapes, corners, and who may ever stand where."""
+        """Castle, camps, escapes and corners, and the cells where each kind of piece may stand."""
         return derive_regions(self.size, diagram_cells(self.terrain), diagram_cells(self.start), self.rules)
 
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the square that keep the rules.
+        """The symmetries of the square that preserve the rules.
 
-        They keep every kind of cell, the partition of the camp cells into camps, the
-        list of inert camp cells, and where each piece may ever stand; otherwise the
-        start position plays no part.
+        They preserve every kind of cell, the partition of the camp cells into camps, the
+        list of inert camp cells, and the cells where each kind of piece may stand. The
+        start position matters only for the last of these.
 
         Returns
         -------
         tuple of Symmetry
-            In the order of `symmetry.dihedral`, the identity first.
+            Symmetries in the order of `symmetry.dihedral`, the identity first.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class Variant:
         inert = {parse_square(name, self.size) for name in self.rules.camps.inert}
         labels = []
         for cell, letter in enumerate(diagram_cells(self.terrain)):
-            # An ordinary corner is a cell like any other, whichever letter drew it.
+            # An ordinary corner (+) is an ordinary cell.
             kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
             labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
         camps = {camp.cells for camp in regions.camps}
@@ -108,12 +108,12 @@ class Variant:
 
     @cached_property
     def start_symmetries(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the rules that keep the start position too.
+        """The symmetries of the rules that also leave the start position unchanged.
 
         Returns
         -------
         tuple of Symmetry
-            In the order of `symmetries`, the identity first.
+            Symmetries in the order of `symmetries`, the identity first.
 
         Examples
         --------
@@ -125,12 +125,12 @@ class Variant:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the game (terrain, start and rules) in hexadecimal; it is equal where `same_game` holds.
+        """SHA-256 of terrain, start and rules; equal for two variants exactly if they are the `same_game`.
 
         Returns
         -------
         str
-            64 digits.
+            64 hexadecimal digits.
 
         Examples
         --------
@@ -162,31 +162,30 @@ class Variant:
         return (self.terrain, self.start, self.rules) == (other.terrain, other.start, other.rules)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the definition only; what is derived is derived again."""
+        """Pickle the definition only; derived properties are computed again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
 
 # -- the rule fields: one for each point on which the sources of Tablut differ -------------
 
 
-# The pydantic models here are at once the schema of a variant file's rules, the
-# frozen value that the program carries about, and the text that explains a field
-# to a reader (`rule_fields`).
+# These pydantic models serve three purposes: schema of the rules in a variant file, frozen
+# value in the program, and documentation of the fields for readers (`rule_fields`).
 
 
 MOST_PLIES: Final = 1_000_000
-"""The highest move limit."""
+"""Largest move limit in plies."""
 
 
 def _strict_bool(value: Any) -> bool:
-    # TOML has booleans; a quoted "false" is a slip that must not become True.
+    # TOML has booleans; a quoted "false" is a mistake and must not be converted to True.
     if not isinstance(value, bool):
         raise ValueError("expected true or false")
     return value
 
 
 def _small_letters(value: Any) -> Any:
-    # Squares are read in either case; equal rules must be equal values.
+    # Names of squares are accepted in either case, but equal rules must be equal values.
     return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
 
 
@@ -198,17 +197,20 @@ class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     LATER: ClassVar[frozenset[str]] = frozenset()
-    """Fields added after the first tablebases were built: they are written only if they differ from their default."""
+    """Fields added after the first tablebases were built, written only if they differ from their defaults.
+
+    This keeps the digests of older rule sets unchanged.
+    """
 
     @model_serializer
     def plain(self) -> Any:
-        """Return the fields as JSON values; digests, records and lists of fields are made of these."""
+        """Return the fields as JSON values, for digests, records and lists of fields."""
         silent = {name for name in self.LATER if getattr(self, name) == type(self).model_fields[name].default}
         return fields_of(self, without=silent)
 
 
 class CastleRules(_Fields):
-    """What the castle (throne, konakis) does."""
+    """Rules of the castle (throne, konakis)."""
 
     passable: Literal["nobody", "king", "everyone"] = Field(
         alias="pass", description="who may slide across the empty castle"
@@ -223,7 +225,7 @@ class CastleRules(_Fields):
 
 
 class CampRules(_Fields):
-    """What camp cells do. Nobody enters a camp; a soldier may move within its own and leave for good."""
+    """Rules of the camps. No piece may enter a camp; a soldier may move within its own camp, or leave it for good."""
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
@@ -233,7 +235,7 @@ class CampRules(_Fields):
 
 
 class CornerRules(_Fields):
-    """What the king-only corners (``X``) do."""
+    """Rules of the corners that only the king may enter (``X``)."""
 
     LATER = frozenset({"wide"})
 
@@ -242,7 +244,7 @@ class CornerRules(_Fields):
 
 
 class KingRules(_Fields):
-    """How strong the king is."""
+    """Rules of the king: whether it captures, and how it is captured."""
 
     armed: Flag = Field(description="the king captures, as mover and as anvil")
     on_castle: Literal["four", "two"] = Field(
@@ -258,7 +260,7 @@ class KingRules(_Fields):
 
 
 class Shieldwall(_Fields):
-    """A row of pieces along the edge captured together, each with an enemy in front of it and one at either end."""
+    """Rules of shieldwalls: capture of a row along the edge, with an enemy in front of each piece and at both ends."""
 
     corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
     mover: Literal["bracket", "any"] = Field(
@@ -267,7 +269,7 @@ class Shieldwall(_Fields):
 
 
 class Repetition(_Fields):
-    """What the recurrence of a position does; the word of a result alone is short for its second occurrence."""
+    """Rule of repetition. In a variant file, a result alone stands for the second occurrence of a position."""
 
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
         description="the occurrence of placement and side to move in a game that counts, its first one included"
@@ -283,21 +285,21 @@ class Repetition(_Fields):
 
     @property
     def draws(self) -> bool:
-        """Whether a game that goes on for ever is won by nobody."""
+        """Whether an endless game has no winner."""
         return self.result in ("draw", "none")
 
     def spares(self, side: Literal["white", "black"]) -> bool:
-        """Whether a side loses nothing by a game that goes on for ever, whoever repeats positions in it."""
+        """Return whether a side cannot lose by repetition, whichever side repeats positions."""
         return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
-        """Return who has won when a side's move makes the occurrence that counts; None for a draw."""
+        """Return the winner after ``mover`` has made the occurrence that counts, or None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
     @model_serializer
     def plain(self) -> Any:
-        """Return the word of the result if it is for the second occurrence, else both fields."""
+        """Return the result alone if it applies to the second occurrence, otherwise both fields."""
         return self.result if self.times == 2 else fields_of(self)
 
 
@@ -324,7 +326,7 @@ class Rules(_Fields):
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
     repetition: Repetition = Field(description="what recreating an earlier position of the game does")
-    # Kernels count plies in 32 bits; no game of a thousandth of that length was ever played.
+    # Kernels count plies in 32 bits, which no real game comes close to.
     move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
     shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
@@ -338,12 +340,12 @@ class Rules(_Fields):
 
     @property
     def act_afar(self) -> bool:
-        """Whether a ply may take or decide what is far from its target."""
+        """Whether a ply may have effects far from its target."""
         return self.shieldwall is not None or self.fort != "none" or self.encirclement != "none"
 
 
 class RuleField(NamedTuple):
-    """One rule field as a reader sees it."""
+    """One rule field for display: its dotted name, value and meaning."""
 
     name: str
     value: Any
@@ -351,7 +353,7 @@ class RuleField(NamedTuple):
 
 
 def rule_fields(rules: Rules) -> list[RuleField]:
-    """Return every rule field with its dotted name, value and meaning; a later one only where it says something.
+    """Return all rule fields with dotted name, value and meaning; later fields only if they differ from their default.
 
     Parameters
     ----------
@@ -361,7 +363,7 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     Returns
     -------
     list of RuleField
-        In the order of the variant file.
+        Fields in the order of the variant file.
 
     Examples
     --------
@@ -388,7 +390,7 @@ WIDE: Final = "a board larger than 11×11"
 
 
 def later_rules(variant: Variant) -> list[str]:
-    """Return what a rule set asks for beyond the first six: names of fields, or words."""
+    """Return the features of a rule set that the six original rule sets do not use, as field names or words."""
     rules = variant.rules
     holds = {
         "shieldwall": rules.shieldwall is not None,
@@ -402,13 +404,13 @@ def later_rules(variant: Variant) -> list[str]:
     return [name for name, found in holds.items() if found]
 
 
-# -- terrain regions: which cells are castle, camp, escape, corner, and who may ever stand where ---
+# -- regions: castle, camps, escapes and corners, and the cells where each kind of piece may stand ---
 
 
-# Derived once from the terrain and start diagrams, so that no other module reads
-# a diagram. The king's region is found by letting it slide over the board emptied
-# of soldiers: a king on an escape cell has won, hence it never moves on from there,
-# and a cell that it can only reach over a decided position is not in the region.
+# Regions are derived once from the terrain and start diagrams, so that no other module needs to read
+# diagrams. The king's region consists of the cells that it can reach on a board without
+# soldiers. A king on an escape cell has won and never moves on from there, so cells that
+# it could reach only through an escape do not belong to the region.
 
 
 CAMP_LETTERS = "ABCD"
@@ -424,7 +426,7 @@ def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
 
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
-    """Yield the cells from a cell (excluded) to the edge."""
+    """Yield the cells in a direction from a cell (excluded) to the edge."""
     target = step(cell, direction, size)
     while target is not None:
         yield target
@@ -433,16 +435,16 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """A camp: cells that a soldier may leave and never enter.
+    """A camp: cells that soldiers may leave but not enter.
 
     Attributes
     ----------
     letter : str
         ``A`` to ``D``.
     cells : frozenset of int
-        Its cells.
+        Cells of the camp.
     garrison : int
-        How many attackers start in it; there are never more.
+        Number of attackers that start in the camp; it never holds more.
     """
 
     letter: str
@@ -453,29 +455,29 @@ class Camp:
 @brief
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """The cells of a variant by what may happen on them; all sets of cell indices.
+    """The cells of a variant, classified by role; sets contain cell indices.
 
     Attributes
     ----------
     size : int
-        Side of the board in cells.
+        Number of cells along a side of the board.
     castle : int or None
-        The one castle cell; None on a board without.
+        The castle cell, or None on a board without a castle.
     camps : tuple of Camp
-        In the order of their letters.
+        Camps in the order of their letters.
     escapes : frozenset of int
-        Cells on which the king has won (``*`` and ``X``).
+        Cells on which the king wins (``*`` and ``X``).
     royal_corners : frozenset of int
-        ``X`` corners, which only a king may enter.
+        ``X`` corners, which only the king may enter.
     king_cells : frozenset of int
-        Where the king of an undecided position may stand.
+        Cells on which the king of an undecided position may stand.
     camp_cells : frozenset of int
-        Where attackers may stand and defenders may not: the cells of camps with a garrison.
+        Cells on which attackers but not defenders may stand: the cells of camps with a garrison.
     free_cells : frozenset of int
-        Where soldiers of both colours may stand.
+        Cells on which soldiers of both sides may stand.
     approaches : dict of int to tuple of frozenset of int
-        For each escape cell that the king can reach: one set a direction from which
-        it can arrive, of the soldier cells that are empty after it did.
+        For each escape cell that the king can reach, one set for each direction from which it can arrive. The set
+        contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
     """
 
     size: int
@@ -490,11 +492,11 @@ class Regions:
 
     @property
     def castles(self) -> frozenset[int]:
-        """The castle as a set: empty on a board without one."""
+        """The castle cell as a set, empty on a board without a castle."""
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
-        """Return the regions by name, their cells as square names in the order of indices."""
+        """Return the regions by name, with their cells as square names in the order of cell indices."""
         sets = {
             "castle": self.castles,
             **{f"camp {camp.letter}": camp.cells for camp in self.camps},
@@ -563,7 +565,7 @@ def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions
 
 
 class _Ways(NamedTuple):
-    """Where the terrain lets a king go that is alone on the board."""
+    """Movements of a king that is alone on the board."""
 
     size: int
     terrain: str
@@ -571,7 +573,7 @@ class _Ways(NamedTuple):
     rules: Rules
 
     def king_cells(self, start: int, escapes: frozenset[int]) -> frozenset[int]:
-        """Return the cells on which the king may stand while the game goes on."""
+        """Return the cells on which the king may stand in an undecided position."""
         reached, pending = {start}, [start]
         while pending:
             cell = pending.pop()
@@ -585,12 +587,12 @@ class _Ways(NamedTuple):
     def back_from(
         self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> tuple[frozenset[int], ...]:
-        """Return, for each direction in which there is one, the way from an escape cell back to a king cell."""
+        """Return the paths from an escape cell back to the nearest king cell, one for each direction that has one."""
         found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
         return tuple(way for way in found if way is not None)
 
     def _landings(self, cell: int, direction: tuple[int, int]) -> Iterator[int]:
-        """Yield the cells on which a king that slides over a board without soldiers may stop."""
+        """Yield the cells on which a king may stop when it slides in a direction on a board without soldiers."""
         for target in ray(cell, direction, self.size):
             if self.terrain[target] in CAMP_LETTERS:
                 return
@@ -602,7 +604,10 @@ class _Ways(NamedTuple):
     def _way_back(
         self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> frozenset[int] | None:
-        """Return the soldier cells from an escape cell back to the nearest king cell, that one included."""
+        """Return the soldier cells on the path from an escape cell to the nearest king cell (inclusive), or None.
+
+        The result is None if there is no such king cell in this direction, or if terrain blocks the path.
+        """
         way = set()
         for cell in ray(escape, direction, self.size):
             if cell in free_cells:
@@ -615,22 +620,22 @@ class _Ways(NamedTuple):
 
 
 # ------------------------------------------------------------------------------------------
-# What captures what, as far as the terrain decides it: anvils, and the ways in which a king falls
+# Captures as determined by terrain: anvils, and the patterns in which a king is captured
 
 
-# Nothing here moves a piece. A capture is active, so a pattern says which soldiers
-# must stand around the captured piece once the capturing one has arrived.
+# Captures are active: a pattern lists the attackers that must stand around the king after the
+# capturing attacker has arrived.
 
 
 class KingPattern(NamedTuple):
-    """One way to capture a king on a given cell."""
+    """A minimal set of attackers that captures a king on a given cell, and whether terrain outside the castle helps."""
 
     attackers: frozenset[int]
     terrain: bool
 
 
 def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
-    """Return the minimal sets of attackers that capture a king on a cell."""
+    """Return the patterns (minimal sets of attackers) that capture a king on a given cell."""
     regions, rules = variant.regions, variant.rules
     soldier_cells = regions.free_cells | regions.camp_cells
     hostile = set()
@@ -648,10 +653,10 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
     if surrounded:
         if None in sides:
             return ()
-        # Only beside the castle does terrain count among the four sides.
+        # For capture from four sides, hostile terrain counts only beside the castle.
         helping = anvils.intersection(sides) if beside_castle else set()
         needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
-        # Where terrain does it all, a soldier that arrives on one of the sides still has to capture.
+        # Even if all sides are hostile terrain, an attacker must arrive on one of them to capture the king.
         sets = [needed] if needed else [frozenset({cell}) for cell in helping]
         by_terrain = bool(helping - regions.castles)
         return tuple(KingPattern(attackers, by_terrain) for attackers in sets if attackers <= soldier_cells)
@@ -673,7 +678,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
 
 
 def anvils_against_attackers(variant: Variant) -> frozenset[int]:
-    """Return the cells that are hostile to an attacker by terrain alone, the castle being empty."""
+    """Return the cells whose terrain is hostile to an attacker while the castle is empty."""
     regions, rules = variant.regions, variant.rules
     anvils: set[int] = set()
     if rules.camps.hostile:

@@ -1,7 +1,7 @@
-"""From a variant file to a `Variant`; whatever is wrong in the file is one line.
+"""Reading and writing of variant files; all faults of a file are reported in a single line.
 
 The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
-`tablut.variants.model`. `docs/variants.md` describes it for authors.
+`tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, deri
 FORMAT = 1
 """Version of the variant file format."""
 NAME_LENGTH: Final = 80
-"""Most characters of a variant's name."""
+"""Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# tomllib takes quadratic time for a key of many parts, and a key stands on one line.
+# Limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
 _SIZES = range(3, 20, 2)
 _FAULTS: Final = 10
-"""Most faults of a file that are named."""
+"""Maximum number of faults of a file that are reported."""
 
 
 def _rows(value: Any) -> Any:
-    """Accept a diagram as one multi-line string or as a list of rows; blanks around it do not count."""
+    """Accept a diagram as a multi-line string or as a list of rows; white space around a string's rows is ignored."""
     if isinstance(value, str):
         return tuple(line.strip() for line in value.strip().splitlines())
     return value
 
 
 def _line(value: Any) -> Any:
-    """Refuse what a terminal would not show as it is: line ends and control characters."""
+    """Reject text with line ends or control characters, which a terminal would not show as they are."""
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("expected text on one line, without control characters")
     return value
@@ -52,7 +52,7 @@ Diagram = Annotated[tuple[str, ...], BeforeValidator(_rows)]
 
 
 class _VariantFile(Rules):
-    """The keys of a variant file: the rule fields, the diagrams and what describes them."""
+    """The keys of a variant file: rule fields, diagrams and metadata."""
 
     format: StrictInt = FORMAT
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH), BeforeValidator(_line)] | None = None
@@ -63,7 +63,7 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Read the text of a variant file."""
+    """Parse the text of a variant file; ``name`` is the default name, ``origin`` is the prefix of error messages."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"{origin}: name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line")
     for number, line in enumerate(text.split("\n"), 1):
@@ -76,7 +76,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     except tomllib.TOMLDecodeError as error:
         raise VariantError(f"{origin}: not valid TOML: {_told(str(error))}") from error
     except (RecursionError, ValueError) as error:
-        # Python gives up on lists in lists in lists, and on numbers of thousands of digits.
+        # Python rejects deeply nested lists, and numbers of thousands of digits.
         what = "values in one another" if isinstance(error, RecursionError) else "a number with too many digits"
         raise VariantError(f"{origin}: not a variant file: {what}") from error
     version = data.get("format", FORMAT)
@@ -86,7 +86,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
         raise VariantError(f"{origin}: {_errors(error)}") from error
-    # What a check takes for granted was checked in the stages before.
+    # Each stage relies on the checks of the stages before it.
     for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
             raise VariantError(f"{origin}: {'; '.join(faults)}")
@@ -106,7 +106,7 @@ class _FieldError(Exception):
 
 
 def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
-    """Return what a check finds wrong, or nothing."""
+    """Return the fault that a check finds, or an empty text."""
     try:
         check(file)
     except _FieldError as error:
@@ -115,7 +115,7 @@ def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
 
 
 def _told(text: str) -> str:
-    """Return a message of a library on one line; it may quote what is in the file."""
+    """Shorten a library's message, which may quote the file, to one printable line."""
     return text if len(text) <= 160 and text.isprintable() else excerpt(text, 160)
 
 
@@ -129,7 +129,7 @@ _KINDS = {
 
 
 def _errors(error: ValidationError) -> str:
-    """Return all errors, unknown fields first, because one may be a missing one misspelt."""
+    """Describe all errors, unknown fields first, because an unknown field may be a misspelt missing one."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     told = []
     for detail in details:
@@ -143,7 +143,7 @@ def _errors(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return the field that an unknown one may mean: a missing field first, then any other of its table."""
+    """Return a hint at the field that an unknown one may mean: a missing field, or else any field of its table."""
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
@@ -154,7 +154,7 @@ def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
 
 
 def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """Return the names of the fields of a table of the file."""
+    """Return the names of the fields of a table, given by its path in the file."""
     fields = {info.alias or attribute: info for attribute, info in model.model_fields.items()}
     if not path:
         return list(fields)
@@ -204,7 +204,7 @@ def _check_pieces(file: _VariantFile) -> None:
     if "b" not in pieces:
         raise _FieldError("start", "has no attacker (b); black would have lost before the first move")
     names = {"b": "an attacker", "w": "a defender", "K": "the king"}
-    # Where each kind of piece may not stand, and what the cell is called.
+    # Cells on which each kind of piece may not stand, with their names for messages.
     banned = {
         "b": {"T": "the castle", "X": "a king-only corner"},
         "w": {"T": "the castle", "X": "a king-only corner"} | dict.fromkeys(CAMP_LETTERS, "a camp cell"),
@@ -237,7 +237,7 @@ def _check_rules_fit(file: _VariantFile) -> None:
 
 
 def _check_fields_agree(file: _VariantFile) -> None:
-    """Refuse rules that the board never lets come true; the fields of older files contradict nothing."""
+    """Reject rules that can never apply on the board; only fields that older files lack are checked."""
     ground, size = diagram_cells(file.terrain), len(file.terrain)
     regions = derive_regions(size, ground, diagram_cells(file.start), file)
     corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
@@ -266,7 +266,7 @@ def _check_fields_agree(file: _VariantFile) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# The text of a variant file, written from a `Variant`: what `tablut.variants.schema` reads, the other way round
+# Writing of variant files: the inverse of `parse_variant`
 
 
 def write_variant(variant: Variant) -> str:
@@ -281,7 +281,7 @@ def write_variant(variant: Variant) -> str:
         table, _, name = field.name.rpartition(".")
         if field.value is not None:
             tables.setdefault(table, []).append(f"{name} = {_toml(field.value)}")
-    # What belongs to no table has to stand before the first one.
+    # In TOML, top-level fields must come before the first table.
     lines += tables.pop("")
     for table, fields in tables.items():
         lines += ["", f"[{table}]", *fields]
@@ -289,5 +289,5 @@ def write_variant(variant: Variant) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML; what is written of texts, numbers, truth and lists is the same in JSON."""
+    """Return a value as TOML, which for texts, numbers, booleans and lists is the same as JSON."""
     return json.dumps(value, ensure_ascii=False)
