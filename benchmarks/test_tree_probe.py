@@ -1,7 +1,8 @@
 """Cost and benefit of probing tablebases in the search: ``pytest benchmarks/test_tree_probe.py --benchmark-enable -s``.
 
 ``TABLUT_TABLEBASE`` must name a tablebase of ashton with up to five men. It provides the true values, while the search
-uses only its tiers of up to four men. Times are CPU seconds of the process. `docs/notes/search-speed.md` quotes the figures.
+uses only its tiers of up to four men. Times are CPU seconds of the process.
+`docs/notes/search-speed.md` quotes the figures.
 """
 
 import os
