@@ -153,7 +153,7 @@ class Analyst:
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
-        """Return the tablebase value given the plies left by the move limit, or None if the tablebase has none."""
+        """Return the tablebase value within the plies left by the move limit, or None if the tablebase has none."""
         if self._prober is None or not self._prober.covers(*board.position.material):
             return None
         verdict = self._prober.probe(board.position)
@@ -218,10 +218,7 @@ class AnalysedPly(Result):
 
 
 class DecisiveError(Result):
-    """Move that lost the game for good.
-
-    It is certain if the values before and after it are proven, not estimated.
-    """
+    """Move that lost the game for good. It is certain if the values before and after it are proven, not estimated."""
 
     ply: int
     side: Literal["white", "black"]

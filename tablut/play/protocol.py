@@ -492,7 +492,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the move is still to come. The ``answer`` function clears this just before it writes the move."""
+        """Whether the move is still to come. `EngineSession` clears this just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST

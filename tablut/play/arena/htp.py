@@ -114,7 +114,7 @@ class HtpFront(Front):
             case ["play", *_]:
                 side, move = htp.read_play(" ".join(line), self._board.size)
                 if side != self._board.turn:
-                    if "position" in self._missing:  # the sender assumes that the refused move was made
+                    if "position" in self._missing:  # the client assumes that the refused move was made
                         self._missing["game"] = self._missing["position"]
                     raise InputError(f"play: it is the {htp.ROLES[self._board.turn]}'s turn")
                 self._board.push(move)

@@ -224,8 +224,8 @@ def same_names(contestants: list[Contestant]) -> list[str]:
 # -- openings of paired games --------------------------------------------------------------
 
 
-# Both games of a pair begin with the same random moves, so that both players have either side of the
-# opening. Games from a one-sided opening carry no information. So several candidates are drawn,
+# Both games of a pair begin with the same random moves, so that each player has each side of the opening
+# once. Games from a one-sided opening carry little information. So several candidates are drawn,
 # and the one that a short search scores closest to even is played.
 
 

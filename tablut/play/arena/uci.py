@@ -70,7 +70,10 @@ class UciWords(Words):
         process.ask("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
-        """Return the options to send, limited to those that the program has announced."""
+        """Return the options to send; raise InputError for a player's setting that the program has not announced.
+
+        Options shared by all players are left out if the program has not announced them.
+        """
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
             raise InputError(f"has no option {excerpt(unknown[0])}")

@@ -77,7 +77,7 @@ def open_places(t: Tables, e: EvaluationTables, line: int, occupancy: int) -> in
 
 @inlined
 def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
-    """Return the number of the king's targets, given as masks, from which it could then slide to an escape sideways."""
+    """Return the number of king moves, given as masks, after which a move at right angles could reach an escape."""
     rank, file = coordinates(t, king)
     paths = 0
     while row:
@@ -357,7 +357,7 @@ def _open_cells(
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the numbers of ends of a line from which the first piece seen is an attacker, and white.
+    """Return two counts: the ends of a line from which the first piece seen is an attacker, and those with white first.
 
     Both are 0 on lines without white pieces.
     """

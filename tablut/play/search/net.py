@@ -1,9 +1,9 @@
 """Small neural network whose score is added to the terms and patterns of the evaluation.
 
 It has one hidden layer of `UNITS` units, as in an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
-cell, a further one for the king's cell, and one for the side to move. The sum is clipped to 0 to `FULL`, and the score
-is the weighted sum of the units. Every unit is applied to the board in each of its eight symmetries with the same
-weights, so symmetric positions have equal scores.
+cell, a further one for the king's cell, and one for the side to move. The sum is clipped to the range from 0 to `FULL`,
+and the score is the weighted sum of the units. Every unit is applied to the board in each of its eight symmetries with
+the same weights, so symmetric positions have equal scores.
 
 All arithmetic is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
 numbers, to which each man adds one row of weights. Weights with which a sum could overflow are refused. Unlike in an
@@ -103,7 +103,7 @@ def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -
 
 
 def _clipped(builder: Any, sums: Any) -> Any:
-    """Clip each lane to 0 to `FULL`."""
+    """Clip each lane to the range from 0 to `FULL`."""
     least, most = (ir.Constant(_SUMS, [value] * _LANES) for value in (0, FULL))
     sums = builder.select(builder.icmp_signed("<", sums, least), least, sums)
     return builder.select(builder.icmp_signed(">", sums, most), most, sums)

@@ -255,7 +255,10 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits a ply, that is allowed for when an estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Most moves of a king that, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang, where no null move is tried."""
+"""Largest number of king moves at which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang.
+
+Such a node is not cut off by its estimate or by a null move.
+"""
 
 
 class Node(NamedTuple):
@@ -288,7 +291,7 @@ def value_of_end(outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, and settle nodes at the maximum ply or with an empty window as well.
+    """Return the results of `settle`, but also settle nodes at the maximum ply or with an empty window.
 
     The root is never settled.
     """

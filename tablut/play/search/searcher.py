@@ -143,7 +143,7 @@ class Searcher(Stoppable):
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
         table = empty_table(hash_mib)
-        # Start with this kernel, because it takes longer to compile than all others together.
+        # Start compiling this kernel now, because it takes longer than everything else that a first move needs.
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
@@ -430,8 +430,8 @@ class Searcher(Stoppable):
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
         """Set up a search of the first thread with its deadline; return the conditions for the other threads."""
         state, rules = self._state, self.variant.rules
-        # A generation has eight bits, so its number comes again. Each search clears one of 255 parts of the table, so
-        # that no entry survives until then. Clearing the whole table at once would take too long during a game.
+        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears another 255th of
+        # the table, so that no entry survives that long. Clearing the whole table would take time from a single move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -469,7 +469,7 @@ class Searcher(Stoppable):
 
 
 def reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions between the last capture and the current position, oldest first."""
+    """Return the Zobrist keys of the positions since the last capture, oldest first, without the current position."""
     walk = board.copy()
     keys = []
     while walk.ply > 0 and not walk.captured():

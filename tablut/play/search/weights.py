@@ -102,8 +102,7 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further weights set by hand, for boards with distant effects and escapes in the corners; each was tested in a match.
-"""
+"""Further hand-set weights, for boards with distant effects, and for corner escapes on them; tested in matches."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
