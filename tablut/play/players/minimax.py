@@ -115,7 +115,7 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
     rank, file = np.divmod(np.arange(size * size), size)
     escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
     away = abs(rank[:, None] - rank[escapes]) + abs(file[:, None] - file[escapes])
-    # A board may have no escape.
+    # On a board without escapes, all distances are equal.
     distance = away.min(axis=1, initial=2 * size)
     central = np.zeros(size * size, dtype=np.int64)
     central[sorted(central_squares(variant))] = 1

@@ -197,7 +197,7 @@ class Setting(NamedTuple):
             value = number(type(self.default), text)  # type: ignore[arg-type]
         except (ValueError, OverflowError):
             value = None
-        # A NaN is in no range.
+        # This comparison also refuses NaN.
         if value is None or not self.least <= float(value) <= self.most:
             kind = "a whole number" if isinstance(self.default, int) else "a number"
             raise InputError(f"option {name}={excerpt(text)}: expected {kind} from {self.least:g} to {self.most:g}")

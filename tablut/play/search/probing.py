@@ -42,7 +42,7 @@ LONGEST_LINE: Final = 256
 
 
 class ProbedMove(NamedTuple):
-    """A move with its value."""
+    """Move with its score."""
 
     move: Move
     score: int
