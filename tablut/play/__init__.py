@@ -1,1 +1,1 @@
-"""Play: the search for the best move, and the players that choose moves."""
+"""Search for the best move, players, matches between them, and the client and server of the competition."""

@@ -1,4 +1,4 @@
-"""Games analysed: each ply searched, probed and proved; errors named; the record annotated and drawn."""
+"""Analysis of games: search, probe and prove each position, grade the moves, and annotate and draw the record."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 @brief
 class Insight(NamedTuple):
-    """What is known of a position, for the side to move.
+    """Result of the analysis of a position, for the side to move.
 
     Attributes
     ----------
     score : int
-        In centi-logits, or a proven end; see `tablut.play.search.limits`.
+        Score in centi-logits, or of a proven end; see `tablut.play.search.limits`.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
-        None where only an estimate is known.
+        Proven value, or None if there is only an estimate.
     dtm : int or None
-        Plies to the end under best play, where that is known exactly.
+        Plies to the end under best play, or None if they are not known exactly.
     best : tuple of Move
-        The moves that are best: all that attain ``dtm``, or the one that search chose.
+        Best moves: all that attain ``dtm``, or the one that the search chose.
     line : tuple of Move
-        The play that search expects.
+        Principal variation of the search.
     source : {'rules', 'tablebase', 'proof', 'search'}
-        What ``wdl`` rests on; ``search`` also where it is None.
+        Source of ``wdl``; ``search`` if it is None.
     """
 
     score: int
@@ -68,27 +68,27 @@ class Insight(NamedTuple):
 
     @property
     def chance(self) -> float:
-        """Points that the side to move may expect, between 0 and 1."""
+        """Expected points of the side to move, between 0 and 1."""
         if self.wdl is not None:
             return {"win": 1.0, "loss": 0.0}.get(self.wdl, 0.5)
         return chance_of(self.score)
 
 
 class Analyst:
-    """Searches, probes and proves positions of a rule set.
+    """Analyser of positions of one variant, by search, tablebase and proof search.
 
     Parameters
     ----------
     variant : Variant
-        The rule set.
+        Rule set.
     limits : SearchLimits
-        Of the search of each position.
+        Limits of the search of each position.
     proof_nodes : int
-        Moves of the proof search for each position; 0 for none.
+        Node limit of the proof search for each position; 0 for no proof search.
     tablebase : Path or str, optional
-        A tablebase to probe; by default what ships.
+        Tablebase to probe. By default, the tables that ship.
     hash_mib, table_mib : int
-        Memory of the search's table, and of the tablebases that it probes in its tree.
+        Memory in MiB for the transposition table, and for tablebases that are probed in the search tree.
 
     Examples
     --------
@@ -117,17 +117,17 @@ class Analyst:
         self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober, table_mib=table_mib)
 
     def look(self, board: Board) -> Insight:
-        """Return what is known of a position whose game is not over.
+        """Analyse a position whose game is not over.
 
         Parameters
         ----------
         board : Board
-            With the history of the game; not changed.
+            Board with the history of the game. It is not changed.
 
         Returns
         -------
         Insight
-            A tablebase is asked before the proof search, and that before the search's own proof.
+            Result. Its value comes from a tablebase if possible, else from the proof search, else from the search.
 
         Raises
         ------
@@ -148,12 +148,12 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # The search's distance may be longer than the shortest, so it is no dtm.
+            # A win found by the search is proven, but there may be a shorter one. So its distance is not a dtm.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
-        """Return what a tablebase says, the plies that are left allowed for; None if it does not know."""
+        """Return the tablebase value within the plies left by the move limit, or None if the tablebase has none."""
         if self._prober is None or not self._prober.covers(*board.position.material):
             return None
         verdict = self._prober.probe(board.position)
@@ -162,43 +162,43 @@ class Analyst:
         return found.wdl, found.dtm
 
 
-# -- a game, ply by ply: what each move cost, who erred first, how well both sides played ---
+# -- a game, ply by ply: the cost of each move, the decisive error, the accuracy of both sides ---
 
 
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""From how many points lost on a move has its grade."""
+"""Least loss of expected points for each grade of a move."""
 
 OPEN: Final = GRADES[0][0]
-"""An estimate leaves a game open to a side while it promises as many points as a blunder gives away."""
+"""Least number of expected points at which a game counts as open for a side. It equals the loss of a blunder."""
 
 
 class AnalysedPly(Result):
-    """One move of a game.
+    """Analysed move of a game.
 
     Attributes
     ----------
     ply : int
-        From 1.
+        Number of the move, from 1.
     side, move, position : str
-        Who moved, what, and from which position.
+        Side that moved, its move, and the position before the move.
     score : int
-        Before the move, for the side that made it; see `tablut.play.search.limits`.
+        Score before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
-        What is known before the move, for that side; see `Insight`.
+        Proven value before the move, for that side, and its source; see `Insight`.
     best : list of str
-        The moves that were best.
+        Best moves.
     line : list of str
-        The play that was expected.
+        Expected line of play.
     loss : float
-        Expected points that the move gave away, 0 to 1.
+        Expected points lost by the move, 0 to 1.
     grade : str
         ``inaccuracy``, ``mistake``, ``blunder`` or empty.
     missed_win : bool
-        A win was proved before the move, and after it none is.
+        Whether a win was proved before the move and none after it.
     choice : BestMoveResult or None
-        What the player that was asked would have played; its score is None if it tells none.
+        Move of the player that was asked for comparison, if any. Its score is None if the player gives none.
     """
 
     ply: int
@@ -218,7 +218,7 @@ class AnalysedPly(Result):
 
 
 class DecisiveError(Result):
-    """The move after which the game stood lost for good; certain if a table or proof says so on both sides of it."""
+    """Move that lost the game for good. It is certain if the values before and after it are proven, not estimated."""
 
     ply: int
     side: Literal["white", "black"]
@@ -227,7 +227,7 @@ class DecisiveError(Result):
 
 
 class SideReport(Result):
-    """How one side played."""
+    """Summary of the moves of one side."""
 
     moves: int
     accuracy: float | None
@@ -238,26 +238,26 @@ class SideReport(Result):
 
 
 class GameAnalysis(Result):
-    """A game that was analysed.
+    """Analysis of a game.
 
     Attributes
     ----------
     variant, start : str
-        The rule set and the first position.
+        Rule set and start position.
     players : dict of str to str or None
-        ``white`` and ``black``, as the record names them.
+        Names of the players ``white`` and ``black`` in the record.
     result : str or None
-        As the record claims it.
+        Result claimed by the record.
     outcome : str or None
-        As the rules have it; None if the moves do not end the game.
+        Outcome by the rules, or None if the moves do not end the game.
     plies : list of AnalysedPly
-        The moves.
+        Analysed moves.
     first_decisive_error : DecisiveError or None
-        The loser's last move from a position that was not lost; None if nobody lost, or no move did it.
+        The loser's last move from a position that was not lost. None if the game has no loser, or no such move.
     white, black : SideReport
-        How they played.
+        Summary of each side's moves.
     problems : list of str
-        Claims of the record that do not hold.
+        Claims of the record that contradict the moves or the rules.
     """
 
     variant: str
@@ -283,23 +283,23 @@ def analyse(
     Parameters
     ----------
     record : GameRecord
-        With the rules of the analyst.
+        Record of a game under the analyst's rules.
     analyst : Analyst
-        Who looks at the positions.
+        Analyser of the positions.
     watch : callable, optional
-        Told the number of each ply, from 1, when the positions before and after it were looked at.
+        Function called with the number of each ply, from 1, after the positions before and after it were analysed.
     ask : callable, optional
-        Says what a player would play in a position; its choice stands beside the move, and judges nothing.
+        Function that returns a player's choice in a position. It is reported with the move, but not used to grade it.
 
     Returns
     -------
     GameAnalysis
-        Up to the first move that the rules do not allow, if there is one; ``problems`` name it.
+        Analysis of the game up to the first illegal move, if there is one. ``problems`` mentions that move.
 
     Raises
     ------
     InputError
-        If the record has no legal move, or is of other rules.
+        If the record has no legal move, or its rules differ from the analyst's.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def analyse(
             choices.append(None if ask is None else ask(board))
             board.push(moves[place])
     for place in reversed(range(len(moves))):
-        # What a move reached proves what it was made from. Of the distance it says nothing.
+        # A move to a lost position proves that the position before it is won, but not in how many plies.
         if insights[place].wdl is None and insights[place + 1].wdl == "loss":
             source = insights[place + 1].source
             insights[place] = insights[place]._replace(wdl="win", best=(moves[place],), source=source)
@@ -357,7 +357,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return what the rules say of the position that ended a game, for the side that would be to move."""
+    """Return the insight for a position that ended a game by the rules, for the side that would be to move."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -369,7 +369,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A move that search itself chose costs nothing; what is left of a difference is the search's own doubt.
+    # A best move costs nothing. A difference of the scores before and after it is an error of the search.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -391,7 +391,7 @@ def _analysed(
 
 
 def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
-    """Return who won: by the rules, else as the record says, else who is known to win the last position."""
+    """Return the winner by the rules, or else by the record, or else by the proven value of the last position."""
     if outcome is not None:
         return outcome.winner
     if claimed is not None:
@@ -400,9 +400,10 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 
 
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
-    """Return the loser's last move from a position in which the game was open to it.
+    """Return the loser's last move from a position that was still open for it.
 
-    Where the winner is to move, an estimate decides nothing: what was played next shows the position as well.
+    Where the winner is to move, only proven values count, since the position after its move shows as much as an
+    estimate.
     """
     if winner not in ("white", "black"):
         return None
@@ -410,7 +411,7 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     for place in reversed(range(len(insights))):
         found, loser_moves = insights[place], movers[place] != winner
         if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
-            # Whatever the winner did from a position that was not lost, it was not lost after it either.
+            # If the winner had no win here, its move did not win either, so the error is the loser's next move.
             erred = place if loser_moves else place + 1
             if erred >= len(plies):
                 return None
@@ -433,18 +434,18 @@ def _side_report(plies: list[AnalysedPly]) -> SideReport:
     )
 
 
-# -- an analysed game as an annotated record and as a strip of pictures ------------------
+# -- an analysed game as an annotated record and as pictures -----------------------------
 
 
 def known_before(ply: AnalysedPly) -> str:
-    """Return what is known before a move, as people read it."""
+    """Return the value of the position before a move as text, for example ``win in 3``."""
     if ply.wdl in ("win", "loss"):
         return ply.wdl if ply.dtm is None else f"{ply.wdl} in {ply.dtm}"
     return ply.wdl or said_score(ply.score, None)
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return what there is to say of a move, in one line."""
+    """Return a comment on a move in one line: the value before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")
@@ -456,7 +457,7 @@ def comment(ply: AnalysedPly) -> str:
 
 
 def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
-    """Return the record of a game with what the analysis says of each move after the comments that it has."""
+    """Return a copy of a record with the analysis of each move appended to its comments."""
     comments = dict(record.comments)
     for ply in analysis.plies:
         own, said = comments.get(ply.ply, ""), comment(ply)
@@ -465,7 +466,10 @@ def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
 
 
 def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
-    """Return pictures of the positions in which a move was graded: what was played, and what was better."""
+    """Return an SVG sheet of the positions with errors, showing the move played and a better one.
+
+    Return None if no move was an error.
+    """
     shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
     if not shown:
         return None
@@ -486,20 +490,20 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
     return draw_sheet(boards, columns, pixels)
 
 
-# -- ``tablut analyse``: a game record, every ply searched, probed and, where possible, proved ---
+# -- the command ``tablut analyse`` --------------------------------------------------------
 
 
 @tabular
 def analyse_command(
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="A game record or a log; - for standard input.")],
-    variant: Annotated[str | None, variant_option("The rule set. [default: the one the record names]")] = None,
+    record: Annotated[str, typer.Argument(metavar="RECORD", help="Game record or log; - for standard input.")],
+    variant: Annotated[str | None, variant_option("Rule set. [default: the one named in the record]")] = None,
     movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for each ply; 0.5 if nothing else limits it.")
+        float | None, typer.Option(metavar="SECONDS", help="Time for each ply; 0.5 if there is no other limit.")
     ] = None,
     nodes: NodesOption = None,
     depth: DepthOption = None,
     proof_nodes: Annotated[
-        int, typer.Option(min=0, help="Moves of the proof search for each ply; 0 for none.")
+        int, typer.Option(min=0, help="Node limit of the proof search for each ply; 0 for no proof search.")
     ] = 100_000,
     tablebase: TablebaseOption = None,
     hash_mib: HashOption = 64,
@@ -507,23 +511,23 @@ def analyse_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Also show what a player would play, program:COMMAND too; it judges no move.",
+            help="Player, or program:COMMAND, whose choices are shown as well; not used for grading.",
             autocompletion=player_names_from,
         ),
     ] = None,
     option: SettingsOption = None,
     annotate: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the record with a comment after each move.")
+        str | None, typer.Option(metavar="FILE", help="File for the record with a comment on each move.")
     ] = None,
     picture: Annotated[
-        str | None, typer.Option("--svg", metavar="FILE", help="Draw the positions in which a move was an error.")
+        str | None, typer.Option("--svg", metavar="FILE", help="File for pictures of the positions with errors.")
     ] = None,
 ) -> Reply:
-    """Analyse a game: what each move cost, wins that were missed, the losing move, accuracy.
+    """Analyse a game: the cost of each move, missed wins, the losing move, and accuracy.
 
-    Scores are for the side to move, in centi-logits, with the points that they promise in per cent. Wins and
-    losses are known where a tablebase, the proof search or the search itself proves them. Accuracy is the mean
-    share of expected points that moves kept.
+    Scores are for the side to move, in centi-logits, with the expected points in per cent. Wins and losses are
+    shown only if a tablebase, the proof search or the search proves them. Accuracy is the mean share of expected
+    points that a side's moves kept.
     """
     check_memory("hash", hash_mib)
     if option and player is None:
@@ -534,7 +538,7 @@ def analyse_command(
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
-        record_text(game, Path(annotate), record)  # what cannot be written is refused before the work
+        record_text(game, Path(annotate), record)  # refuses a format that cannot be written before the analysis
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
     limits = SearchLimits(movetime, nodes, depth).checked()

@@ -1,4 +1,4 @@
-"""``tablut bestmove``, ``play`` and ``engine``: one move, a game at the terminal or on a server, lines for programs."""
+"""Commands ``tablut bestmove``, ``play`` and ``engine``: a single move, a game, and the engine's line protocols."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def bestmove_command(
     budget: Budget,
     moves: Annotated[
         list[str] | None,
-        typer.Option("--move", "-m", metavar="MOVE", help="A move made since the position; give it once a move."),
+        typer.Option("--move", "-m", metavar="MOVE", help="Move played after the position; repeat it for each move."),
     ] = None,
     settings: PlayerSettings,
 ) -> Reply:
-    """Choose one move, and show the score and the line expected.
+    """Choose one move, and show its score and the expected line of play.
 
-    The score is for the side to move, in centi-logits: 100 more mean that the odds of
-    winning are e times as high. In brackets are the points that it promises, in per cent.
-    A proven end is shown in plies instead.
+    The score is for the side to move, in centi-logits: an increase of 100 multiplies the
+    odds of winning by e. The expected points follow in brackets, in per cent. A proven
+    win or loss is shown as a number of plies instead.
     """
     options = settings.options()
     rules = load_variant(variant)
@@ -87,7 +87,7 @@ _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
 PlayedSide = Literal["white", "black", "both", "none"]
-"""Which side the person plays."""
+"""Side that the person plays."""
 
 
 class _Played(Result):
@@ -116,34 +116,34 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
 def play_command(
     *,
     variant: Annotated[
-        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
+        str | None, variant_option("Shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
     ] = None,
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
-        PlayedSide, typer.Option(help="Your side; both for two persons, none to watch the player alone.")
+        PlayedSide, typer.Option(help="Your side; both for two people, none to watch the player play itself.")
     ] = "white",
     budget: Budget,
-    save: Annotated[Path | None, typer.Option(help="Write the game as a record when it is over or left.")] = None,
-    server: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Play on the competition server there instead.")
+    save: Annotated[
+        Path | None, typer.Option(help="File for the record of the game, written when you leave it.")
     ] = None,
+    server: Annotated[str | None, typer.Option(metavar="HOST", help="Host of a competition server to play on.")] = None,
     role: Annotated[str | None, typer.Option(metavar="white|black", help="The player's side on a server.")] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="A server's time for a move; kept strictly.")
+        float | None, typer.Option(metavar="SECONDS", help="The server's time for a move; strictly enforced.")
     ] = None,
-    port: Annotated[int | None, typer.Option(help="The server's port. [default: 5800 white, 5801 black]")] = None,
-    name: Annotated[str, typer.Option(help="What the server calls the player; it may keep ten letters.")] = "tablut",
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="How long to try to connect.")] = 5.0,
+    port: Annotated[int | None, typer.Option(help="Port of the server. [default: 5800 white, 5801 black]")] = None,
+    name: Annotated[str, typer.Option(help="Player's name on the server, which may keep ten letters.")] = "tablut",
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for connecting.")] = 5.0,
     write_script: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the competition's runmyplayer.sh there, and end.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for the competition's runmyplayer.sh; write it and exit.")
     ] = None,
     settings: PlayerSettings,
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
-    In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
-    is read line by line. On a server the exit code is 3 if it ends without a result.
+    In the terminal, a line is a move (e4-f4) or a command; `help` lists the commands. Piped
+    input is read line by line. On a server, the exit code is 3 if the game ends without a result.
     """
     from tablut.play.competition import ClientSettings
 
@@ -191,7 +191,7 @@ def _in_terminal(
     if position == "-" and side != "none":
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
-    board.outcome()  # a position that cannot be played on is refused here
+    board.outcome()  # refuses invalid positions
     limits = budget.limits()
     live = Live()
     with ExitStack() as seats:
@@ -248,7 +248,7 @@ def _on_server(
         record = game.board.record({own: settings.name, other: "the opponent"}, game.result)
         save_record(record, save)
     outcome = None
-    with suppress(InputError):  # a server may leave a captured king out of its last state
+    with suppress(InputError):  # the server's last state may lack a captured king
         outcome = game.board.outcome()
     ended = None if outcome is None or game.result is None else outcome.termination
     result = _played(game.board, player, own.lower(), game.result, ended)
@@ -282,7 +282,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     from tablut.play.competition import write_player_script
 
     with player_for(player, rules, options):
-        pass  # a name or an option that is wrong is said now, not on the day
+        pass  # reports a wrong name or option now, not on the day of the competition
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -319,19 +319,20 @@ def engine_command(
     player: PlayerOption = "alphabeta",
     protocol: Annotated[
         Literal["uci", "otep", "taflzero", "htp"],
-        typer.Option(help="Whose lines: ours, like UCI; OpenTafl's, TaflZero's or hnefatafl.org's."),
+        typer.Option(help="Protocol: similar to UCI, or that of OpenTafl, TaflZero or hnefatafl.org."),
     ] = "uci",
     budget: Budget,
     settings: PlayerSettings,
     line: Annotated[
-        list[str] | None, typer.Option("--line", "-l", help="A line to obey instead of standard input; once a line.")
+        list[str] | None,
+        typer.Option("--line", "-l", help="Line to execute instead of reading standard input; repeatable."),
     ] = None,
 ) -> Reply:
-    """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
+    """Run the engine with a line protocol similar to UCI, until `quit` or the end of the input.
 
-    The engine stays up between moves: rules, tables and memory are loaded once. With
-    --json nothing is read: it tells the commands, options and players that there are.
-    Limits of a move, such as --movetime, are for otep and htp, whatever their clocks say.
+    The engine keeps running between moves, so rules and tables are loaded only once. With
+    --json it reads no input and lists its commands, options and players. Limits such as
+    --movetime apply only to otep and htp, where they replace the protocol's clocks.
     """
     from tablut.play.protocol import COMMANDS, OPTIONS, EngineOptions, EngineSession
 
@@ -375,7 +376,7 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
+    """Yield the lines of standard input, and only the beginning of a line that is too long, so that it is refused."""
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

@@ -1,4 +1,4 @@
-"""Options that the commands with players share: who plays, and how long it may think."""
+"""Options shared by the commands with players: the player, its settings, and its limits for a move."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablut.running.machine import check_memory
 
 
 def player_names_from(incomplete: str) -> list[str]:
-    """Return the players whose names begin so, for ``autocompletion=``."""
+    """Return the players whose names begin with the given text, for ``autocompletion=``."""
     return [name for name in player_names() if name.startswith(incomplete)]
 
 
@@ -23,63 +23,70 @@ PlayerOption = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="Who chooses: alphabeta, random, a player of the sources, such as heuristic or payoff "
-        "(docs/players.md), or program:COMMAND for a program of yours.",
+        help="Player: alphabeta, random, one from the literature, such as heuristic or payoff "
+        "(docs/players.md), or program:COMMAND for an external program.",
         autocompletion=player_names_from,
     ),
 ]
-NodesOption = Annotated[int | None, typer.Option("--nodes", help="Moves to make in search for a move; repeatable.")]
-DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Plies to search.")]
-HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for transpositions.")]
+NodesOption = Annotated[int | None, typer.Option("--nodes", help="Node limit for a move; repeatable.")]
+DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Search depth in plies.")]
+HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for the transposition table.")]
 TablebaseOption = Annotated[
     str | None,
-    typer.Option("--tablebase", metavar="STORE", help="A tablebase: its folder. [default: what ships]"),
+    typer.Option("--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the tables that ship]"),
 ]
 
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="A setting of the player; give it once a setting."),
+    typer.Option("--option", metavar="NAME=VALUE", help="Setting of the player; repeat it for each setting."),
 ]
 
 
 @option_group
 class Budget:
-    """How long a player may think about a move."""
+    """Limits of a player for a move."""
 
     movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for a move; 2 if nothing else limits it.")
+        float | None, typer.Option(metavar="SECONDS", help="Time for a move; 2 if there is no other limit.")
     ] = None
     nodes: NodesOption = None
-    playouts: Annotated[int | None, typer.Option(help="Games played out by a Monte Carlo player; repeatable.")] = None
+    playouts: Annotated[int | None, typer.Option(help="Playouts of a Monte Carlo player for a move; repeatable.")] = (
+        None
+    )
     depth: DepthOption = None
 
     @property
     def given(self) -> SearchLimits | None:
-        """The limits that were given, checked; None if there are none."""
+        """Limits that were given, after a check, or None if there are none."""
         limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
         return None if limits == SearchLimits() else limits.checked()
 
     def limits(self, movetime: float = 2.0) -> SearchLimits:
-        """Return the limits, by default a time alone."""
+        """Return the limits that were given, or else a time limit in seconds."""
         return self.given or SearchLimits(movetime)
 
 
 @option_group
 class PlayerSettings:
-    """What a player is made with."""
+    """Options with which a player is created."""
 
     hash_mib: HashOption = 64
     tablebase: TablebaseOption = None
     table_mib: Annotated[
         int,
-        typer.Option("--table-memory", metavar="MIB", min=0, help="Memory for tables in search; 32 of what ships."),
+        typer.Option(
+            "--table-memory",
+            metavar="MIB",
+            min=0,
+            help="Memory for tables in the search; at most 32 for those that ship.",
+        ),
     ] = 512
-    threads: Annotated[int, threads_option("That search a move at once, by alphabeta; one alone is repeatable.")] = 1
-    seed: Annotated[int, typer.Option(help="Of a player that plays at random.")] = 0
+    threads: Annotated[int, threads_option("Number of search threads of alphabeta; only one is repeatable.")] = 1
+    seed: Annotated[int, typer.Option(help="Random seed of the player.")] = 0
     option: SettingsOption = None
 
     def options(self) -> PlayerOptions:
-        """Return the options of the player, checked as far as they concern every player."""
+        """Return the options of the player, after checking those that apply to every player."""
         check_memory("hash", self.hash_mib)
         settings = parse_settings(self.option or ())
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)

@@ -1,8 +1,7 @@
-"""The line protocol: what each line means, and what is answered.
+"""Line protocol of the engine, modelled on the Universal Chess Interface (UCI).
 
-Shaped after the Universal Chess Interface; docs/engine-protocol.md describes it for those who write the other
-side. Every line is answered by lines or by nothing, never by a crash: what is not understood gets one
-``info string`` line. Every ``go`` is answered by exactly one ``bestmove``.
+docs/engine-protocol.md describes it for authors of client programs. No input line makes the engine crash: a line that
+it does not understand gets one ``info string`` line in response. Every ``go`` gets exactly one ``bestmove``.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
 LONGEST_LINE: Final = 1 << 20
-"""Most characters of a line; a position with 20,000 moves has 120,000."""
+"""Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000."""
 
 COMMANDS: Final = (
     "uci",
@@ -45,26 +44,26 @@ _NUMBER = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 
 class EngineOptions(NamedTuple):
-    """What ``setoption`` sets.
+    """Options of the engine, set by ``setoption``.
 
     Attributes
     ----------
     variant : str
-        A shipped rule set, or the path of one.
+        Name of a shipped rule set, or path of a TOML file.
     player : str
-        Who searches.
+        Name of the player that chooses the moves.
     hash : int
-        MiB for transpositions.
+        Memory in MiB for the transposition table.
     tables : str
-        A tablebase; empty for what ships.
+        Folder of a tablebase; empty for the tables that ship.
     table_memory : int
-        MiB for tables that search probes.
+        Memory in MiB for tables that are probed in the search tree.
     threads : int
-        That search at once, by a player that can use them.
+        Number of search threads, for a player that supports several.
     seed : int
-        Of a player that plays at random.
+        Random seed of the player.
     settings : str
-        What only this player knows: ``name=value``, with blanks between several.
+        Settings specific to the player: ``name=value``, separated by blanks.
     """
 
     variant: str = "ashton"
@@ -90,7 +89,7 @@ OPTIONS: Final = {
 
 
 class _Begun(NamedTuple):
-    """The game on the board, as it was told: where it began, and all its moves."""
+    """Game on the board as given by the last ``position`` command: its start and all its moves."""
 
     start: str
     moves: tuple[str, ...]
@@ -100,27 +99,27 @@ _START: Final = _Begun("startpos", ())
 
 
 class LineReader(ABC):
-    """The base of every protocol that the engine speaks: it obeys lines, and remembers what it had to refuse.
+    """Base class of the engine's protocols: it executes lines and records which parts of the state were refused.
 
-    The state that a search begins from has parts, such as the rule set and the position. When a line that sets a part
-    is refused, whoever wrote it believes in a state that was never set. So the part is missing from then on, and
-    nothing is answered for the state before, until another line sets it.
+    The state from which a search begins has parts, such as the rule set and the position. When a line that sets a part
+    is refused, the client may assume a state that was never set. The part then counts as missing, and the engine does
+    not search the previous state instead, until another line sets the part.
     """
 
     sets: ClassVar[dict[str, tuple[str, ...]]]
-    """The parts that each command sets. One that sets the position alone needs all the others."""
+    """Parts of the state that each command sets. A command that sets only the position requires all other parts."""
 
     def __init__(self) -> None:
         self._missing: dict[str, str] = {}
-        """Why a part is missing: the parts that were refused, in the order in which they were."""
+        """Parts that are missing because they were refused, oldest first, with the reasons."""
 
     def handle(self, line: str) -> bool:
-        """Obey a line.
+        """Execute a line.
 
         Parameters
         ----------
         line : str
-            Without its end; what stands around words does not matter.
+            Line without its end. Blanks around words are ignored.
 
         Returns
         -------
@@ -144,37 +143,37 @@ class LineReader(ABC):
         return more
 
     def _parts(self, command: str, rest: str) -> tuple[str, ...]:  # noqa: ARG002 (of some commands only some lines)
-        """Return the parts of the state that a line sets."""
+        """Return the parts of the state that a line would set."""
         return self.sets.get(command, ())
 
     def _need(self, needed: Callable[[str], bool] = lambda _: True) -> None:
-        """Refuse to go on where a part of the state is missing."""
+        """Raise InputError if a needed part of the state is missing; by default every part is needed."""
         for part in filter(needed, self._missing):
             raise InputError(f"no position is set: the last {part} was refused ({excerpt(self._missing[part], 400)})")
 
     @abstractmethod
     def _obey(self, command: str, rest: str) -> bool:
-        """Obey a command; return whether more lines may follow."""
+        """Execute a command; return whether more lines may follow."""
 
     @abstractmethod
     def _refuse(self, command: str, why: str) -> None:
-        """Write why a command was not obeyed."""
+        """Write the reason why a command was refused."""
 
 
 class EngineSession(LineReader):
-    """Takes lines and writes lines.
+    """Session of the engine, which executes lines of the UCI-like protocol and writes its responses.
 
     Parameters
     ----------
     write : callable
-        Takes a line without its end; called by several threads, one at a time.
+        Function that writes a line, given without its end. Several threads call it, but only one at a time.
     options : EngineOptions, optional
-        To begin with.
+        Initial options.
 
     Raises
     ------
     InputError
-        If an option makes no sense.
+        If an option is invalid.
 
     Examples
     --------
@@ -212,16 +211,16 @@ class EngineSession(LineReader):
 
     @property
     def board(self) -> Board:
-        """The game on its board, for the caller to go on with."""
+        """Copy of the board, with the game played on it."""
         return self._board.copy()
 
     def place(self, board: Board) -> None:
-        """Go on with the game of a board, whatever its rules; a search that runs is stopped.
+        """Set the game to that of a board, of any variant, and stop a running search.
 
         Parameters
         ----------
         board : Board
-            With the moves made on it.
+            Board with the moves of the game.
         """
         self.leave()
         if board.variant != self._variant:
@@ -231,7 +230,7 @@ class EngineSession(LineReader):
     # -- lines -------------------------------------------------------------------------
 
     def _parts(self, command: str, rest: str) -> tuple[str, ...]:
-        """Return the parts of the state that a line sets; of the options, the rules alone are a part of it."""
+        """Return the parts of the state that a line would set. Of the options, only the variant is such a part."""
         rules = command == "setoption" and "variant" in rest.lower().split()[:2]
         return ("rule set", "position") if rules else super()._parts(command, rest)
 
@@ -269,19 +268,19 @@ class EngineSession(LineReader):
         return True
 
     def finish(self) -> None:
-        """End as at the end of the input: a search with limits is waited for, an endless one is stopped."""
+        """End the session at the end of the input: wait for a search with limits, and stop an endless one."""
         if self._search is not None:
             if self._search.endless:
                 self._search.stop()
             self._search.wait()
 
     def leave(self, seconds: float = 1.0) -> None:
-        """End as after ``quit``: a search that runs is stopped, and its answer written.
+        """End the session after ``quit``: stop a running search and write its move.
 
         Parameters
         ----------
         seconds : float
-            How long a player that cannot be stopped is waited for.
+            Time in seconds to wait for the search to end. A player that cannot be stopped may take longer.
         """
         if self._searching() and self._search is not None:
             self._search.stop()
@@ -291,7 +290,7 @@ class EngineSession(LineReader):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search runs that was not told to stop; one that was is waited for, its answer is near."""
+        """Return whether a search is running. A search that was stopped is waited for first, since it ends soon."""
         if self._search is not None and self._search.stopped:
             self._search.wait()
         return self._searching()
@@ -324,7 +323,7 @@ class EngineSession(LineReader):
         self._write("readyok")
 
     def _set(self, rest: str) -> None:
-        """Set an option; one that is refused keeps its value."""
+        """Set an option. If it is refused, all options keep their values."""
         found = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest)
         if found is None:
             raise InputError("setoption: expected: setoption name NAME value VALUE")
@@ -345,7 +344,7 @@ class EngineSession(LineReader):
         self._options, self._player = options, None
 
     def _check(self, options: EngineOptions) -> None:
-        """Refuse options that make no sense, without loading what they name."""
+        """Raise InputError for invalid options, without loading the player or the tables."""
         load_variant(options.variant)
         spec_of(options.player)
         check_memory("hash", options.hash)
@@ -380,12 +379,12 @@ class EngineSession(LineReader):
         words = tuple(moves.split())
         begun = self._begun
         if begun.start == text and words[: len(begun.moves)] == begun.moves:
-            # The game goes on: its moves are known, and only the new ones are played.
+            # The same game goes on: play only the new moves.
             board, new = self._board.copy(), words[len(begun.moves) :]
         else:
             start = None if text == "startpos" else read_position(text, self._variant.size)
             board, new = Board(self._variant, start), words
-            board.outcome()  # what cannot be played on is refused here
+            board.outcome()  # refuses invalid positions
         for move in new:
             board.push_text(move)
         self._board, self._begun = board, _Begun(text, words)
@@ -432,7 +431,7 @@ class EngineSession(LineReader):
         if choice is None:
             self._info(f"go: {trouble}")
         with self._lock:
-            # Whoever reads the answer may go on at once, and must not find this search still running.
+            # The client may send its next command as soon as it reads the move, so clear the flag first.
             if self._search is not None:
                 self._search.running = False
             self._written(f"bestmove {'none' if choice is None else choice.move}")
@@ -445,7 +444,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _limits(words: list[str]) -> SearchLimits:
-    """Return what the words after ``go`` ask for; no words ask for a search without end."""
+    """Return the limits given by the words after ``go``. No words mean an endless search."""
     found: dict[str, int] = {}
     rest = iter(words)
     for word in rest:
@@ -465,21 +464,21 @@ def _limits(words: list[str]) -> SearchLimits:
     return SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts")).checked()
 
 
-# -- one search at a time, in a thread of its own, that can be told to stop ----------------
+# -- a search in a separate thread, which can be stopped -----------------------------------
 
 
-# A player that can be stopped has a method ``stop``, which also ends a search that is about to begin; one that tells
-# what it finds while it searches has a method ``observe`` (see `tablut.play.players.simple`). Others are given a time
-# instead of no limit, and tell what they found at the end.
+# A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
+# reports during its search has a method ``observe`` (see `tablut.play.players.simple`). For an endless search,
+# a player without ``stop`` gets a time limit; without ``observe``, its result is reported at the end.
 
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
-"""What a player gets for an endless search that it cannot be stopped in."""
+"""Time in seconds for an endless search by a player that cannot be stopped."""
 _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 
 
 class RunningSearch:
-    """A search that runs; without limits only `stop` ends it."""
+    """Search in a separate thread. Without limits, only `stop` ends it."""
 
     def __init__(
         self,
@@ -493,7 +492,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the answer is still to come; whoever gives it says so just before, since the next may follow."""
+        """Whether the move is still to come. `EngineSession` clears this just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
@@ -501,23 +500,23 @@ class RunningSearch:
         self._told = False
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     @property
     def stopped(self) -> bool:
-        """Whether it was told to stop."""
+        """Whether the search was stopped."""
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """Have the search end at once; the answer comes from its own thread."""
+        """Make the search end immediately. Its thread then writes the move."""
         self._stopped.set()
         with self._ending:
             if self._stop is not None and not self._done:
                 self._stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for the answer."""
+        """Wait until the search has ended and its move is written, at most the given time in seconds."""
         self._thread.join(seconds)
 
     def _run(self, board: Board, limits: SearchLimits) -> None:
@@ -533,12 +532,12 @@ class RunningSearch:
         try:
             choice = self._player.choose(board, limits)
         except Exception as error:
-            # A player that fails ends its search, not the program that speaks for it.
+            # An error in a player ends the search, but not the engine.
             trouble = str(error) or type(error).__name__
         finally:
             with self._ending:
                 self._done = True
-                # A stop that came after the player had chosen is not for the player's next search.
+                # A stop that came after the player had chosen must not end its next search.
                 getattr(self._player, "clear_stop", lambda: None)()
         if choice is not None and not self._told:
             observe(choice)

@@ -1,4 +1,4 @@
-"""Lines that a person types, or that come from a pipe; and what was probably meant by one that is nothing."""
+"""Game in the terminal: reading lines from a person or a pipe, and executing commands and moves."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _LONGEST: Final = 10_000
 
 
 class LineReader:
-    """Asks for lines on standard input."""
+    """Reader of lines from standard input, with a prompt."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
         self._typed = sys.stdin.isatty() and sys.stdout.isatty() and live.watched
         if self._typed:
-            # Editing and earlier lines for `input`, where the system has them.
+            # Give `input` line editing and a history, where the system supports them.
             with suppress(ImportError):
                 import readline  # noqa: F401
 
     def ask(self, prompt: str) -> str | None:
-        """Return the next line without its end; None if there is none any more."""
+        """Return the next line without its end, or None at the end of the input."""
         try:
             if self._typed:
                 return input(prompt).strip()
@@ -54,16 +54,16 @@ class LineReader:
             return None
         if len(line) > _LONGEST:
             raise InputError(f"standard input: has a line of more than {_LONGEST:,} characters")
-        # Nobody saw it being typed.
+        # Echo the line, since it was not typed on the screen.
         self._live.print(prompt + line.strip())
         return line.strip()
 
 
-# -- the game itself: whose turn it is, what a typed line means, and what is shown ---------
+# -- the game ------------------------------------------------------------------------------
 
 
-# A line is a command or a move. A move may be written in any notation that the toolkit
-# reads. What is neither, or not legal, is answered in one line that says what would be.
+# A line is a command or a move, in any notation that the toolkit reads. Any other line and any
+# illegal move gets a one-line response with what would be possible.
 
 
 COMMANDS: Final = {
@@ -84,22 +84,22 @@ _SHOWN_MOVES: Final = 8
 
 
 class TerminalSettings(NamedTuple):
-    """Who plays, and with what.
+    """Players of a game in the terminal, their limits, and the sources of advice.
 
     Attributes
     ----------
     players : dict of Player or None
-        By colour; None for a person.
+        Players by colour; None for a person.
     name : str
-        What the players are called.
+        Name shown for the players.
     limits : SearchLimits
-        For each move of theirs.
+        Limits of the players for each move.
     advice : SearchLimits
-        For hints and scores.
+        Limits for hints and evaluations.
     adviser : callable
-        Makes the player that gives hints, when one is asked for.
+        Function that creates the player for hints. It is called when the first hint is requested.
     prober : callable
-        Finds the tablebase, when it is asked for.
+        Function that finds the tablebase. It is called when the tablebase is requested.
     """
 
     players: dict[SideName, Player | None]
@@ -111,14 +111,14 @@ class TerminalSettings(NamedTuple):
 
 
 class GameEnd(NamedTuple):
-    """How the game was left.
+    """End of a game in the terminal.
 
     Attributes
     ----------
     result : {'white', 'black', 'draw'} or None
-        Who won; None if the game is not over.
+        Winner or ``draw``, or None if the game is not over.
     termination : str or None
-        That of an outcome, or ``resigned``.
+        Termination of the outcome, or ``resigned``.
     """
 
     result: GameResult | None
@@ -126,7 +126,7 @@ class GameEnd(NamedTuple):
 
 
 def ending_in_words(ending: GameEnd) -> str:
-    """Return an ending as people read it."""
+    """Return an ending as text, for example ``white wins (resigned)``."""
     if ending.result is None:
         return "the game is not over"
     how = f" ({ending.termination.replace('_', ' ')})" if ending.termination else ""
@@ -134,18 +134,18 @@ def ending_in_words(ending: GameEnd) -> str:
 
 
 class TerminalGame:
-    """A game at the terminal.
+    """Game in the terminal.
 
     Parameters
     ----------
     board : Board
-        Where it begins.
+        Board with the position from which the game begins.
     settings : TerminalSettings
-        Who plays.
+        Players and their limits.
     live : Live
-        Where everything is shown.
+        Output.
     ask : callable
-        Takes a prompt, returns a line or None at the end of the input.
+        Function that takes a prompt and returns a line, or None at the end of the input.
     """
 
     def __init__(self, board: Board, settings: TerminalSettings, live: Live, ask: Callable[[str], str | None]) -> None:
@@ -159,14 +159,14 @@ class TerminalGame:
 
     @property
     def ending(self) -> GameEnd:
-        """How the game stands."""
+        """Current end of the game. Its result is None while the game is not over."""
         if self._resigned is not None:
             return GameEnd("black" if self._resigned == "white" else "white", "resigned")
         outcome = self.board.outcome()
         return GameEnd(None, None) if outcome is None else GameEnd(outcome.winner or "draw", outcome.termination)
 
     def tags(self) -> dict[str, str]:
-        """Return the tags of the game's record: who plays which side."""
+        """Return the tags of the game's record, which name the players of both sides."""
         players = self._settings.players
         return {
             colour.capitalize(): "a person" if players[colour] is None else self._settings.name
@@ -179,22 +179,22 @@ class TerminalGame:
         Parameters
         ----------
         file : Path
-            The file.
+            File to write.
 
         Raises
         ------
         OutputError
-            If it cannot be written.
+            If the file cannot be written.
         """
         save_record(self.board.record(self.tags(), self.ending.result), file)
 
     def run(self) -> GameEnd:
-        """Play until the game is over and left.
+        """Play until the person leaves the game, or it is over and there is no person.
 
         Returns
         -------
-        Ending
-            How it was left.
+        GameEnd
+            End of the game.
         """
         people = None in self._settings.players.values()
         self._draw()
@@ -213,7 +213,7 @@ class TerminalGame:
         return self.ending
 
     def _after(self) -> bool:
-        """Ask what to do with a game that is over; return whether it goes on."""
+        """Ask for commands after the end of the game; return whether the game goes on."""
         while (line := self._ask("over> ")) is not None:
             word = line.split(maxsplit=1)[0].lower() if line else ""
             if word in ("resign", "hint", "eval", "table", "moves") or (word and word not in _WORDS):
@@ -227,7 +227,7 @@ class TerminalGame:
     # -- moves -------------------------------------------------------------------------
 
     def _person(self) -> bool:
-        """Ask the person to move until a line was obeyed; return False at the end of the input."""
+        """Read a line from the person and execute it as a command or a move; return False at the end of the input."""
         line = self._ask(f"{self.board.turn}> ")
         if line is None:
             return False
@@ -236,7 +236,7 @@ class TerminalGame:
             try:
                 self._obey(word, line)
             except UncompiledError as error:
-                # There is nobody to ask for a hint; the game goes on.
+                # Without compiled kernels there are no hints, but the game goes on.
                 self._live.print(str(error))
         elif word:
             self._try_move(line)
@@ -256,7 +256,7 @@ class TerminalGame:
         try:
             board.push_text(text)
         except IllegalMoveError as error:
-            # The move is, what the text says beside it is not: another side, or other captures.
+            # The move is legal, but the text names the wrong side or wrong captures.
             self._live.print(str(error))
             return
         self._draw()
@@ -331,7 +331,7 @@ class TerminalGame:
             self._draw()
             return
         players = self._settings.players
-        # Back to a turn of a person: a player's reply goes, too.
+        # Go back to a turn of a person, which also takes back a player's reply.
         back = 1
         turn: SideName = "black" if board.turn == "white" else "white"
         while back < board.ply and players[turn] is not None:
@@ -391,7 +391,7 @@ def _judgement(choice: Choice) -> str:
 
 
 def _value(score: int, unforced: str) -> str:
-    """Return a score of `probe_moves` in words."""
+    """Return a score from `probe_moves` as text, for example ``win in 3 plies``."""
     if score == 0:
         return unforced
     mate = mate_in(score) if abs(score) >= PROVEN else None

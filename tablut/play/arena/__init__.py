@@ -1,4 +1,4 @@
-"""Matches between players: paired openings, budgets, records, intervals and the sequential test."""
+"""Matches and tournaments between players: openings, limits, records, confidence intervals and sequential tests."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""``tablut match``, ``tournament`` and ``measure``: programs compared, games measured, with intervals."""
+"""Commands ``tablut match``, ``tournament`` and ``measure``: compare players, and measure games."""
 
 from __future__ import annotations
 
@@ -52,37 +52,40 @@ _ERRORS: Final = (0.05, 0.05)
 
 
 PLAYER_HELP = (
-    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 (movetime, "
-    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
-    "lines of tablut engine; otep:, taflzero: or htp:COMMAND for one that speaks another protocol."
+    "Player of bestmove, such as alphabeta, optionally with settings: alphabeta@movetime=0.1,hash=16 (movetime, "
+    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program with the "
+    "protocol of tablut engine; otep:, taflzero: or htp:COMMAND for one with another protocol."
 )
 
 GamesOption = Annotated[
-    int, typer.Option("--games", "-n", min=1, max=10**6, help="Games; each opening is played with both colours.")
+    int,
+    typer.Option("--games", "-n", min=1, max=10**6, help="Number of games; each opening is played with both colours."),
 ]
 
 
 @option_group
 class GameOptions(Budget):
-    """What the games of every command are played by."""
+    """Options for the games of all three commands."""
 
     movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it.")
+        float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if there is no other limit.")
     ] = None
     variant: VariantOption = "ashton"
     opening: Annotated[
-        int, typer.Option(min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
+        int, typer.Option(min=0, max=100, help="Number of random plies at the start of a game; 0 for none.")
     ] = 4
-    seed: Annotated[int, seed_option("Of openings and of what is random in players.")] = 1
-    threads: Annotated[int, threads_option("Games at once.")] = 1
+    seed: Annotated[int, seed_option("Random seed of openings and players.")] = 1
+    threads: Annotated[int, threads_option("Number of games played simultaneously.")] = 1
     hash_mib: HashOption = 16
-    most_plies: Annotated[int, typer.Option(min=1, max=20000, help="A game so long counts as drawn (ply_cap).")] = 500
+    most_plies: Annotated[int, typer.Option(min=1, max=20000, help="Plies after which a game is drawn (ply_cap).")] = (
+        500
+    )
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Keep a record of each game there, and go on with what is there.")
+        str | None, typer.Option(metavar="DIR", help="Folder for a record of each game; games already there count.")
     ] = None
 
     def contestants(self, players: list[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
-        """Return the rules and the players, which can play by them from there."""
+        """Return the rules and the players, after checking that they can play by these rules from ``start``."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
         for line in check_contestants(everyone, rules, start):
@@ -92,7 +95,7 @@ class GameOptions(Budget):
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
-        """Play so many games, showing progress, and reply; an interrupt replies with those that were played."""
+        """Play games with a progress display, and return the reply. An interrupt reports the games played so far."""
         go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
         with progress(name) as observer:
             observer.begin("games", games)
@@ -107,7 +110,7 @@ class GameOptions(Budget):
 
 @option_group
 class PairedOptions(GameOptions):
-    """What games between different players are played by besides."""
+    """Additional options for games between different players."""
 
     position: PositionOption = None
     candidates: Annotated[
@@ -115,13 +118,13 @@ class PairedOptions(GameOptions):
         typer.Option(
             min=1,
             max=100,
-            help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
+            help="Openings drawn for each pair; the one that a short search scores closest to even is played.",
         ),
     ] = 4
     grace: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
+        float, typer.Option(metavar="SECONDS", min=0, help="Overrun of the move time that does not lose the game.")
     ] = 0.1
-    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write the games to a table, a row a game.")] = (
+    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="File for a table with a row for each game.")] = (
         None
     )
 
@@ -134,7 +137,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # a search weighs the openings: a board that it does not hold is refused at once
+            engine_for(rules)  # the search that scores openings needs it: refuses unsupported boards before the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -148,7 +151,7 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the games to the table, if there is to be one; say how many were lost by errors."""
+        """Write the table of games, if requested, and warn about games that were lost by errors of players."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
             warn(f"{len(faults):,} of {len(games):,} games were lost by errors of players; the first: {faults[0]}")
@@ -160,21 +163,21 @@ class PairedOptions(GameOptions):
 def match_command(
     *,
     first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
-    second: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Opponent of A.")],
     games: GamesOption = 100,
     options: PairedOptions,
     sprt: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="ELO0 ELO1", help="End when one difference is likelier than the other."),
+        typer.Option(metavar="ELO0 ELO1", help="Differences in Elo; end the match when one is likelier."),
     ] = None,
     errors: Annotated[
-        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Chances of error of that test.")
+        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Error probabilities of that test.")
     ] = _ERRORS,
 ) -> Reply:
-    """Play a match between two players, and say who is better by how much.
+    """Play a match between two players, and estimate which is better by how much.
 
-    Each opening is played twice, with colours changed; intervals of 95 % come from the spread of these pairs.
-    Under --nodes the same seed gives the same games, whatever the number of threads.
+    Each opening is played twice with colours reversed, and the 95 % intervals are based on the spread of these
+    pairs. With --nodes, the same seed gives the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
         raise InputError("--errors: is for --sprt ELO0 ELO1; leave it out, or name the two differences")
@@ -197,7 +200,7 @@ def tournament_command(
 ) -> Reply:
     """Play a match between every two players, and rate them.
 
-    --games is the number for every two of them. Elo is against the mean of the players, with intervals of 95 %.
+    --games is the number of games in each match. Elo is relative to the mean of the players, with 95 % intervals.
     """
     if len(players) < 2:
         raise InputError("tournament: expected at least two players")
@@ -219,9 +222,9 @@ def measure_command(
     games: GamesOption = 100,
     options: GameOptions,
 ) -> Reply:
-    """Let a player play itself, and say how large the game is: branching factor, length, tree, balance.
+    """Let a player play itself, and measure the game: branching factor, length, tree size, balance.
 
-    Intervals of 95 % are over the games. The first plies are random, so that games differ.
+    The 95 % intervals are over the games. The first plies are random, so that games differ.
     """
     if games < 2:
         raise InputError(f"--games {games}: expected at least 2")
@@ -268,7 +271,7 @@ def _elo_text(summary: MatchSummary) -> str:
 
 
 def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
-    """Print a match."""
+    """Print the results of a match."""
     console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
     console.print(
         f"{plural(summary.games, 'game')}: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
@@ -325,7 +328,7 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
 
 
 def show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
-    """Print a tournament."""
+    """Print the results of a tournament."""
     console.print(f"Tournament, {summary.variant}", style="bold")
     table = Table(
         label("player"), number("games"), number("won"), number("drawn"), number("lost"), number("Elo"), label("95 %")

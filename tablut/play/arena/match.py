@@ -1,4 +1,4 @@
-"""A match: its games played, in parallel, kept as they end, and summed up."""
+"""Matches: play the games in parallel, store each one when it ends, and summarise the results."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """A game of a match and the points that its first player made.
+    """Game of a match with its points for the first player.
 
     Attributes
     ----------
     number : int
-        Of the game.
+        Number of the game in the match, from 0.
     first_is_white : bool
-        The first player's colour.
-    game : PlayedGame
+        Whether the first player has white.
+    game : EndedGame
         The game.
     """
 
@@ -49,14 +49,14 @@ class ScoredGame(NamedTuple):
 
     @property
     def points(self) -> float:
-        """The first player's: 1, ½ or 0."""
+        """Points of the first player: 1, ½ or 0."""
         if self.game.winner == "draw":
             return 0.5
         return float((self.game.winner == "white") == self.first_is_white)
 
 
 class SprtSummary(Result):
-    """Where a sequential test stands."""
+    """State of a sequential test."""
 
     elo0: float
     elo1: float
@@ -69,42 +69,42 @@ class SprtSummary(Result):
 
 
 class MatchSummary(Result):
-    """What a match says.
+    """Summary of a match.
 
     Attributes
     ----------
     variant : str
-        The rule set.
+        Rule set.
     a, b : str
-        The players.
+        First and second player.
     games, a_wins, b_wins, draws : int
-        Games, and how they ended.
+        Numbers of games, of wins of each player, and of draws.
     score, score_interval, score_wilson : float, list of float
-        Points of the first player by game, with the interval that pairs show and with Wilson's, both of 95 %.
+        Mean points of the first player per game, with 95 % intervals from the pairs and by Wilson's method.
     elo, elo_interval : float or None, list of float or None
-        The score as a difference in Elo; None where it is infinite.
+        Score as a difference in Elo, with its interval; None where it is infinite.
     superiority : float
-        The likelihood that the first player is the better one.
+        Likelihood that the first player is the better one.
     by_colour : dict
-        ``a_white`` and ``a_black``: the first player's wins, draws and losses.
+        Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
-        Likewise, the mean length of the games that were not drawn.
+        Mean length in plies of the games that were not drawn, by colour in the same way.
     pairs : list of int
-        See `Tally.pairs`.
+        Results of pairs; see `Tally.pairs`.
     termination : dict of str to int
-        How the games ended.
+        Number of games by termination.
     plies : float
-        Mean length of a game.
+        Mean length of a game in plies.
     faults : list of str
-        Crashes, illegal moves and overrun clocks, the first ones in full.
+        Descriptions of the first 20 crashes, illegal moves and time losses.
     lost_by_fault : tuple of int
         Games that each player lost by a fault. They count in the score and in Elo like the others.
     slowest : list of float
-        Seconds of the slowest move of each player.
+        Time in seconds of the slowest move of each player.
     nodes_a_second : list of float or None
-        Of each player, where it counts nodes.
+        Nodes per second of each player, or None if it does not count nodes.
     sprt : SprtSummary or None
-        The sequential test, if there is one.
+        Sequential test, if there is one.
     """
 
     variant: str
@@ -134,16 +134,16 @@ class MatchSummary(Result):
 
 @brief
 class MatchReport(NamedTuple):
-    """A match that was played.
+    """Games and results of a match.
 
     Attributes
     ----------
-    played : tuple of Played
-        Its games in order, up to where the sequential test ended.
+    played : tuple of ScoredGame
+        Games in order, up to the end of the sequential test.
     tally : Tally
-        Their results.
+        Counts of their results.
     summary : MatchSummary
-        What they say.
+        Summary of the results.
     """
 
     played: tuple[ScoredGame, ...]
@@ -160,35 +160,36 @@ def play_match(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[MatchReport], BaseException] | None = None,
 ) -> MatchReport:
-    """Play a match, or the games of it that a folder does not have yet.
+    """Play a match, or those of its games that are not stored in a folder yet.
 
     Parameters
     ----------
     plan : MatchPlan
-        Who, how often and from where.
+        Players, number of games, and openings.
     threads : int
-        Games at once. Under budgets of nodes the games do not depend on it.
+        Number of games played simultaneously. With node limits, the games do not depend on it.
     folder : Path, optional
-        Where each game is kept as soon as it has ended, and found again.
+        Folder in which each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        A test that ends the match early. It looks at pairs in their order, so where it ends
-        does not depend on the threads either.
+        Sequential test that ends the match early. It takes the pairs in order, so its end
+        does not depend on the number of threads either.
     watch : callable, optional
-        Told of each game.
+        Function called with each game.
     on_interrupt : callable, optional
-        Makes of the games so far what is raised instead of `KeyboardInterrupt`.
+        Function that takes a report of the games so far and returns the exception to raise instead of
+        `KeyboardInterrupt`.
 
     Returns
     -------
     MatchReport
-        The games and what they say.
+        Games and results.
 
     Raises
     ------
     InputError
-        If a kept game does not hold, or no such player exists.
+        If a stored game is not valid, or a player does not exist.
     OutputError
-        If a game cannot be kept.
+        If a game cannot be stored.
 
     Examples
     --------
@@ -228,7 +229,7 @@ def play_match(
                 watch(one)
 
         pairs = [range(first, min(first + 2, plan.games)) for first in range(0, plan.games, 2)]
-        # A test is looked at between rounds; without one there is a single round.
+        # A test is evaluated between rounds; without one there is a single round.
         step = len(pairs) if sprt is None else max(1, threads)
         try:
             for first in range(0, len(pairs), step):
@@ -244,21 +245,21 @@ def play_match(
 
 
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
-    """Let each player choose once, unless no clock runs: what it compiles or loads at first must not cost it a game."""
+    """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
         raise InputError(f"position '{board.position}': the game is over; there is nothing to play")
     for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
         if one.limits.movetime is not None:
             with suppress(Exception), ExitStack() as stack:
-                # What a player does wrong here, it does wrong in its games, which say so.
+                # Errors are ignored here. They occur again in the games, which report them.
                 player = one.make(plan.variant, seed, idle)
                 stack.callback(close_player, player)
                 player.choose(board.copy(), one.limits)
 
 
 def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
-    """Return a game of a match, from the folder or played and kept."""
+    """Return a game of a match, from the folder if it is there, or else by playing and storing it."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
@@ -274,7 +275,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
                 plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
             )
             for seat in seats:
-                # A program may want to know.
+                # A program may support a line for the result.
                 if (over := getattr(seat.player, "over", None)) is not None:
                     over(game.winner)
         if path is not None:
@@ -283,7 +284,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
 
 
 def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the points of the complete pairs from the first on, up to the first that is not."""
+    """Return the points of the pairs from the first one on, up to the first incomplete pair."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
         pairs.append((played[number].points, played[number + 1].points))
@@ -292,7 +293,7 @@ def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
 
 
 def _end_of_test(played: dict[int, ScoredGame], sprt: Sprt) -> int | None:
-    """Return after how many pairs, in their order, a test has ended; None while it runs."""
+    """Return the number of pairs, in order, after which a test has ended, or None if it is still running."""
     pairs = _complete_pairs(played)
     for count in range(1, len(pairs) + 1):
         if sprt.state(Tally.of([], pairs[:count]).pairs) != "running":
@@ -322,7 +323,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # By the points that the first player made: it lost these games, or its opponent did.
+    # Count faults by the points of the first player, which show who lost the game.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -353,7 +354,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
 
 
 def _colour(one: ScoredGame, place: int) -> int:
-    """Return which of the two of a game, white and black, a player was: the first for place 0."""
+    """Return the colour in a game, 0 for white and 1 for black, of the first (place 0) or second player (place 1)."""
     return place if one.first_is_white else 1 - place
 
 
@@ -378,17 +379,17 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     )
 
 
-# -- games of a match as records on a disk: written when a game has ended, checked when they are read ---
+# -- game records of a match on disk: written when a game ends, checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags say which game of which
-# match it is, and hold the digest of all that it says. What is read must be, letter for letter, what this match writes
-# of such a game, and every claim must hold by the rules: a record of another match, or an edited one, is not counted.
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the
+# game, and contain a digest of its content. A record is accepted only if it is character for character the one that
+# this match would write, and if it holds by the rules. Edited records and records of other matches are refused.
 
 
 _KIND: Final = Kind("match", "game-*.txt")
 _BYTES: Final = 1 << 20
-"""Most bytes of a record of one game."""
+"""Maximum size in bytes of the record of a game."""
 
 
 def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
@@ -413,7 +414,7 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
 
 
 def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame | None:
-    """Return a game that was played already, or None if it was not."""
+    """Return a stored game, or None if it was not played yet."""
     if not path.exists():
         return None
     try:
@@ -455,19 +456,19 @@ def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
     return read(first), read(second)
 
 
-# -- one game between two players: its moves, its end, and who is to blame for it --------
+# -- one game between two players --------------------------------------------------------
 
 
 FAULTS: Final = ("crash", "illegal", "time")
 """Terminations by a fault of the loser."""
 ENDS: Final = (*FAULTS, "ply_cap")
-"""Terminations that are not by the rules."""
+"""Terminations that do not follow from the rules."""
 
 Winner = Literal["white", "black", "draw"]
 
 
 class Seat(NamedTuple):
-    """A player at the board."""
+    """Contestant and its player in a game."""
 
     contestant: Contestant
     player: Player
@@ -475,7 +476,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """A game that came to an end."""
+    """Game that has ended."""
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -487,7 +488,7 @@ class EndedGame(NamedTuple):
 
 
 _FAULTS: Final = ((TimeoutError, "time"), (UnreadableMoveError, "illegal"))
-"""What a player that raises is blamed for; for all else, a crash."""
+"""Terminations for exceptions raised by a player. All other exceptions count as a crash."""
 
 
 def play_game(
@@ -500,7 +501,11 @@ def play_game(
     most_plies: int | None = None,
     grace: float = 0.1,
 ) -> EndedGame:
-    """Play a game."""
+    """Play a game between two players, and return it.
+
+    It is drawn after ``most_plies`` plies. A player that exceeds its time for a move by more than ``grace`` seconds,
+    makes an illegal move or raises an exception loses.
+    """
     board = Board(variant, start)
     for move in opening:
         board.push(move)
@@ -522,7 +527,7 @@ def play_game(
         try:
             choice = seat.player.choose(board.copy(), seat.contestant.limits)
         except Exception as error:
-            # Whatever a player does wrong ends its game, not the match.
+            # An error of a player ends its game, but not the match.
             choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
             blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
         taken = round(time.perf_counter() - began, 6)

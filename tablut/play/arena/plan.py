@@ -1,7 +1,7 @@
-"""Who plays in a match: a player with a budget and options, said in one word.
+"""Plan of a match: the contestants, their openings, and the pairing of the games.
 
-``alphabeta@nodes=5000`` is a player of `tablut.play.players` with a budget of its own;
-what is not said is the match's.
+A contestant is a player with limits and options, written as one word: ``alphabeta@nodes=5000`` is a
+player of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
 _SETTING = "option."
-"""Before the name of a setting that only the player knows: ``mcts@playouts=1000,option.depth=12``."""
+"""Prefix of a setting that is specific to the player: ``mcts@playouts=1000,option.depth=12``."""
 
 
 class Contestant(NamedTuple):
-    """A player and what it plays with.
+    """Player of a match, with its limits and options.
 
     Attributes
     ----------
     text : str
-        As it was said; what results call it.
+        Text from which the contestant was made. Results use it as the name.
     player : str
-        A name of the registry.
+        Name in the registry of players, or an external program such as ``program:COMMAND``.
     limits : SearchLimits
-        For each move.
+        Limits for each move.
     options : PlayerOptions
-        All but the seed.
+        Options. The seed is replaced in each game.
     """
 
     text: str
@@ -54,29 +54,29 @@ class Contestant(NamedTuple):
     options: PlayerOptions
 
     def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
-        """Return a new player, to be closed by `close_player`.
+        """Create a player, which the caller has to close with `close_player`.
 
         Parameters
         ----------
         variant : Variant
-            The rule set.
+            Rule set.
         seed : int
-            Of everything random in it.
+            Seed of the player's random numbers.
         idle : IdlePrograms, optional
-            Where a program comes from; by default it is started for this player alone.
+            Pool from which an external program is taken. By default, one is started for this player only.
 
         Returns
         -------
         Player
-            Which knows nothing of earlier games.
+            A new player, without memory of earlier games.
         """
         return make_any(self.player, variant, self.options._replace(seed=seed), idle)
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
-    """Refuse players that do not exist, do not play these rules, or would never end a move, before any game.
+    """Check before the first game that all players exist, support the rules, and have a limit that ends their moves.
 
-    What a program is not told of the rules is returned, a line each.
+    Return a line for each program whose protocol cannot express some of the rules.
     """
     unsaid = []
     for one in contestants:
@@ -94,29 +94,29 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
-    """Return the contestant that a text names.
+    """Parse a contestant.
 
     Parameters
     ----------
     text : str
-        ``NAME`` or ``program:COMMAND`` (or another of `PROTOCOLS`), each also with settings,
+        ``NAME`` or ``program:COMMAND`` (or another of `PROTOCOLS`), optionally with settings,
         ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase, threads,
-        and ``option.NAME`` for a setting of the player's own. Settings follow the last ``@``, so a command
-        that contains one ends with another.
+        and ``option.NAME`` for a setting specific to the player. Settings follow the last ``@``, so a command
+        that contains an ``@`` must end with another one.
     limits : SearchLimits
-        The match's, for a text that names none of its own.
+        Limits of the match, used if the text has none.
     options : PlayerOptions, optional
-        Likewise.
+        Options of the match, used for those that are not in the text.
 
     Returns
     -------
     Contestant
-        With limits that have been checked.
+        Contestant with checked limits.
 
     Raises
     ------
     InputError
-        If a key is unknown or given twice, or its value is no number.
+        If a key is unknown or given twice, or a value is not a number.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:
-    """Return names that tell contestants apart, also where two are said alike."""
+    """Return a distinct name for each contestant, adding a number to repeated texts."""
     seen: dict[str, int] = {}
     names = []
     for one in contestants:
@@ -167,31 +167,31 @@ def same_names(contestants: list[Contestant]) -> list[str]:
     return names
 
 
-# -- openings of paired games: random moves from the start, the most balanced of a few -----
+# -- openings of paired games --------------------------------------------------------------
 
 
-# Both games of a pair begin with the same moves, so what an opening is worth falls on both
-# players. Openings that are decided already tell nothing, so of several drawn ones the one
-# is taken that a short search calls closest to even.
+# Both games of a pair begin with the same random moves, so that each player has each side of the opening
+# once. Games from a one-sided opening carry little information. So several candidates are drawn,
+# and the one that a short search scores closest to even is played.
 
 
 _NODES: Final = 2000
-"""Of the search that weighs an opening; repeatable."""
+"""Node limit of the search that scores an opening, which is repeatable."""
 _ATTEMPTS: Final = 1000
-"""Draws of an undecided opening before the wish is refused."""
+"""Number of attempts to draw an undecided opening before an error is raised."""
 
 
 class Openings(NamedTuple):
-    """How the openings of a match are drawn.
+    """Random openings of a match.
 
     Attributes
     ----------
     plies : int
-        Random moves at the start; 0 to begin every game at the start.
+        Number of random moves at the start of a game; 0 for no opening.
     candidates : int
-        Openings that are drawn for each pair; the most balanced is played. One is not weighed.
+        Number of openings drawn for each pair. The most balanced one is played. With 1, no search is made.
     seed : int
-        Of the draws; each pair has its own stream.
+        Random seed. Each pair has a separate stream of random numbers.
     """
 
     plies: int = 4
@@ -204,21 +204,21 @@ class Openings(NamedTuple):
         Parameters
         ----------
         variant : Variant
-            The rule set.
+            Rule set.
         number : int
-            Of the pair, from 0.
+            Number of the pair, from 0.
         start : Position, optional
-            Where games begin; by default at the start of the variant.
+            Position from which games begin. By default, the start of the variant.
 
         Returns
         -------
         tuple of Move
-            Legal from there, the game not over after them; the same for the same seed and number.
+            Legal moves after which the game is not over. They are the same for the same seed and number.
 
         Raises
         ------
         InputError
-            If every line of so many plies ends the game.
+            If every line of this length that was tried ends the game.
 
         Examples
         --------
@@ -262,15 +262,15 @@ def _searcher(variant: Variant) -> Searcher:
     return Searcher(variant, hash_mib=1)
 
 
-# -- what a match is: who plays whom, how often, from which openings, by which rules -------
+# -- the plan of a match -------------------------------------------------------------------
 
 
-# A plan says everything that its games depend on, so that under budgets of nodes a match is
-# the same whenever and however it is played; its digest names it in every record.
+# A plan contains everything that the games depend on. So with node limits, a match is reproducible,
+# whenever and with how many threads it is played. The digest of the plan is in every record.
 
 
 class Pairing(NamedTuple):
-    """One game of a match."""
+    """Game of a match: its number, its pair, the colour of the first player, and the seeds of both players."""
 
     number: int
     pair: int
@@ -280,29 +280,29 @@ class Pairing(NamedTuple):
 
 @brief
 class MatchPlan(NamedTuple):
-    """A match before it is played.
+    """Plan of a match.
 
     Attributes
     ----------
     variant : Variant
-        The rule set.
+        Rule set.
     first, second : Contestant
-        Who play.
+        The two players.
     games : int
-        How many; the last of an odd number has no partner.
+        Number of games. If it is odd, the last game has no partner.
     seed : int
-        Of openings and players.
+        Random seed of the players.
     openings : Openings
-        How openings are drawn.
+        Random openings.
     start : Position or None
-        Where games begin; None for the start of the variant.
+        Position from which games begin; None for the start of the variant.
     most_plies : int or None
-        See `tablut.play.arena.match.play_game`.
+        Number of plies after which a game is drawn; None for no such limit.
     grace : float
-        Likewise, in seconds.
+        Time in seconds by which a move may exceed its time limit without losing the game.
     paired : bool
-        Whether two games share an opening, which is fairest between two players. Without it
-        all games are independent, as measures of the game itself want them.
+        Whether two games share an opening, which is the fairest way to compare two players. Otherwise
+        all games are independent, as needed to measure the game itself.
     """
 
     variant: Variant
@@ -317,17 +317,17 @@ class MatchPlan(NamedTuple):
     paired: bool = True
 
     def pairing(self, number: int) -> Pairing:
-        """Return who has which colour and which seeds in a game.
+        """Return the pair, the colours and the seeds of a game.
 
         Parameters
         ----------
         number : int
-            Of the game, from 0.
+            Number of the game, from 0.
 
         Returns
         -------
         Pairing
-            The same for the same plan, whatever was played before.
+            Data of the game. They depend only on the plan and the number.
         """
         random = Random(f"game {self.seed} {number}")
         return Pairing(
@@ -339,7 +339,10 @@ class MatchPlan(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that its games depend on but their number, so that a match may be made longer."""
+        """SHA-256 of everything that the games depend on.
+
+        The number of games is left out, so that a match can be extended later.
+        """
         parts = [
             self.variant.digest,
             *(f"{one.player} {one.limits} {one.options}" for one in (self.first, self.second)),

@@ -1,8 +1,8 @@
-"""What a match says: score, Elo with its interval, likelihood of superiority, and the sequential test.
+"""Statistics of a match: score, Elo with its interval, likelihood of superiority, and the sequential test.
 
-Games of a pair begin from one opening, so they are not independent; pairs are. Everything
-here therefore rests on the five results that a pair can have for the first player, 0, ½,
-1, 1½ and 2 points, as testing of chess programs does it.
+The two games of a pair begin from the same opening, so they are not independent, but pairs are. The
+statistics are therefore based on the five possible results of a pair for the first player (0, ½,
+1, 1½ and 2 points), as is usual in the testing of chess programs.
 
 References
 ----------
@@ -28,21 +28,21 @@ from tablut.errors import InputError
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The share of a pair's two points that each of the five results is."""
+"""Five possible results of a pair, as a share of its two points."""
 _UNSEEN: Final = 1e-3
-"""Pairs counted for a result that never came, as the published test does; it keeps logarithms finite."""
+"""Count used for a result that did not occur, as in the published test. It keeps logarithms finite."""
 _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Results from the first player's view.
+    """Results of a match from the first player's point of view.
 
     Attributes
     ----------
     wins, draws, losses : int
-        Games.
+        Numbers of games won, drawn and lost.
     pairs : tuple of five int
-        Pairs in which it made 0, ½, 1, 1½ and 2 points; games without a partner are in none.
+        Numbers of pairs in which it scored 0, ½, 1, 1½ and 2 points. Games without a partner are left out.
     """
 
     wins: int = 0
@@ -52,19 +52,19 @@ class Tally(NamedTuple):
 
     @classmethod
     def of(cls, points: Sequence[float], partners: Sequence[tuple[float, float]] = ()) -> Tally:
-        """Return the tally of games and of pairs.
+        """Count the results of games and pairs.
 
         Parameters
         ----------
         points : sequence of float
-            1, ½ or 0 for each game.
+            Points of the first player in each game: 1, ½ or 0.
         partners : sequence of (float, float)
-            The points of the two games of each complete pair.
+            Points of the first player in the two games of each complete pair.
 
         Returns
         -------
         Tally
-            Their counts.
+            Counts of the results.
 
         Examples
         --------
@@ -79,47 +79,47 @@ class Tally(NamedTuple):
 
     @property
     def games(self) -> int:
-        """How many games."""
+        """Number of games."""
         return self.wins + self.draws + self.losses
 
     @property
     def share(self) -> float:
-        """Points by game; ½ if there is no game."""
+        """Mean points per game; ½ if there is no game."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
 
 def score_of(elo: float) -> float:
-    """Return the share of points that a difference in Elo leads one to expect."""
+    """Return the expected share of points for a difference in Elo."""
     return 1 / (1 + math.exp(-elo * _PER_ELO))
 
 
 def elo_of(share: float) -> float | None:
-    """Return the difference in Elo that a share of points stands for."""
+    """Return the difference in Elo that corresponds to a share of points, or None if it is infinite."""
     if not 0 < share < 1:
         return None
     return math.log(share / (1 - share)) / _PER_ELO
 
 
 def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of a share of points.
+    """Return Wilson's confidence interval of a share of points.
 
-    A draw is half a point in two games' worth of doubt: it makes the interval wider than
-    need be, never narrower, since the points of a game vary most when none is drawn.
+    Draws count as half a win and half a loss. This makes the interval wider than necessary but never
+    narrower, since points vary most when no game is drawn.
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     share = points / games
     centre = (share + z * z / (2 * games)) / (1 + z * z / games)
     half = z / (1 + z * z / games) * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
-    # Rounding must not make a possible share of 0 or 1 impossible.
+    # Rounding must not exclude a share of 0 or 1 that was observed.
     low = 0.0 if points == 0 else centre - half
     return max(0.0, low), 1.0 if points == games else min(1.0, centre + half)
 
 
 def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
-    """Return how likely counts so different, or more so, are if both come from the same chances.
+    """Return the p-value of the hypothesis that two sets of counts come from the same distribution.
 
-    Fisher's exact test in the form of Freeman and Halton, for any number of kinds of results. It lists
-    the ways to split the sums of the kinds, as many as the smaller set of games to the power of the kinds less one.
+    This is Fisher's exact test in the form of Freeman and Halton, for any number k of kinds of results. It enumerates
+    about n^(k − 1) tables, where n is the number of games in the smaller set.
     """
     if sum(first) > sum(second):
         first, second = second, first
@@ -129,14 +129,15 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     ]
     chances = multivariate_hypergeom.pmf(splits, m=sums, n=sum(first))
     observed = float(multivariate_hypergeom.pmf(list(first), m=sums, n=sum(first)))
-    # Tables as likely as the one observed count with it; rounding must not part them.
+    # Include tables with the same probability as the observed one, in spite of rounding.
     return min(1.0, float(chances[chances <= observed * (1 + 1e-7)].sum()))
 
 
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the interval of the share of points.
+    """Return the confidence interval of the share of points.
 
-    From the spread of the pairs, where every game has its partner and pairs differ; else Wilson's.
+    It is based on the spread of the pairs, if every game has a partner and the results of pairs differ. Otherwise it is
+    Wilson's interval.
     """
     error = _error(tally)
     if error is None:
@@ -146,7 +147,7 @@ def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _error(tally: Tally) -> float | None:
-    """Return the standard error of the share as pairs show it, or None if they cannot."""
+    """Return the standard error of the share from the spread of the pairs, or None if it cannot be computed."""
     pairs = sum(tally.pairs)
     if 2 * pairs != tally.games or pairs < 2:
         return None
@@ -166,14 +167,14 @@ def superiority(tally: Tally) -> float:
 
 
 class Sprt(NamedTuple):
-    """Wald's sequential test of two differences in Elo, on the five results of pairs.
+    """Wald's sequential probability ratio test (SPRT) of two differences in Elo, on the results of pairs.
 
     Attributes
     ----------
     elo0, elo1 : float
-        The difference under the hypothesis to be rejected, and under the one to be accepted.
+        Difference in Elo under the null hypothesis, and under the alternative hypothesis.
     alpha, beta : float
-        Most chances of accepting, or rejecting, wrongly.
+        Maximum probabilities of wrongly accepting, and of wrongly rejecting, the alternative hypothesis.
     """
 
     elo0: float
@@ -182,17 +183,17 @@ class Sprt(NamedTuple):
     beta: float = 0.05
 
     def checked(self) -> Sprt:
-        """Return the test, having checked it.
+        """Check the parameters and return the test.
 
         Returns
         -------
         Sprt
-            Itself.
+            The same test.
 
         Raises
         ------
         InputError
-            If the hypotheses are in the wrong order, or a chance is not between 0 and ½.
+            If ``elo0`` is not less than ``elo1``, or an error probability is not between 0 and ½.
         """
         if not self.elo0 < self.elo1:
             shown = f"{self.elo0:g} {self.elo1:g}"
@@ -204,7 +205,7 @@ class Sprt(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The log-likelihood ratios at which it ends."""
+        """Log-likelihood ratios at which the test ends: the lower and the upper bound."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def ratio(self, pairs: Sequence[int]) -> float:
@@ -213,12 +214,12 @@ class Sprt(NamedTuple):
         Parameters
         ----------
         pairs : sequence of five int
-            See `Tally.pairs`.
+            Results of pairs; see `Tally.pairs`.
 
         Returns
         -------
         float
-            Positive if the pairs speak for ``elo1``; 0 if there are none.
+            Ratio, positive if the pairs favour ``elo1``; 0 if there are no pairs.
 
         Examples
         --------
@@ -234,17 +235,17 @@ class Sprt(NamedTuple):
         return sum(count * math.log(b / a) for count, a, b in zip(counts, near, far, strict=True))
 
     def state(self, pairs: Sequence[int]) -> SPRT_STATES:
-        """Return whether the test has ended.
+        """Return the state of the test.
 
         Parameters
         ----------
         pairs : sequence of five int
-            See `Tally.pairs`.
+            Results of pairs; see `Tally.pairs`.
 
         Returns
         -------
         {'running', 'accepted', 'rejected'}
-            ``accepted`` if the difference is ``elo1`` rather than ``elo0``.
+            ``accepted`` if the test has ended in favour of ``elo1``, ``rejected`` if in favour of ``elo0``.
 
         Examples
         --------
@@ -257,8 +258,8 @@ class Sprt(NamedTuple):
 
 
 def _likeliest(seen: Sequence[float], mean: float) -> list[float]:
-    """Return the most likely chances of the five results among those of a given mean, by Lagrange's multiplier."""
-    # Chances are seen / (1 + x (points - mean)): positive between the poles.
+    """Return the maximum-likelihood probabilities of the five results for a given mean, by a Lagrange multiplier."""
+    # The probabilities are seen / (1 + x (points - mean)), which is positive between the poles.
     low, high = -1 / (_POINTS[-1] - mean), -1 / (_POINTS[0] - mean)
 
     def excess(x: float) -> float:

@@ -1,4 +1,4 @@
-"""A tournament: a match between every two players, and their ratings."""
+"""Tournaments, with a match between every two players and their ratings, and measures of a game."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tablut.variants import Variant
 
 
 class TournamentRow(Result):
-    """One player of a tournament."""
+    """Row of a tournament table: the results and the rating of one player."""
 
     player: str
     games: int
@@ -38,7 +38,7 @@ class TournamentRow(Result):
 
 
 class TournamentSummary(Result):
-    """What a tournament says."""
+    """Summary of a tournament: its table and its matches."""
 
     variant: str
     table: list[TournamentRow]
@@ -47,14 +47,14 @@ class TournamentSummary(Result):
 
 @brief
 class TournamentReport(NamedTuple):
-    """A tournament that was played.
+    """Matches and results of a tournament.
 
     Attributes
     ----------
     summary : TournamentSummary
-        What it says.
+        Summary of the results.
     matches : tuple of MatchReport
-        Its matches, each with its games.
+        Matches, each with its games.
     """
 
     summary: TournamentSummary
@@ -70,32 +70,33 @@ def play_tournament(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[TournamentReport], BaseException] | None = None,
 ) -> TournamentReport:
-    """Play a match between every two of some players, or what a folder does not have of it.
+    """Play a match between every two players, or those of its games that are not stored in a folder yet.
 
     Parameters
     ----------
     contestants : list of Contestant
-        At least two.
+        At least two players.
     plan : MatchPlan
-        Of each match; its players are replaced.
+        Plan of each match. Its players are replaced.
     threads : int
-        Games at once.
+        Number of games played simultaneously.
     folder : Path, optional
-        Where the games are kept, a sub-folder a match.
+        Folder in which the games are stored, with a sub-folder for each match.
     watch : callable, optional
-        Told of each game.
+        Function called with each game.
     on_interrupt : callable, optional
-        Makes of the matches so far what is raised instead of `KeyboardInterrupt`.
+        Function that takes a report of the matches so far and returns the exception to raise instead of
+        `KeyboardInterrupt`.
 
     Returns
     -------
     TournamentReport
-        The table and the matches.
+        Table and matches.
 
     Raises
     ------
     InputError
-        If there are fewer than two players, or a kept game does not hold.
+        If there are fewer than two players, or a stored game is not valid.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
     )
 
 
-# -- ratings of several players from the results between them: the model of Bradley and Terry ---
+# -- ratings of several players from their results, by the model of Bradley and Terry ------
 
 
 # References
@@ -176,32 +177,35 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Draws against a player of the mean rating that each is given beforehand."""
+"""Number of virtual draws against a player of the mean rating that are added to the results of each player."""
 
 
 class Rating(NamedTuple):
-    """How strong a player is among those that it met."""
+    """Rating of a player relative to the other players, in Elo, with its 95 % interval."""
 
     elo: float
     interval: tuple[float, float]
 
 
 def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -> list[Rating]:
-    """Return the most likely ratings, by Newton's method on a concave likelihood."""
+    """Return the maximum-likelihood ratings, computed by Newton's method on a concave likelihood.
+
+    ``points`` maps each pair of players to the points of the first one and the number of games.
+    """
     won, games = np.zeros((players, players)), np.zeros((players, players))
     for (first, second), (score, count) in points.items():
         won[first, second], won[second, first] = score, count - score
         games[first, second] = games[second, first] = count
     strength, step = np.zeros(players), np.ones(players)
     while abs(step).max() > 1e-9:
-        # A draw against strength 0 is half a win and half a loss.
+        # The virtual draws count as half a win and half a loss against strength 0.
         chance, own = expit(strength[:, None] - strength), expit(strength)
         slope = (won - games * chance).sum(axis=1) + _VIRTUAL * (0.5 - own)
         weight = games * chance * (1 - chance)
         information = np.diag(weight.sum(axis=1) + _VIRTUAL * own * (1 - own)) - weight
         step = np.linalg.solve(information, slope)
         strength += step / max(1.0, abs(step).max())
-    # Elo is told against the mean of the players, whose own doubt is taken out.
+    # Elo is relative to the mean of the players, so the uncertainty of the mean is removed.
     centre = np.eye(players) - 1 / players
     spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
     z = float(norm.ppf(0.975))
@@ -212,12 +216,12 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 # ------------------------------------------------------------------------------------------
-# How large a game is as it is played: branching factor, length, balance, and the size of its tree
+# Measures of a game as it is played: branching factor, length, balance, and the size of its tree
 
 
-# The size of a game tree is told as ``b ** d``: with the mean branching factor ``b`` and the mean
-# length ``d`` of games, as the literature does, and more carefully as the mean over games of the
-# logarithm of the product of the branching factors met, which no single long position distorts.
+# The size of a game tree is estimated in two ways: as ``b ** d`` with the mean branching factor ``b`` and
+# the mean length ``d`` of games, as in the literature; and, more carefully, from the mean over games of
+# the logarithm of the product of their branching factors, which is robust against single positions.
 #
 # References
 # ----------
@@ -225,7 +229,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 class Estimated(Result):
-    """A mean and its interval of 95 %."""
+    """Mean with its 95 % interval."""
 
     mean: float
     low: float
@@ -233,30 +237,30 @@ class Estimated(Result):
 
 
 class GameMeasures(Result):
-    """What games of one player against itself say of their game.
+    """Measures of a game, from games of a player against itself.
 
     Attributes
     ----------
     variant, player : str
-        The game, and who played it.
+        Rule set, and player of both sides.
     games, capped : int
-        How many, and how many of them were cut off as drawn.
+        Number of games, and number of those that were cut off as draws.
     branching : Estimated
-        Legal moves of a position, the mean of each game's mean.
+        Branching factor: the number of legal moves in a position, averaged over each game and then over the games.
     plies : Estimated
-        Length of a game.
+        Length of a game in plies.
     log10_tree : Estimated
-        Logarithm of the product of the branching factors of a game, its mean.
+        Decimal logarithm of the product of the branching factors of a game.
     log10_power : float
-        The same as the literature has it: mean length times the logarithm of the mean branching factor.
+        Estimate of the literature: mean length times the decimal logarithm of the mean branching factor.
     repeated : Estimated
-        Plies of a game after which a position stood again, with the same side to move.
+        Number of plies of a game that lead to an earlier position with the same side to move.
     white, black, draws : int
-        How games ended.
+        Number of wins of each side and of draws.
     white_score, white_score_interval : float, list of float
-        White's points by game with Wilson's interval of 95 %.
+        White's mean points per game, with Wilson's 95 % interval.
     white_elo : float or None
-        The same as a difference in Elo; None where it is infinite.
+        White's score as a difference in Elo; None where it is infinite.
     """
 
     variant: str
@@ -277,7 +281,7 @@ class GameMeasures(Result):
 
 
 def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
-    """Return how many legal moves each position of a game had, and how many plies led to one that it had before."""
+    """Return the number of legal moves in each position of a game, and the number of plies that repeat a position."""
     board = Board(variant)
     factors, seen = [], {str(board.position)}
     for move in game.moves:
@@ -288,19 +292,19 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Return the measures of a game as a player plays it against itself.
+    """Measure a game from a match of a player against itself.
 
     Parameters
     ----------
     variant : Variant
-        The rule set.
+        Rule set.
     report : MatchReport
-        At least two games from the start of the variant.
+        Match of at least two games from the start of the variant.
 
     Returns
     -------
     GameMeasures
-        With intervals over the games, which are taken as independent.
+        Measures with intervals over the games, which are assumed to be independent.
 
     Raises
     ------
@@ -350,16 +354,16 @@ def _estimated(values: Sequence[float]) -> Estimated:
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
-    # Nothing that is estimated here can be below zero; rare things have intervals that would.
+    # None of these measures can be negative, but the interval of a rare event could be.
     return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))
 
 
-# -- the games of a match as one table in a Parquet file, a row a game ---------------------
+# -- the games of matches as a Parquet table -----------------------------------------------
 
 
 def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
-    """Write the games of some matches."""
-    # Imported here: pyarrow takes longer to load than many matches take; it has no types of its own.
+    """Write the games of matches as a Parquet table with one row for each game."""
+    # Imported here, since pyarrow takes long to load. It has no type annotations.
     pa: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
 

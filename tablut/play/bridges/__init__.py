@@ -1,6 +1,6 @@
-"""Programs of other authors as players, and our engine under their protocols.
+"""External programs as players, and the engine under their protocols.
 
-A player's name is one of the registry, or a protocol and a command: ``program:COMMAND``.
+The name of a player is an entry of the registry, or a protocol and a command, such as ``program:COMMAND``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
-"""Before the command of a program that plays, and a colon: what it speaks."""
+"""Names of the protocols. ``NAME:COMMAND`` is a player that is an external program."""
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
-    """Return the words that a program understands, and its command; None for a player that is no program."""
+    """Return the protocol and the command of an external program, or None if the name is not of that form."""
     protocol, colon, command = name.partition(":")
     if not colon or protocol not in PROTOCOLS:
         return None
@@ -61,10 +61,10 @@ def make_any(
 
 @contextmanager
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player of the registry or a program, such as ``program:COMMAND``; at the end it lets go of what it holds.
+    """Yield a player of the registry or an external program, such as ``program:COMMAND``, and close it afterwards.
 
-    A ready player has compiled and loaded what it needs.
-    Only what a user of this machine has typed may be the name: it starts programs.
+    If ``ready`` is true, the player's kernels are compiled or loaded first. The name can start arbitrary programs, so
+    it must come from a user of this machine, never from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:
@@ -74,12 +74,12 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
 
 
 def name_of(player: Player, said: str) -> str:
-    """Return the name that a program says it has; by default how the player was named."""
+    """Return the name reported by an external program, or else the name under which the player was requested."""
     return getattr(player, "name", "") or said
 
 
 def close_player(player: Player) -> None:
-    """Have a player let go of what it holds, such as a process; most hold nothing."""
+    """Release the resources of a player, such as a process. Most players have none."""
     close = getattr(player, "close", None)
     if close is not None:
         close()

@@ -1,4 +1,4 @@
-"""Our engine behind another protocol: what a front end of that protocol says, told to an `EngineSession`, and back."""
+"""Fronts of the engine for other protocols, which translate their lines for an `EngineSession` and back."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from tablut.play.protocol import EngineOptions, EngineSession, LineReader
 from tablut.play.search.limits import MATE, SearchLimits
 
 UNTIMED: Final = 2.0
-"""Seconds for a move where nobody says more."""
+"""Time in seconds for a move if there is no clock."""
 _MOVES_LEFT: Final = 20
-"""Moves that what is left of a clock is divided by."""
+"""Number of moves into which the time left on a clock is divided."""
 _LEAST: Final = 0.01
 _OF_PERIOD: Final = 0.9
-"""Share that is used of a time that is for one move."""
+"""Largest share of the remaining time that is used for one move."""
 
 
 def in_points(line: str) -> str:
-    """Return an ``info`` line with a proved end as a score, for a protocol that has no word for one."""
+    """Return an ``info`` line with ``score mate`` converted to ``score cp``, for protocols without ``mate``."""
     return re.sub(r"score mate (-?)(\d+)", lambda found: f"score cp {found[1]}{MATE - int(found[2])}", line)
 
 
 def plain(text: str) -> str:
-    """Return a message in one line, in the letters that every protocol has."""
+    """Return a message as one line of ASCII, which every protocol can transmit."""
     return one_line(text).encode("ascii", "backslashreplace").decode()
 
 
 class Front(LineReader):
-    """A protocol that the engine speaks."""
+    """Base class of the fronts: another protocol that the engine speaks."""
 
     refusal: ClassVar[str]
-    """The line that says why another one was not obeyed."""
+    """Format of the line that gives the reason for a refused line."""
 
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         super().__init__()
@@ -46,17 +46,21 @@ class Front(LineReader):
         self._greet()
 
     def _greet(self) -> None:
-        """Say the first word, if the protocol gives it to the engine."""
+        """Write the first line, in protocols in which the engine speaks first."""
 
-    def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (some protocols say it by command)
+    def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (used by some protocols)
         self._write(self.refusal.format(plain(why)))
 
     @abstractmethod
     def _said(self, line: str) -> None:
-        """Hear a line of the engine; from the thread that searches."""
+        """Translate a line of the engine and write it. The search thread may call this."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
-        """Have the engine search the board: by its own limits, or by the seconds left on the clock."""
+        """Start a search of the current board.
+
+        The limits are those given to the front, or else follow from the seconds left on the clock (``left``) and the
+        increment per move (``more``).
+        """
         self._need()
         limits = self._limits
         if limits is None:

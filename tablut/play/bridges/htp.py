@@ -1,7 +1,7 @@
-"""The words of ``htp:COMMAND``: the Hnefatafl Text Protocol of hnefatafl.org's programs, and ours for its front ends.
+"""Hnefatafl Text Protocol of hnefatafl.org: its programs as players, and a front for our engine.
 
-Facts of the protocol: ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not say whether
-``generate_move`` makes the move that it names, so each time the whole game is told from its start.
+Source for the protocol: ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not specify whether
+``generate_move`` also makes the move, so the whole game is sent from its start for each request.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _BOARDS: Final = (11, 13)
 
 
 class HtpWords(Words):
-    """A question and an answer each, shaped after Go's text protocol."""
+    """Hnefatafl Text Protocol, with one answer to each request, similar to the Go Text Protocol."""
 
     anywhere: ClassVar[bool] = False
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Refuse rules that are not those of the program."""
+        """Raise InputError if the rules or the size of the board differ from those of the program."""
         if variant.size not in _BOARDS:
             raise InputError(f"its protocol cannot say a board of side {variant.size}; its boards have 11 or 13")
         return built_in(variant, own)
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Tell answers from refusals."""
+        """Distinguish answers from refusals."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
-        """Ask its name."""
+        """Request the name of the program."""
         self.name = process.ask("name\n", "=", seconds).text[1:].strip()
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
-        """Tell it the whole game, and have it generate a move."""
-        # All of its clock is for this move: the next one tells it anew.
+        """Send the whole game and request a move."""
+        # The whole clock is for this move, since it is set again before the next one.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [htp.write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
@@ -55,11 +55,11 @@ class HtpWords(Words):
         return process.ask("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
 
     def read(self, answer: Answer) -> Choice:
-        """Return the move; the word of a program that resigns is none."""
+        """Return the move. A program that resigns answers something that cannot be parsed as a move."""
         return bare(htp.read_play(answer.text[1:], self.game.variant.size)[1])
 
 
-# -- our engine behind it ----------------------------------------------------------------------
+# -- our engine with this protocol -------------------------------------------------------------
 
 
 _COMMANDS: Final = (
@@ -70,7 +70,7 @@ _RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "
 
 
 class HtpFront(Front):
-    """Our engine, one question after the other; ``generate_move`` makes its move."""
+    """Front for the Hnefatafl Text Protocol. ``generate_move`` also makes the move."""
 
     refusal: ClassVar[str] = "? {}\n"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {"board_size": ("game", "position"), "play": ("position",)}
@@ -80,10 +80,10 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
-        self._session.handle("isready")  # what it loads or compiles costs no move its time
+        self._session.handle("isready")  # load or compile now, so that no move loses time to it
 
     def handle(self, line: str) -> bool:
-        """Obey a line; what stands after a number sign is a comment."""
+        """Execute a line. Text after a number sign is a comment."""
         return super().handle(line.partition("#")[0])
 
     def _obey(self, command: str, rest: str) -> bool:
@@ -114,7 +114,7 @@ class HtpFront(Front):
             case ["play", *_]:
                 side, move = htp.read_play(" ".join(line), self._board.size)
                 if side != self._board.turn:
-                    if "position" in self._missing:  # a move that was refused counts as made where this one comes from
+                    if "position" in self._missing:  # the client assumes that the refused move was made
                         self._missing["game"] = self._missing["position"]
                     raise InputError(f"play: it is the {htp.ROLES[self._board.turn]}'s turn")
                 self._board.push(move)

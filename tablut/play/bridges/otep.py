@@ -1,7 +1,7 @@
-"""The words of ``otep:COMMAND``: OpenTafl's engine protocol, and ours for its front ends.
+"""OpenTafl's engine protocol (OTEP): its engines as players, and a front for our engine.
 
-Facts of the protocol: ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It has no word for the
-moves before a game is taken up, so an engine is told the position at hand as the start.
+Source for the protocol: ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot transmit
+the earlier moves of a game that is under way, so the current position is sent as the start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white"
 
 
 class OtepWords(Words):
-    """Rules, positions and moves in OpenTafl's notation; the engine keeps the game."""
+    """OpenTafl's protocol. Rules, positions and moves are in its notation, and the engine keeps track of the game."""
 
     farewell: ClassVar[str] = "goodbye\n"
 
@@ -40,11 +40,11 @@ class OtepWords(Words):
         self._full = False
         self._told: tuple[Game, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
-        """What it may ask at any time."""
+        """Replies to the requests that the engine may send at any time."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string, the nearest one where only the history of a game differs."""
+        """Return the rules string and the rules about the history of a game that it cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
         loses = variant.rules.repetition.result == "mover_loses"
@@ -53,7 +53,10 @@ class OtepWords(Words):
         return write_rules(plain), unlike(variant, plain)[1]
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Take notice of a wish for captures; what is asked is answered."""
+        """Process a line of the engine; return the kind of answer, and the reply to a request.
+
+        ``simple-moves off`` makes later moves include their captures.
+        """
         word, _, rest = text.partition(" ")
         if word == "simple-moves":
             self._full = rest.strip() == "off"
@@ -61,15 +64,15 @@ class OtepWords(Words):
         return (REFUSAL if critical else word if word in ("hello", "move") else "", self._replies.get(word, ""))
 
     def greet(self, process: Process, seconds: float) -> None:
-        """Wait until it says hello."""
+        """Wait for ``hello``."""
         process.ask("", "hello", seconds)
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
-        """Tell it what has happened since it was asked last, and wait for its move."""
+        """Send the moves since the last request, or a new game, and wait for the engine's move."""
         before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
         last = before.pop() if moves else None
         if limits.movetime is not None:
-            # All that is left is one period, for each move anew.
+            # The clock has no main time and one period, which is renewed for each move.
             left = f"{max(1, int(1000 * limits.movetime))}*"
             self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
         clock = self._replies.get("clock", "")
@@ -77,7 +80,7 @@ class OtepWords(Words):
         if moves[1:] and told == (self.game, self._told[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
-            # A game that is under way is one that begins here, with the engine to move.
+            # A game that is under way is sent as a game that begins here, with the engine to move.
             begun, last = (board, None) if moves[1:] else (before, last)
             self._replies["rules"] = f"rules {begun_at(self.game.rules, begun.position)}\n"
             self._replies["side"] = f"side {side}\n"
@@ -89,11 +92,11 @@ class OtepWords(Words):
         return process.ask(f"{lines}play {side}\n{clock}", "move", seconds)
 
     def read(self, answer: Answer) -> Choice:
-        """Return the move, said with captures or without."""
+        """Return the move, which may be written with or without its captures."""
         return bare(read_move(answer.text.split()[1], self.game.variant.size).said.move)
 
     def end(self, process: Process, winner: str | None) -> None:
-        """Tell it who won."""
+        """Send the result of the game."""
         process.tell(f"finish {_FINISH[winner]}\n")
 
 
@@ -101,7 +104,7 @@ class OtepWords(Words):
 
 
 class OtepFront(Front):
-    """Our engine, which believes the positions that it is told."""
+    """Front for OpenTafl. If a position that it receives differs from the moves, the engine adopts the position."""
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -115,7 +118,7 @@ class OtepFront(Front):
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
-        self._session.handle("isready")  # what it loads or compiles costs no move its time
+        self._session.handle("isready")  # load or compile now, so that no move loses time to it
         self._write("hello")
 
     def _refuse(self, command: str, why: str) -> None:
@@ -161,17 +164,20 @@ class OtepFront(Front):
         self._own, self._clocks = "", {}
         variant, known = read_rules(text), self._board.variant
         alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
-        # Another start alone needs no new tables.
+        # Keep the variant if only the start differs, because new tables would take time.
         self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
 
     def _set_up(self, record: str) -> None:
         position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
         board = Board(self._board.variant, position)
-        board.outcome()  # what cannot be played on is refused here
+        board.outcome()  # refuses invalid positions
         self._board = board
 
     def _go_on(self, moves: list[str], record: str) -> None:
-        """Make moves, our own before them while it is not confirmed; where another position is told, take that."""
+        """Make the given moves, after the engine's last move if that is not confirmed yet.
+
+        If the result is not the position received, set that position instead.
+        """
         own, self._own = [self._own] * bool(self._own), ""
         told = read_position(record, "b", self._board.size).cells
         for made in (own + moves, []) if "position" not in self._missing else ():

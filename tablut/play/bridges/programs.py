@@ -1,8 +1,8 @@
-"""Programs as players, whatever protocol they speak: processes that answer lines with lines, kept between games.
+"""External programs as players: processes that exchange lines over pipes and are kept between games.
 
-What a process writes is not trusted: a line is bounded, and of all that it says only the answers and what its
-protocol's words (`Words`) take notice of is kept. Nothing that it does, or leaves undone, makes a caller wait longer
-than it said.
+The protocol of a program is a subclass of `Words`. The output of a process is not trusted: the length of a line is
+limited, and only answers and data that the protocol needs are stored. Whatever the process does, a caller never
+waits longer than its time limit.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from tablut.variants.model import rule_fields
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
-"""Answers that a program may give unasked, before it counts as mad."""
+"""Number of unrequested answers after which a program counts as faulty."""
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Seconds that a program has to end after it was told to."""
+"""Time in seconds that a program has to exit after it was asked to."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""The answer of a program that will not go on, whatever it was asked."""
+"""Kind of an answer with which a program refuses to go on. It can come in place of any other answer."""
 
 
 class ProgramError(MachineError):
-    """A program that has ended, or wrote what no program should: the machine's fault, not the user's."""
+    """A program has exited or broken its protocol. This counts as a failure of the machine, not of the user."""
 
 
 class LateError(ProgramError, TimeoutError):
-    """A program that gave no answer in its time."""
+    """A program gave no answer within its time."""
 
 
 class UnreadableMoveError(InputError):
-    """A player's answer is no move at all: as bad as an illegal one."""
+    """A player's answer cannot be parsed as a move. It counts like an illegal move."""
 
 
 class Answer(NamedTuple):
-    """An answer of a program: what kind of one, as it was said, and what was said of the search before."""
+    """Answer of a program: its kind, its text, and the last line of information about the search."""
 
     kind: str
     text: str
@@ -66,66 +66,69 @@ class Answer(NamedTuple):
 
 
 class Game(NamedTuple):
-    """What a game is played by."""
+    """Rules and options of a game."""
 
     variant: Variant
     rules: str
-    """As the program is told them."""
+    """Rules in the form that is sent to the program."""
     options: PlayerOptions
     own: dict[str, str]
-    """What only this program knows."""
+    """Options specific to the program."""
 
 
 class Words(ABC):
-    """The words of a protocol, as one program hears and says them."""
+    """Protocol of a program, with the state of one session."""
 
     game: Game
-    """The one that it plays."""
+    """Game that the program is playing."""
 
     limits: ClassVar[tuple[str, ...]] = ("movetime",)
-    """Those of `SearchLimits` that it can say."""
+    """Names of the `SearchLimits` that the protocol supports."""
     anywhere: ClassVar[bool] = True
-    """Whether a game may begin elsewhere than its rule set says."""
+    """Whether a game may begin from a position other than the start of its variant."""
     options_known: ClassVar[bool] = False
-    """Whether it has a word for options."""
+    """Whether the protocol supports options."""
     farewell: ClassVar[str] = "quit\n"
 
     def __init__(self) -> None:
         self.name = ""
-        """What the program says that it is called."""
+        """Name reported by the program."""
         self.info = ""
-        """What it said last of its search."""
+        """Last information about its search."""
 
     @classmethod
     @abstractmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Return what a program is told of the rules, and what not; take what says that out of its settings."""
+        """Return the rules to send to the program, and the rules that the protocol cannot express.
+
+        Settings that concern the rules are removed from ``own``.
+        """
 
     @abstractmethod
     def hear(self, text: str) -> tuple[str, str]:
-        """Take notice of a line: return the kind of answer that it is, and what is replied at once; or nothing."""
+        """Process a line of the program; return the kind of answer and the immediate reply, each empty if none."""
 
     @abstractmethod
     def greet(self, process: Process, seconds: float) -> None:
-        """Wait until a program that has just been started is there."""
+        """Wait until a program that has just been started is ready."""
 
-    def begin(self, process: Process, seconds: float) -> None:  # noqa: B027 (some tell it with the first question)
-        """Tell it of a new game."""
+    def begin(self, process: Process, seconds: float) -> None:  # noqa: B027 (some send it with the first request)
+        """Announce a new game to the program."""
 
     @abstractmethod
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
-        """Ask it for a move."""
+        """Request a move."""
 
     @abstractmethod
     def read(self, answer: Answer) -> Choice:
-        """Return the move that it answered, with what it said of it."""
+        """Return the move in an answer, with the score and statistics that the program reported."""
 
-    def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most have no word for it)
-        """Tell it how the game ended, None where nobody knows."""
+    def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
+        """Send the result of the game; ``winner`` is None if it is not known."""
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Refuse limits that it cannot say, and a game that begins elsewhere if it cannot say where."""
+        """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
         if elsewhere and not cls.anywhere:
             raise InputError("its protocol cannot say a start of a game's own; begin where its rules begin")
         if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
@@ -133,7 +136,10 @@ class Words(ABC):
 
 
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
-    """Return the rules of a variant that another has not, with their values: of a position, and of a game's history."""
+    """Return the rules in which two variants differ, with the values of the first variant.
+
+    The first list has the rules that apply to a position, the second those that depend on the history of a game.
+    """
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
     found: tuple[list[str], list[str]] = ([], [])
     for name in ours | theirs:
@@ -145,12 +151,12 @@ def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
 
 
 def bare(move: Move) -> Choice:
-    """Return a move of which nothing else was said."""
+    """Return a choice with a move only, without a score or statistics."""
     return Choice(move, None, None, 0, 0, (move,))
 
 
 def opening_of(board: Board) -> Position:
-    """Return the position in which a board's game began."""
+    """Return the position from which the game of a board began."""
     walk = board.copy()
     while walk.ply:
         walk.pop()
@@ -158,9 +164,9 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules of a program that has but one game, Copenhagen unless ``variant`` says another.
+    """Return the rules for a program that plays a single variant, Copenhagen by default or the setting ``variant``.
 
-    What only the history decides may differ: the match judges it.
+    Raise InputError if the variants differ in more than rules about the history of the game, which the match enforces.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsaid = unlike(variant, plays)
@@ -173,7 +179,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
 
 
 class Process:
-    """A program that runs, and what it has said."""
+    """Running program, with its unread answers."""
 
     def __init__(self, command: str, words: Words) -> None:
         self.words = words
@@ -190,8 +196,8 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # A group of its own: what it starts ends with it, and an interrupt is not meant for it. No session
-                # of its own: Linux shares processors out by session, and the other player thinks in ours.
+                # A separate process group, so that its children end with it and it gets no keyboard interrupt. No
+                # separate session: Linux divides processor time by session, and the other player may run in this one.
                 **_OWN_GROUP,
             )
         except OSError as error:
@@ -199,7 +205,7 @@ class Process:
             why = f"{error.strerror or error}{way}"
             raise InputError(f"program {excerpt(command)}: cannot be started: {why}") from error
         self._answers: queue.Queue[Answer | None] = queue.Queue()
-        """What was said and not read yet; None at the end."""
+        """Answers not read yet; None after the last one."""
         self._unasked = 0
         self._writing = threading.Lock()
         self._fault = ""
@@ -214,10 +220,10 @@ class Process:
         for thread in self._threads:
             thread.start()
 
-    # -- what it says ------------------------------------------------------------------
+    # -- output of the program ---------------------------------------------------------
 
     def _listen(self, stream: IO[bytes]) -> None:
-        """Take notice of what the program writes, until it ends or writes what no program should."""
+        """Process the output of the program until it ends or breaks the limits."""
         with stream:
             while line := stream.readline(_LONGEST_LINE):
                 if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
@@ -232,28 +238,31 @@ class Process:
                 if self._unasked > _MOST_ANSWERS:
                     self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
                     break
-                if reply:  # a lock that is waited for would keep what it says from being read
+                if reply:  # without a reply, do not wait for the lock of `tell`, which would delay reading
                     self.tell(reply)
         self._ended = True
         self._answers.put(None)
 
     def _overhear(self, stream: IO[bytes]) -> None:
-        """Keep the end of what the program writes as errors."""
+        """Read the error stream of the program and keep its end."""
         with stream:
             while piece := stream.readline(1 << 12):
                 self._last_words = (self._last_words + piece)[-_LAST_WORDS:]
 
-    # -- what is asked -----------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     def tell(self, lines: str) -> None:
-        """Write lines; one that has gone hears nothing, which whoever asks it is told."""
+        """Write lines to the program. If it has exited, they are lost, and the next `ask` reports it."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
             self._popen.stdin.flush()
 
     def ask(self, lines: str, answer: str, seconds: float, times: int = 1) -> Answer:
-        """Write lines and return the answer to them, the last one of several; to no lines, also one given before."""
+        """Write lines and return the answer to them, or the last of several answers (``times``).
+
+        Without lines, an answer that the program gave earlier also counts.
+        """
         deadline = time.monotonic() + seconds
         if lines:
             self.words.info = ""
@@ -262,7 +271,7 @@ class Process:
                     pass
                 self._answers.put(None)
         self._unasked = -times
-        # Who does not read would let us wait in `write` for ever.
+        # If the program does not read its input, writing could block for ever, so the alarm kills it.
         with alarm(seconds, self.kill), suppress(queue.Empty):
             self.tell(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
@@ -271,14 +280,14 @@ class Process:
                 times -= found.kind == answer
                 if not times:
                     return found
-            # At the deadline it is the alarm that ends the program.
+            # At the deadline, the alarm itself has ended the program.
             if time.monotonic() < deadline:
                 raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
         self.kill()
         raise LateError(f"program {excerpt(self._command)}: no {answer} within {seconds:g} s")
 
     def _why(self) -> str:
-        """Return in one line how the program ended."""
+        """Return the reason why the program ended, in one line."""
         if self._fault:
             return self._fault
         with suppress(subprocess.TimeoutExpired):
@@ -291,13 +300,13 @@ class Process:
 
     @property
     def usable(self) -> bool:
-        """Whether it runs and can be asked again."""
+        """Whether the program is running and can be used again."""
         return not self._ended and not self._fault and self._popen.poll() is None
 
-    # -- its end -----------------------------------------------------------------------
+    # -- end of the program ------------------------------------------------------------
 
     def leave(self) -> None:
-        """Ask the program to end, and end it."""
+        """Ask the program to exit, and kill it if it does not."""
         if self.usable:
             with alarm(_LEAVE, self.kill):
                 self.tell(self.words.farewell)
@@ -307,9 +316,9 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """End the program, and what it has started, now."""
+        """Kill the program and its child processes immediately."""
         if hasattr(os, "killpg"):
-            # Its group outlives it where a child of it does.
+            # Kill the group even if the program has exited, since its children may still run.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
         else:
@@ -324,9 +333,9 @@ class Process:
 
 
 class IdlePrograms:
-    """Programs that wait for their next game, by command and protocol; a context that ends them all.
+    """Pool of programs that wait for their next game, as a context manager that ends them all.
 
-    Several games may be played at once; each has a process of its own.
+    Several games may be played simultaneously, each with a separate process.
     """
 
     def __init__(self) -> None:
@@ -336,11 +345,11 @@ class IdlePrograms:
         self._closed = False
 
     def __enter__(self) -> IdlePrograms:
-        """Return itself."""
+        """Return the pool."""
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """End all programs, those of games that were interrupted too."""
+        """End all programs, including those of interrupted games."""
         with self._lock:
             self._closed = True
             running, self._all = self._all, []
@@ -348,7 +357,7 @@ class IdlePrograms:
             process.leave()
 
     def take(self, command: str, words: type[Words]) -> tuple[Process, bool]:
-        """Return a process, and whether it has just been started."""
+        """Return an idle process or start a new one; also return whether it is new."""
         with self._lock:
             waiting = self._idle.get((command, words), [])
             while waiting:
@@ -362,7 +371,7 @@ class IdlePrograms:
         return process, True
 
     def give_back(self, command: str, process: Process, good: bool) -> None:
-        """Take a process back after a game."""
+        """Return a process to the pool after a game. A process that is not good is ended instead."""
         with self._lock:
             if good and process.usable and not self._closed:
                 self._idle.setdefault((command, type(process.words)), []).append(process)
@@ -375,26 +384,26 @@ class IdlePrograms:
             self._all.remove(process)
 
 
-# -- programs as players: whatever speaks a protocol of lines over pipes ------------
+# -- programs as players ------------------------------------------------------------
 
 
-# Its answer counts only if it is a legal move. A program that is late, unreadable or gone loses its game as any player
-# at fault does, and is ended.
+# A program that is late, writes something unreadable or exits loses its game, like any player at fault,
+# and is ended.
 #
-# A process serves one game after the other, and is told of each new one, so that a match does not pay for its start
-# every time; it ends with the match.
+# A process plays one game after the other and is notified of each new game, so that a match does not pay for
+# its start-up every time. It ends with the match.
 
 
 _LATE: Final = 5.0
-"""Seconds after its time in which a late answer is still waited for: it loses, but the process can be used again."""
+"""Time in seconds to wait for a late answer. A late player loses, but after an answer its process can be reused."""
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
-"""Of the player itself, not of the program: seconds for what has no time of its own."""
+"""Settings of the player that are not sent to the program: the time in seconds for requests without a time limit."""
 
 
 @contextmanager
 def _naming(command: str) -> Iterator[None]:
-    """Have errors in what a program is asked say which program it is."""
+    """Prefix input errors with the name of the program."""
     try:
         yield
     except InputError as error:
@@ -402,7 +411,7 @@ def _naming(command: str) -> Iterator[None]:
 
 
 class ProgramPlayer(OneCaller):
-    """A program at the board, for one game."""
+    """Player that is an external program, for one game."""
 
     def __init__(
         self,
@@ -439,12 +448,12 @@ class ProgramPlayer(OneCaller):
 
     @property
     def name(self) -> str:
-        """What the program says that it is called."""
+        """Name reported by the program."""
         return self._process.words.name[:_LONGEST_NAME]
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the program's move."""
+        """Request a move from the program and return it."""
         words = self._process.words
         with _naming(self._command):
             words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
@@ -459,11 +468,11 @@ class ProgramPlayer(OneCaller):
         return choice
 
     def over(self, winner: str) -> None:
-        """Take notice of how its game ended, for the program to be told."""
+        """Store the result of the game, to be sent to the program by `close`."""
         self._winner = winner
 
     def close(self) -> None:
-        """Give the process back, or end it where something went wrong."""
+        """Return the process to the pool, or end it if something went wrong."""
         if self._good:
             self._process.words.end(self._process, self._winner)
         self._idle.give_back(self._command, self._process, self._good)

@@ -1,6 +1,6 @@
-"""The words of ``taflzero:COMMAND``: TaflZero's lines, UCI's with its own FEN, and ours for its front ends.
+"""Protocol of TaflZero, a variant of UCI with a different FEN: its engines as players, and a front for our engine.
 
-Facts of the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
+Source for the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from tablut.variants import Variant
 
 
 class TaflZeroWords(UciWords):
-    """UCI without rules and without ``ucinewgame``; one limit a move."""
+    """UCI without rules and ``ucinewgame``, and with one limit for a move."""
 
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Refuse rules that are not those of the program."""
+        """Raise InputError if the rules differ from those of the program."""
         return built_in(variant, own)
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Refuse what it cannot say, two limits at once as well."""
+        """Raise InputError for limits that the protocol cannot express, including two limits together."""
         super().check(limits, elsewhere=elsewhere)
         if limits.nodes and limits.movetime:
             raise InputError("its protocol cannot say nodes and movetime at once; name one of them")
 
     def begin(self, process: Process, seconds: float) -> None:
-        """Tell it options, which it names after ``uciok``."""
+        """Send the options, which the program announces only after ``uciok``."""
         process.ask("isready\n", "readyok", seconds)
         process.ask(f"{''.join(map(option_line, self.settings().items()))}isready\n", "readyok", seconds)
 
     def said(self, one: Position | Move) -> str:
-        """Return a FEN, or a move without a dash."""
+        """Return a position as FEN, or a move without a dash."""
         return fen.write_move(one) if isinstance(one, Move) else f"fen {fen.write_position(one)}"
 
 
@@ -49,13 +49,13 @@ class TaflZeroWords(UciWords):
 
 
 class TaflZeroFront(Front):
-    """Our engine's own lines, with FEN and moves as TaflZero writes them."""
+    """Front that speaks the engine's usual protocol with FEN and moves in TaflZero's notation."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Obey a line; what was refused, a line that is too long as well, the engine remembers itself."""
+        """Execute a line. The engine session itself keeps track of refused lines and checks their length."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

@@ -1,4 +1,4 @@
-"""The words of ``program:COMMAND``: those lines of `tablut engine` that a program must know."""
+"""UCI-like protocol for players given as ``program:COMMAND``, a subset of the protocol of `tablut engine`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _ANSWERS: Final = ("bestmove", "readyok", "uciok")
 
 
 def go(limits: SearchLimits) -> str:
-    """Return the line that asks for a move within limits."""
+    """Return the ``go`` line that requests a move within limits."""
     words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
     if limits.movetime is not None:
-        # At least one: a search of no time is none.
+        # At least 1 ms, since a time of 0 is refused.
         words.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
     return f"go {' '.join(words)}"
 
 
 class UciWords(Words):
-    """Lines shaped after UCI, with the rule set as an option."""
+    """UCI-like protocol with the rule set as an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
     options_known: ClassVar[bool] = True
@@ -41,11 +41,11 @@ class UciWords(Words):
     def __init__(self) -> None:
         super().__init__()
         self.options: dict[str, str] = {}
-        """What it says that it can be told, as it writes it, by small letters."""
+        """Options that the program has announced, in its spelling, by the name in lower case."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Return the name of the rules."""
+        """Return the name of the rule set to send to the program, and no differences."""
         if name := own.pop("variant", None) or shipped_name(variant):
             return name, []
         raise InputError(
@@ -54,7 +54,7 @@ class UciWords(Words):
         )
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Take notice of names, options and scores; the rest are answers or nothing."""
+        """Process a line of the program: store names, options and scores, and return the keyword of an answer."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text
@@ -66,11 +66,14 @@ class UciWords(Words):
         return (words[0] if words and words[0] in _ANSWERS else "", "")
 
     def greet(self, process: Process, seconds: float) -> None:
-        """Ask who it is."""
+        """Send ``uci`` and wait for ``uciok``."""
         process.ask("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
-        """Return the options that it is told, of those that it knows."""
+        """Return the options to send; raise InputError for a player's setting that the program has not announced.
+
+        Options shared by all players are left out if the program has not announced them.
+        """
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
             raise InputError(f"has no option {excerpt(unknown[0])}")
@@ -89,12 +92,12 @@ class UciWords(Words):
         return {key: str(value) for key, value in shared.items() if key in self.options} | own
 
     def begin(self, process: Process, seconds: float) -> None:
-        """Tell it rules and options."""
+        """Send the rule set and the options."""
         said = {"variant": self.game.rules} | self.settings()
         process.ask("".join([*map(option_line, said.items()), "ucinewgame\nisready\n"]), "readyok", seconds)
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
-        """Tell it the whole game, and wait for its move."""
+        """Send the whole game and wait for the program's move."""
         start = opening_of(board)
         known = str(start) == self.game.variant.start_position
         words = ["position", "startpos" if known else self.said(start)]
@@ -103,11 +106,11 @@ class UciWords(Words):
         return process.ask(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
 
     def said(self, one: Position | Move) -> str:
-        """Return a position or a move as the protocol writes it."""
+        """Return a position or a move in the notation of the protocol."""
         return str(one)
 
     def read(self, answer: Answer) -> Choice:
-        """Return the move with what the last ``info`` line says of it, as far as it can be read."""
+        """Return the move with the score and statistics of the last ``info`` line, as far as they can be parsed."""
         move = read_move(answer.text.split()[1], self.game.variant.size).said.move
         said: dict[str, int] = {}
         for name, value in pairwise(answer.info.split()):

@@ -1,7 +1,7 @@
-"""The Bologna competition: a client that plays on its server, and a server that speaks the same protocol.
+"""Bologna competition: a client that plays on its server, and a server with the same protocol.
 
-`wire` is the layer of bytes, `client` plays a game and keeps its clock, `referee` serves games to two clients and
-knows what a message means for a game.
+`wire` encodes and decodes messages, `client` plays a game within the server's time, and `referee` runs games between
+two clients by the rules.
 """
 
 from tablut.play.competition.cli import write_player_script

@@ -1,4 +1,4 @@
-"""``tablut referee``: a server of the competition's protocol."""
+"""Command ``tablut referee``: a server for the competition's protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tablut.variants import Variant, load_variant
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Seconds for a player of ours to hear that the last game is over."""
+"""Time in seconds for our own players to receive the end of the last game."""
 
 
 class _Game(Result):
@@ -45,7 +45,7 @@ class _Game(Result):
 
 
 class _Refereed(Result):
-    """The last game's result first, then all of them."""
+    """Result of the command: the result of the last game, then all games."""
 
     variant: str
     result: str | None
@@ -55,7 +55,7 @@ class _Refereed(Result):
 
 
 def _own_player(side: str) -> Any:
-    what = f"A player of ours plays {side}, or program:COMMAND."
+    what = f"Player of this program for {side}, or program:COMMAND."
     return typer.Option(f"--{side}", metavar="NAME", help=what, autocompletion=player_names_from)
 
 
@@ -63,29 +63,29 @@ def _own_player(side: str) -> Any:
 def referee_command(
     timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
     variant: VariantOption = "bologna",
-    games: Annotated[int, typer.Option(min=1, help="Games, one after the other.")] = 1,
-    repeats: Annotated[int, typer.Option(min=0, help="How often a position may recur before a draw.")] = 0,
-    errors: Annotated[int, typer.Option(min=0, help="Illegal moves that each player may make in a game.")] = 0,
+    games: Annotated[int, typer.Option(min=1, help="Number of games, one after the other.")] = 1,
+    repeats: Annotated[int, typer.Option(min=0, help="Extra repetitions of a position before a draw.")] = 0,
+    errors: Annotated[int, typer.Option(min=0, help="Illegal moves allowed to each player in a game.")] = 0,
     logs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a log of each game there; `tablut replay` reads it.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for a log of each game; `tablut replay` reads it.")
     ] = None,
     white: Annotated[str | None, _own_player("white")] = None,
     black: Annotated[str | None, _own_player("black")] = None,
     nodes: NodesOption = None,
     option: SettingsOption = None,
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time for both players of a game to come.")] = 300.0,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time to wait for both players of a game.")] = 300.0,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it.")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; by default only for this machine.")
     ] = "127.0.0.1",
-    port_white: Annotated[int, typer.Option(help="White's port; 0 for any that is free.")] = PORTS["w"],
-    port_black: Annotated[int, typer.Option(help="Black's port; 0 for any that is free.")] = PORTS["b"],
+    port_white: Annotated[int, typer.Option(help="Port for white; 0 for any free port.")] = PORTS["w"],
+    port_black: Annotated[int, typer.Option(help="Port for black; 0 for any free port.")] = PORTS["b"],
     hash_mib: HashOption = 64,
-    seed: Annotated[int, typer.Option(help="Of players of ours that play at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the players of this program.")] = 0,
 ) -> Reply:
-    """Referee games of the Bologna competition: for tests, local tournaments and other people's clients.
+    """Referee games of the Bologna competition, for tests, local tournaments and third-party clients.
 
-    White connects to one port, black to the other. Both are always told how the game
-    ended, on a timeout, too. Whatever a client sends ends its game at most, never the server.
+    White connects to one port and black to the other. Both always receive the result of the
+    game, even after a timeout. Invalid input of a client can end its game, but never the server.
     """
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
@@ -99,7 +99,7 @@ def referee_command(
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
     with ExitStack() as held, Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
-        # What has to be loaded, compiled or started, before a clock runs.
+        # Load, compile and start everything before a clock runs.
         if white is not None:
             ours["w"] = (white, held.enter_context(player_for(white, rules, options, ready=True)))
         if black is not None:
@@ -110,13 +110,13 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # A command may be longer than a name; who is refused here would let the other side wait.
+            # A command may be longer than a name may be. If it were refused, the other side would wait in vain.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
-            # Games that are over count, whatever ends a later one.
+            # Finished games count, even if a later one is interrupted or fails.
             played.extend(referee.play(last=number == games - 1) for number in range(games))
         except KeyboardInterrupt as stop:
             if referee.match is not None and len(played) < games:
@@ -132,7 +132,7 @@ def referee_command(
 
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
-    """Play one side of all games, over the wire like everybody else."""
+    """Play one side of all games, as a client of the server like any other."""
 
     def complain(line: str) -> None:
         live.print(f"{settings.name}: {line}", soft_wrap=True)
@@ -190,7 +190,7 @@ def _show(console: PeopleConsole, result: _Refereed) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# ``runmyplayer.sh``: what the competition starts a player with, written out for this installation
+# ``runmyplayer.sh``: the script with which the competition starts a player, written for this installation
 
 
 SCRIPT_NAME: Final = "runmyplayer.sh"
@@ -203,19 +203,19 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Folder of the script. It is created if necessary.
     arguments : tuple of str
         Further arguments of ``tablut play``, such as the player.
 
     Returns
     -------
     Path
-        The script, executable.
+        Path of the executable script.
 
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If the script cannot be written.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""One game on a competition server, by a player of ours.
+"""Client that plays one game on a competition server.
 
-The server is the judge: the client plays in whatever position it is sent. It keeps the
-history of the game as long as each state follows from the one before by a legal move,
-because repetition counts; a state that does not follow begins a new history, and so does
-one that our rules call decided while the server goes on.
+The server decides about the rules, and the client plays in any position that it receives. Because
+repetition counts, it keeps the history of the game as long as each state follows from the
+previous one by a legal move. A state that does not follow starts a new history, and so does one
+that is decided by our rules while the server continues.
 
-A clock runs from the first byte of a state that asks for a move. Whatever the player
-does, a move is sent before the server's time for it is up (`tablut.play.competition.client`).
-A server that ends the connection without a result leaves the result unknown. No server
-takes a player back into a game, so the client never connects again.
+The clock starts at the first byte of a state in which the client is to move. Whatever the player
+does, a move is sent before the server's time is up. If the server closes the connection without a
+result, the result is unknown. The client never reconnects, since no server lets a player
+rejoin a game.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from tablut.store.files import excerpt
 from tablut.variants import Variant
 
 _FIRST_STATE: Final = 900.0
-"""Seconds for both players to be there; the competition's server gives up after 300 for each."""
+"""Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""
 _SILENCE: Final = 60.0
-"""Seconds beyond the opponent's time after which a silent server is given up."""
+"""Time in seconds beyond the opponent's time after which a silent server counts as failed."""
 _RETRY: Final = 0.2
 
 
 class ClientSettings(NamedTuple):
-    """How to play on a server.
+    """Settings for a game on a server.
 
     Attributes
     ----------
     host : str
-        The server.
+        Host name or address of the server.
     role : {'w', 'b'}
-        The side to play.
+        Side to play.
     timeout : float
-        The server's seconds for a move.
+        Server's time for a move, in seconds.
     port : int or None
-        By default the competition's for the role.
+        Port of the server. By default, the competition's port for the role.
     name : str
-        What the server shows.
+        Name of the player on the server.
     wait : float
-        Seconds to try again while nobody listens there.
+        Time in seconds for which refused connections are tried again.
     limits : SearchLimits
-        Further limits for the player, beside the time.
+        Further limits of the player for each move.
     """
 
     host: str
@@ -69,17 +69,17 @@ class ClientSettings(NamedTuple):
     limits: SearchLimits = SearchLimits()
 
     def checked(self) -> ClientSettings:
-        """Return the settings, having checked them.
+        """Check the settings and return them.
 
         Returns
         -------
         ClientSettings
-            These.
+            The same settings.
 
         Raises
         ------
         InputError
-            Naming the one that makes no sense.
+            If a setting is invalid.
         """
         if not self.host or not self.host.isprintable() or len(self.host) > 255:
             raise InputError(f"server {excerpt(self.host)}: expected a host name or an address")
@@ -95,19 +95,19 @@ class ClientSettings(NamedTuple):
 
 
 class ServerGame(NamedTuple):
-    """A game as the client saw it.
+    """Game on a server as seen by the client.
 
     Attributes
     ----------
     board : Board
-        The last position, with the moves of both sides from the start, or from the last
-        state that did not follow from the one before.
+        Board with the moves of both sides from the start, or from the last
+        state that did not follow from the previous one.
     result : {'white', 'black', 'draw'} or None
-        What the server said; None if it ended the connection without a word.
+        Result sent by the server, or None if it closed the connection without one.
     problem : str or None
-        What broke the game off, where the network or the server failed.
+        Failure of the network or the server that ended the game, if any.
     interrupted : bool
-        Whether the user did.
+        Whether the user interrupted the game.
     """
 
     board: Board
@@ -117,16 +117,16 @@ class ServerGame(NamedTuple):
 
 
 class _ServerFailure(Exception):  # noqa: N818
-    """The network failed, or the server sent what is no state."""
+    """The network failed, or the server sent an invalid state."""
 
 
 class _Line:
-    """The connection: states come in, text goes out."""
+    """Connection to the server."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._frames = FrameReader()
-        # When the bytes that are not read as a message yet began to come in, and the last ones of all.
+        # Arrival times of the first byte that is not part of a returned message, and of the last byte.
         self._began = self._last = 0.0
 
     def send(self, text: str) -> None:
@@ -137,7 +137,7 @@ class _Line:
             raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
 
     def receive(self, seconds: float) -> tuple[str, float] | None:
-        """Return a message and when it began to come in; None at the end of the connection."""
+        """Return a message with the arrival time of its first byte, or None at the end of the connection."""
         until = time.monotonic() + seconds
         while True:
             began = self._began
@@ -155,12 +155,12 @@ class _Line:
             self._frames.feed(data)
 
     def waiting(self) -> bool:
-        """Return whether more has come in already, without waiting for it."""
+        """Return whether further bytes have arrived, without waiting for them."""
         self._socket.settimeout(0)
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))
         except OSError:
-            # Nothing there; or the connection broke, which the next reading tells.
+            # Nothing has arrived, or the connection is broken, which the next read reports.
             return False
 
     def _take(self) -> str | None:
@@ -194,27 +194,27 @@ def play_on_server(
     Parameters
     ----------
     player : Player
-        Of the variant; ready to play, since the clock may start at once.
+        Player of the variant. It must be ready, since the clock may start immediately.
     variant : Variant
-        The server's rules.
+        Rules of the server.
     settings : ClientSettings
-        Where, which side and how long.
+        Server, side, and time for a move.
     tell : callable, optional
-        Takes a line about each move.
+        Function called with a line about each move.
     complain : callable, optional
-        Takes a line about each thing out of order; by default ``tell`` does.
+        Function called with a line about each irregularity. By default, ``tell``.
 
     Returns
     -------
     ServerGame
-        What came of it.
+        Moves and result of the game.
 
     Raises
     ------
     InputError
-        If the settings make no sense.
+        If a setting is invalid.
     MachineError
-        If nobody listens there, or the connection fails before the first state.
+        If the server cannot be reached, or the connection fails before the first state.
     """
     settings = settings.checked()
     where = f"server {settings.host}:{settings.port or PORTS[settings.role]}"
@@ -263,7 +263,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _Game:
-    """What the client knows of its game."""
+    """State of the client's game."""
 
     def __init__(
         self,
@@ -273,8 +273,8 @@ class _Game:
         tell: Callable[[str], None],
         complain: Callable[[str], None],
     ) -> None:
-        # Two boards: the game as it was played, and the one that the player is asked about, whose
-        # history is shorter where the server goes on although our rules call it decided.
+        # Two boards: the game as played (`record`), and the board for the player (`asked`). The latter
+        # has a shorter history if the server continued a game that is decided by our rules.
         self.record: Board | None = None
         self.asked: Board | None = None
         self.result: GameResult | None = None
@@ -282,12 +282,12 @@ class _Game:
         self._variant = variant
         self._settings = settings
         self._tell, self._complain = tell, complain
-        # What we sent last, and the moves that were refused in this position.
+        # The last move sent, and the moves that the server refused in this position.
         self._answered: Move | None = None
         self._refused: set[Move] = set()
 
     def play(self, line: _Line) -> None:
-        """Play until the server tells the result or ends the connection."""
+        """Play until the server sends the result or closes the connection."""
         while self.result is None:
             patience = _FIRST_STATE if self.record is None else 2 * self._settings.timeout + _SILENCE
             message = line.receive(patience)
@@ -295,12 +295,12 @@ class _Game:
                 return
             text, began = message
             side = self._take(text)
-            # A state that was followed by another one asks for nothing any more.
+            # If another state has followed already, this one needs no move.
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
 
     def _take(self, text: str) -> Side | None:
-        """Take in a state, and return the side to move; None at the end of the game."""
+        """Process a state, and return the side to move, or None at the end of the game."""
         try:
             state = bologna.read_state(text)
             if state.size != self._variant.size:
@@ -313,7 +313,7 @@ class _Game:
         return state.side
 
     def _follow(self, state: BolognaState) -> None:
-        """Have the boards show a state: by a move from the last one if there is one."""
+        """Update the boards to a state, by a move from the previous state if there is one."""
         record, asked = self.record, self.asked
         if record is None or asked is None:
             self._begin_at(state, "w")
@@ -339,24 +339,24 @@ class _Game:
             self.asked = Board(self._variant, state.position())
 
     def _begin_at(self, state: BolognaState, side: Side) -> None:
-        """Begin a history at a state; the side to move is for one that ends the game."""
+        """Start a new history at a state. ``side`` is the side to move if the state ends the game."""
         board = Board(self._variant, state.position(side))
         if state.side is not None:
-            board.outcome()  # what cannot be played on is refused here; an end without a king may be told
+            board.outcome()  # refuses invalid positions, except the end of a game, where the king may be missing
         self.record, self.asked = board, board.copy()
 
     def _answer(self, line: _Line, began: float) -> None:
         assert self.asked is not None
         over = self.asked.outcome()
         if over is not None:
-            # The competition's server does not see a side without moves: it waits until our time is up.
+            # The competition's server does not notice that a side has no moves. It waits until our time is up.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
         spent = time.monotonic() - began
         margin = move_margin(timeout)
         seconds = max(timeout - margin - spent, timeout / 100)
-        # Half of the margin is for a player that is late.
+        # Half of the margin is left for a player that exceeds its time.
         patience = max(timeout - margin / 2 - spent, seconds)
         limits = self._settings.limits._replace(movetime=seconds)
         answer = self._thinker.choose(self.asked, limits, patience, self._refused)
@@ -366,7 +366,7 @@ class _Game:
 
 
 def _move_to(board: Board, state: BolognaState) -> Move | None:
-    """Return the legal move that leads to a state; None if there is none."""
+    """Return the legal move that leads to a state, or None if there is none."""
     lenient, cells = None, board.position.cells
     for move in list(board.legal_moves):
         if state.cells[move.start] != "." or state.cells[move.target] not in (cells[move.start], "."):
@@ -378,7 +378,7 @@ def _move_to(board: Board, state: BolognaState) -> Move | None:
             continue
         if reached.cells == state.cells:
             return move
-        # Of a captured king it is not said whether it stays on the board.
+        # The protocol does not specify whether a captured king stays on the board.
         if state.result == "black" and reached.cells.replace("K", ".") == state.cells:
             lenient = move
     return lenient
@@ -392,32 +392,32 @@ def _told(answer: Answer, seconds: float) -> str:
     return ", ".join([f"sent {answer.move} after {seconds:.2f} s", *filter(None, parts)])
 
 
-# -- a player on a clock: whatever it does, a legal move is there in time ------------------
+# -- moves within the server's time, whatever the player does ------------------------------
 
 
-# A player thinks in a thread of its own and is told a time with a margin. One that does
-# not answer by then, fails, or answers with a move that is not legal, is replaced for that
-# move by a plain one: it escapes or takes the king if it can, else it is the first legal move. Every time
-# that happens is told. A player that still thinks about an earlier position when it is
-# asked again is left alone until it is done: no player is asked two things at once.
+# The player thinks in a separate thread, with a time limit that leaves a margin. If it exceeds the
+# limit, fails, or returns an illegal move, a plain move is sent instead: one that escapes or
+# captures the king if possible, or else the first legal move. Each such case is reported. If the player
+# still thinks about an earlier position when the next move is due, it is not called again until it
+# has finished, because a player serves one call at a time.
 
 
 def move_margin(timeout: float) -> float:
-    """Return how many seconds of a server's time for a move are not used.
+    """Return the part in seconds of the server's time for a move that is not used.
 
-    A tenth of a second and a tenth of the time, at most two seconds and never more than
-    half: the way to the server and back, and a machine with more to do.
+    The margin is 0.1 s plus a tenth of the time, at most 2 s and at most half of the time. It allows for the
+    network and for other load on the machine.
     """
     return min(0.1 + timeout / 10, 2, timeout / 2)
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without any thought: one that escapes or takes the king, or the first one."""
+    """Return a legal move without any search: one that escapes or captures the king, or else the first one."""
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()
     for move in moves:
-        # Nearly every win is the king's own move, or a move next to it; to try all of them takes too long.
+        # Nearly every winning move is made by the king or goes next to it. Trying all moves would take too long.
         if king is None or (move.start != king if side == "white" else not _adjacent(move.target, king, board.size)):
             continue
         board.push(move)
@@ -433,7 +433,7 @@ def _adjacent(one: int, other: int, size: int) -> bool:
 
 
 class Answer(NamedTuple):
-    """A move, and where it comes from."""
+    """Move to send, with the player's choice, or with the trouble that made a plain move necessary."""
 
     move: Move
     choice: Choice | None
@@ -441,14 +441,17 @@ class Answer(NamedTuple):
 
 
 class Thinker:
-    """Asks one player for moves, each within a time."""
+    """Caller of a player, which guarantees a legal move within a given time."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
         self._thread: threading.Thread | None = None
 
     def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> Answer:
-        """Return a legal move."""
+        """Return the player's move, or a plain one if the player does not return a usable move in time.
+
+        ``patience`` is the time in seconds to wait for the player.
+        """
         until = time.monotonic() + patience
         spare = plain_move(board.copy(), unwanted)
         if self._thread is not None and self._thread.is_alive():
@@ -460,7 +463,7 @@ class Thinker:
             try:
                 found.append(self._player.choose(asked, limits))
             except Exception as error:
-                # Told below; a game is not lost because a player fails once.
+                # Reported below. A single failure of the player must not lose the game.
                 failed.append(error)
 
         self._thread = threading.Thread(target=_think, args=(board.copy(),), daemon=True, name="player")

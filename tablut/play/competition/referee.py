@@ -1,12 +1,12 @@
-"""A server of the competition's protocol: two seats, one game after the other, on the streams of asyncio.
+"""Server for the competition's protocol, which referees one game after the other, based on asyncio streams.
 
-White connects to one port, black to another; each says its name and then gets the state
-after every ply. Whatever a player sends or does not send, the game goes on or ends, and
-both are told how it ended: a result is sent on a timeout, too. What one player does ends
-one game, never the server.
+White connects to one port and black to another. Each player sends its name and then receives the
+state after every ply. Whatever a player sends or fails to send, the game continues or ends, and
+both players receive its result, even after a timeout. A player can end its game, but
+never the server.
 
-While a game goes on nobody else is let in: who connects for a later game waits in the
-system's queue, and is turned away where no game is left.
+No other player is admitted during a game. Players that connect for a later game wait in the operating
+system's queue. During the last game they are turned away.
 """
 
 from __future__ import annotations
@@ -38,41 +38,41 @@ from tablut.store.files import check_output, child, write_text
 from tablut.variants import Variant, shipped_name
 
 _GOODBYE: Final = 1.0
-"""Seconds for the players to take the result."""
+"""Time in seconds for the players to read the result."""
 _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Seconds for a move that is there when the time is up to be read: it is in time."""
+"""Time in seconds to read a move that has arrived just when the time is up. Such a move counts as in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
 
 class NoPlayersError(TablutError):
-    """Nobody came, or one side only, within the time."""
+    """One or both players did not connect in time."""
 
     exit_code = 3
 
 
 class RefereeSettings(NamedTuple):
-    """How games are refereed.
+    """Settings of a referee.
 
     Attributes
     ----------
     timeout : float
-        Seconds for a move, and for a name.
+        Time in seconds for a move, and for sending the name.
     host : str
-        The address to listen on.
+        Address to listen on.
     port_white, port_black : int
-        0 for any that is free.
+        Port of each side; 0 for any free port.
     wait : float
-        Seconds for both players of a game to come.
+        Time in seconds to wait for both players of a game.
     repeats : int
-        How often a position may recur before the game is drawn.
+        Number of repetitions of a position that are allowed in addition to the variant's rule before a draw.
     errors : int
-        How many illegal moves each player may make in a game.
+        Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
-        A folder for the logs of the games.
+        Folder for the logs of the games.
     """
 
     timeout: float = 60.0
@@ -85,17 +85,17 @@ class RefereeSettings(NamedTuple):
     logs: Path | None = None
 
     def checked(self) -> RefereeSettings:
-        """Return the settings, having checked them.
+        """Check the settings and return them.
 
         Returns
         -------
         RefereeSettings
-            These.
+            The same settings.
 
         Raises
         ------
         InputError
-            Naming the one that makes no sense.
+            If a setting is invalid.
         """
         if not 0 < self.timeout < 1e9:
             raise InputError(f"timeout {self.timeout}: expected a positive number of seconds")
@@ -114,7 +114,7 @@ class RefereeSettings(NamedTuple):
 
 
 class RefereedGame(NamedTuple):
-    """A game that was refereed."""
+    """Refereed game. The verdict is None if the game was interrupted."""
 
     white: str
     black: str
@@ -126,23 +126,23 @@ class RefereedGame(NamedTuple):
 
 
 class Referee(OneCaller):
-    """Listens on two ports and referees games; a context manager.
+    """Referee that listens on two ports and runs games, as a context manager.
 
     Parameters
     ----------
     variant : Variant
-        The rules.
+        Rule set.
     settings : RefereeSettings, optional
-        All else.
+        Addresses, times and other settings.
     tell : callable, optional
-        Takes a line about what happens.
+        Function called with a line about each event.
 
     Raises
     ------
     InputError
-        If the settings make no sense, or the machine has no such address.
+        If a setting is invalid, or the machine does not have the address.
     MachineError
-        If a port is taken.
+        If a port is already in use.
 
     Examples
     --------
@@ -185,12 +185,12 @@ class Referee(OneCaller):
             listener.close()
 
     def address(self, side: Side) -> tuple[str, int]:
-        """Return where a side connects.
+        """Return the address to which a side connects.
 
         Parameters
         ----------
         side : {'w', 'b'}
-            Which one.
+            Side.
 
         Returns
         -------
@@ -201,22 +201,22 @@ class Referee(OneCaller):
         return str(host), int(port)
 
     def play(self, *, last: bool = True) -> RefereedGame:
-        """Wait for two players, referee one game, and send both away.
+        """Wait for two players, referee one game, and close their connections.
 
         Parameters
         ----------
         last : bool
-            No game comes after it: nobody else is kept waiting.
+            Whether this is the last game. Further players are then turned away instead of waiting.
 
         Returns
         -------
-        PlayedGame
+        RefereedGame
             The game.
 
         Raises
         ------
         NoPlayersError
-            If they do not come in time.
+            If the players do not connect in time.
         OutputError
             If the log cannot be written.
         """
@@ -237,12 +237,12 @@ class Referee(OneCaller):
             await asyncio.gather(*(connection.leave(_GOODBYE) for connection in seats.values()))
 
     def game(self) -> RefereedGame:
-        """Return the game that is played, or was played last.
+        """Return the current or last game, and write its log if there is a folder for logs.
 
         Returns
         -------
-        PlayedGame
-            As it stands.
+        RefereedGame
+            Game so far.
         """
         match = self.match
         assert match is not None, "no game was begun"
@@ -253,15 +253,15 @@ class Referee(OneCaller):
             match.names["w"], match.names["b"], match.verdict, moves, board.position, tuple(match.notes), log
         )
 
-    # -- the players come --------------------------------------------------------------
+    # -- connecting --------------------------------------------------------------------
 
     async def _accept(self, side: Side) -> Connection:
-        """Return the next player in the system's queue."""
+        """Return the next connection in the operating system's queue."""
         sock, _ = await asyncio.get_running_loop().sock_accept(self._listeners[side])
         return Connection(*await asyncio.open_connection(sock=sock), time.monotonic())
 
     async def _gather(self) -> Seats:
-        """Return both players, their names known."""
+        """Return the connections of both players after they have sent their names."""
         seats: Seats = {}
         until = time.monotonic() + self._settings.wait
         try:
@@ -282,7 +282,7 @@ class Referee(OneCaller):
         return seats
 
     async def _seat(self, seats: Seats, side: Side) -> None:
-        """Have one player after the other take a seat; the next one in the queue waits until this one has left."""
+        """Give a seat to one player after the other. The next player waits until the current one has left."""
         while True:
             connection = seats[side] = await self._accept(side)
             try:
@@ -297,12 +297,12 @@ class Referee(OneCaller):
                 self._turn_away(seats, side, reason)
 
     def _turn_away(self, seats: Seats, side: Side, reason: str) -> None:
-        """Close a connection before the game, and open its seat again."""
+        """Close a connection before the game, and free its seat."""
         self._tell(f"{SIDE_NAMES[side]}: turned away: {reason}")
         seats.pop(side).close()
 
     async def _refuse(self, side: Side) -> None:
-        """Turn away whoever else comes."""
+        """Turn away all further players of a side."""
         while True:
             connection = await self._accept(side)
             self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
@@ -311,7 +311,7 @@ class Referee(OneCaller):
     # -- the game ----------------------------------------------------------------------
 
     async def _run(self, match: Match, seats: Seats, last: bool) -> None:
-        # One message waits; a player that sends more waits itself.
+        # The queue has a single place, so that a player that sends more messages is held back.
         inbox: asyncio.Queue[tuple[Side, str | FrameError | None]] = asyncio.Queue(1)
         tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
         async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
@@ -320,7 +320,7 @@ class Referee(OneCaller):
             while match.verdict is None:
                 ply, left = match.board.ply, deadline - time.monotonic()
                 try:
-                    # What has come in is looked at before the clock: a move that is there is in time.
+                    # Read messages before checking the clock: a move that has arrived is in time.
                     async with asyncio.timeout(min(max(left, _LAST_LOOK), _LONGEST_WAIT)):
                         side, message = await inbox.get()
                 except TimeoutError:
@@ -335,7 +335,7 @@ class Referee(OneCaller):
             self._tell_end(match)
 
     def _take(self, match: Match, seats: Seats, side: Side, message: str | FrameError | None) -> None:
-        """Take a message of a player, or its end, and send what follows from it."""
+        """Process a message or the disconnection of a player, and send the resulting state."""
         to_move, ply = match.to_move, match.board.ply
         if message is None:
             match.lose(side, "disconnected")
@@ -345,11 +345,11 @@ class Referee(OneCaller):
             match.receive(side, message)
         if match.board.ply != ply:
             self._tell(f"{match.board.ply}. {SIDE_NAMES[to_move]} {match.board.peek()}")
-        if match.verdict is None:  # the last state is sent by who sees the game end
+        if match.verdict is None:  # the last state is sent by `_run`
             if match.board.ply != ply:
                 self._send(match, seats)
             elif side == to_move:
-                seats[side].send(match.state)  # its move was refused, and it may choose again
+                seats[side].send(match.state)  # its move was refused, but it may try again
 
     def _send(self, match: Match, seats: Seats) -> None:
         for connection in seats.values():
@@ -376,7 +376,7 @@ class Referee(OneCaller):
 
 @asynccontextmanager
 async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Have work done beside the context, and end it with that."""
+    """Run coroutines concurrently with the context, and cancel them at its end."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         yield
@@ -389,7 +389,7 @@ async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 async def _listen_to(
     connection: Connection, side: Side, inbox: asyncio.Queue[tuple[Side, str | FrameError | None]]
 ) -> None:
-    """Hand on the messages of a player, what is none, and its end."""
+    """Put a player's messages into the inbox, and at the end None for a disconnection, or the error."""
     text: str | None = ""
     while text is not None:
         try:
@@ -401,14 +401,13 @@ async def _listen_to(
 
 
 # ------------------------------------------------------------------------------------------
-# A game as a referee keeps it: what each message means, when it is over and why; no sockets here
+# The referee's state of a game, without sockets: the meaning of each message, and the end of the game
 
 
-# A move that is not legal is an error; more errors than are allowed lose. So is a message
-# of a player who is not to move. What is no message of the protocol loses at once, and so
-# do silence beyond the time and leaving. The rules decide everything else: a side without
-# a legal move has lost, and a position that recurs more often than is allowed is a draw
-# where the rules know repetition.
+# An illegal move is an error, and so is a message of the player that is not to move. A player with more errors than
+# allowed loses. An invalid message, exceeding the time, and disconnecting lose immediately. The rules decide
+# everything else: a side without a legal move loses, and a position that recurs more often than allowed is a
+# draw where the rules have repetition.
 
 
 ENDS: Final = {
@@ -417,21 +416,21 @@ ENDS: Final = {
     "malformed": "sent what is no message of the protocol",
     "disconnected": "left the game",
 }
-"""The ends of a game that a player brings about off the board, in words."""
+"""Terminations that a player causes outside the rules of the game, with texts for people."""
 
 _OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
 
 
 class Ruling(NamedTuple):
-    """How a game ended."""
+    """End of a game: its termination and result."""
 
     termination: str
     result: GameResult
 
 
 class Match:
-    """One game: takes messages, knows the state to send."""
+    """State of a game, which processes the players' messages and provides the state to send."""
 
     def __init__(
         self,
@@ -461,23 +460,23 @@ class Match:
 
     @property
     def to_move(self) -> Side:
-        """The side to move."""
+        """Side to move."""
         return self.board.position.side
 
     @property
     def turn(self) -> Turn:
-        """What the state says: whose turn it is, or how the game ended."""
+        """Turn field of the state: the side to move, or the result of the game."""
         if self.verdict is not None:
             return bologna.final_turn(self.verdict.result)
         return "WHITE" if self.to_move == "w" else "BLACK"
 
     @property
     def state(self) -> str:
-        """The state as it is sent."""
+        """State as it is sent to the players."""
         return bologna.write_state(self.board.position, self.turn)
 
     def receive(self, side: Side, text: str) -> None:
-        """Take a message."""
+        """Process a message of a player."""
         if self.verdict is not None:
             return
         try:
@@ -489,7 +488,7 @@ class Match:
             self._error(side, "moves although it is not its turn")
             return
         if claimed not in (None, side):
-            # The competition's server does not look at it either.
+            # Only note it, since the competition's server ignores this field too.
             self._note(f"{SIDE_NAMES[side]} says that its move is {SIDE_NAMES[_OTHER[side]]}'s")
         try:
             self.board.push(move)
@@ -503,7 +502,7 @@ class Match:
         self.log.played(side, move, self.board.captured(), self.board.position, self.turn)
 
     def _judge(self) -> None:
-        """See whether the rules end the game here."""
+        """Set the verdict if the rules end the game in the current position."""
         outcome = self.board.outcome()
         if outcome is not None:
             self.verdict = Ruling(outcome.termination, outcome.winner or "draw")
@@ -516,12 +515,12 @@ class Match:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
     def lose(self, side: Side, termination: str, reason: str = "") -> None:
-        """Have a side lose, by its own deed: one of `ENDS`."""
+        """End the game as lost for a side, with a termination from `ENDS`."""
         if self.verdict is not None:
             return
         self.verdict = Ruling(termination, SIDE_NAMES[_OTHER[side]])
         told = f"{SIDE_NAMES[side]} {ENDS[termination]}"
-        # What a player sent does not go into the log: its readers would take some words for the server's.
+        # Do not copy a player's text into the log, where a reader could mistake it for the server's own lines.
         self._note(told + (f": {reason}" if reason else ""), told)
         self.log.state(self.board.position, self.turn)
 

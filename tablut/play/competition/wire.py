@@ -1,7 +1,7 @@
-"""Messages as the competition sends them: four bytes of length, the highest first, then so many bytes of UTF-8.
+"""Messages of the competition's protocol: a length of four bytes, big-endian, followed by that many bytes of UTF-8.
 
-Bytes come in as the network cuts them; a message is handed out once it is whole. What
-the length claims is never believed beyond a bound, so nobody makes a reader hold more.
+A message is returned when all of its bytes have arrived. Messages longer than a limit are
+refused, so that a sender cannot exhaust the memory of the reader.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ from typing import Final
 from tablut.errors import InputError
 
 MOST_BYTES: Final = 16 << 10
-"""Most bytes of a message; the state of a board of side 11 has about 2,000."""
+"""Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000."""
 
 PORTS: Final = {"w": 5800, "b": 5801}
-"""Where the server of the competition listens for each side."""
+"""Ports of the competition's server for each side."""
 
 _PREFIX = 4
 
 
 class FrameError(InputError):
-    """Bytes that are no message; nothing after them can be read."""
+    """Received bytes are not a valid message. Nothing after them can be read."""
 
 
 def encode_frame(text: str) -> bytes:
-    r"""Return a message as it goes over the wire."""
+    r"""Return a message as bytes with its length in front."""
     body = text.encode()
     return len(body).to_bytes(_PREFIX, "big") + body
 
 
 class FrameReader:
-    r"""Takes bytes in any pieces and hands out whole messages."""
+    r"""Decoder that takes bytes in pieces of any size and returns complete messages."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._held = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes in."""
+        """Add received bytes."""
         self._held += data
 
     @property
     def held(self) -> int:
-        """How many bytes are held that no message was made of."""
+        """Number of bytes that are not returned in a message yet."""
         return len(self._held)
 
     @property
     def partial(self) -> bool:
-        """Whether there are any."""
+        """Whether there are such bytes."""
         return bool(self._held)
 
     def take(self) -> str | None:
-        """Return the next message, or None before it is whole."""
+        """Return the next message, or None if it is not complete yet."""
         if len(self._held) < _PREFIX:
             return None
         length = int.from_bytes(self._held[:_PREFIX], "big")
@@ -70,16 +70,16 @@ class FrameReader:
             raise FrameError(f"message of {length:,} bytes: is not UTF-8") from error
 
 
-# -- a player's connection as the referee holds it: nothing grows beyond a bound -----------
+# -- the referee's connection to a player; all buffers are limited -------------------------
 
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Bytes that a player has not taken before it is given up; some forty states."""
+"""Number of unsent bytes, about forty states, at which the connection is closed because the player does not read."""
 
 
 class Connection:
-    """A player that is connected, since a time by its referee's clock."""
+    """Connection to a player. ``since`` is the time, by the referee's clock, at which the player connected."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
         self.name: str | None = None
@@ -88,14 +88,14 @@ class Connection:
         self._frames = FrameReader()
 
     async def receive(self) -> str | None:
-        """Return the next message; None if the player has gone."""
+        """Return the next message, or None if the player has disconnected."""
         while (text := self._frames.take()) is None:
             if not await self._read():
                 return None
         return text
 
     async def overhear(self) -> bool:
-        """Take in what comes before the game; return True when it is too much, False when the player has gone."""
+        """Read input before the game; return True if it is too much, or False when the player disconnects."""
         while self._frames.held <= _PIECE:
             if not await self._read():
                 return False
@@ -110,22 +110,22 @@ class Connection:
         return bool(data)
 
     def send(self, text: str) -> None:
-        """Send a message; what the player does not take yet waits."""
+        """Send a message. It is buffered until the player reads it."""
         if not self._writer.is_closing():
             self._writer.write(encode_frame(text))
             if self._writer.transport.get_write_buffer_size() > _MOST_UNSENT:
                 self.close()
 
     def close(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self._writer.transport.abort()
 
     async def leave(self, seconds: float) -> None:
-        """Have the last messages arrive, then close.
+        """Close the connection after the last messages have arrived, at most after the given time in seconds.
 
-        A connection that is closed while something that came in is unread is reset, and the
-        other end may lose what it has not read yet: the result of the game. So our side is
-        closed first, and what still comes is thrown away until the other side closes, too.
+        A connection that is closed with unread input is reset, and the other end may then lose the result of
+        the game, which it has not read yet. Therefore only the sending direction is closed first, and
+        input is read and dropped until the other end closes too.
         """
         try:
             with suppress(OSError, TimeoutError):

@@ -1,6 +1,6 @@
-"""Players: whatever chooses moves, behind one protocol and found by name.
+"""Players, which choose moves, with a common protocol and a registry by name.
 
-Importing this package loads no player and no numba.
+Importing this package imports neither the players themselves nor numba.
 """
 
 from tablut.play.players.registry import (

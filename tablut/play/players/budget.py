@@ -1,4 +1,4 @@
-"""What a player may spend, as compiled code counts it: moves made, and time on the clock that it reads itself."""
+"""Budget of a player in compiled code: moves made, and time on a clock that the kernels read themselves."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tablut.play.search.searcher import time_margin
 from tablut.running.clocks import alarm
 
 NODES: Final = 0
-"""Moves made."""
+"""Number of moves made."""
 STOPPED: Final = 1
 _NODE_LIMIT: Final = 2
 _NEXT_LOOK: Final = 3
-"""Moves after which the clock is read next."""
+"""Number of moves after which the clock is read next."""
 _CLOCK_ADDRESS: Final = 4
 _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
-"""Nanoseconds on that clock."""
+"""Time at which the budget ends, in nanoseconds of that clock."""
 _SECONDS: Final = 7
-"""Here, and in the next one, the clock writes."""
+"""First of two places into which the clock is read: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62
@@ -34,7 +34,7 @@ _LOOK_EVERY: Final = 500
 
 
 def new_budget() -> NDArray[np.int64]:
-    """Return a budget that nothing limits."""
+    """Return a budget without limits."""
     budget = np.zeros(_ITEMS, dtype=np.int64)
     budget[[_NODE_LIMIT, _NEXT_LOOK]] = UNLIMITED
     return budget
@@ -42,7 +42,7 @@ def new_budget() -> NDArray[np.int64]:
 
 @contextmanager
 def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> Iterator[None]:
-    """Have a budget end with the limits while a player chooses."""
+    """Set a budget to the given limits while a player chooses a move."""
     budget[:] = new_budget()
     if limits.nodes is not None:
         budget[_NODE_LIMIT] = limits.nodes
@@ -68,7 +68,7 @@ def _look_at_clock(budget: NDArray[np.int64]) -> None:
 
 @inlined
 def is_spent(budget: NDArray[np.int64]) -> bool:
-    """Return whether a budget, by its pointer, is spent, and remember it."""
+    """Return whether a budget, given as a pointer, is used up, and record it in the budget."""
     if budget[NODES] >= budget[_NODE_LIMIT]:
         budget[STOPPED] = 1
     elif budget[NODES] >= budget[_NEXT_LOOK]:

@@ -1,12 +1,12 @@
-"""The two minimax players of the sources: alpha-beta as they have it, and the evaluations of both, compiled.
+"""Two minimax players from the literature: their alpha-beta search and both evaluations, compiled.
 
-Neither source orders moves, remembers positions or looks beyond its depth, so nothing of
-that is here: moves are tried in the engine's order, and the first of equal ones is kept.
-`tablut.play.search` is the search that does all that.
+The two source texts use no move ordering, transposition table or quiescence, so this search does
+not either: moves are tried in the engine's order, and the first of equal moves is kept.
+`tablut.play.search` has all these techniques.
 
-A position is valued for the side that chooses at the root, as both sources do; one of them
-weighs own pieces and the opponent's differently, so that the value for the other side is
-not its negative.
+A position is valued for the side to move at the root, as in both sources. One of them
+weighs own pieces and the opponent's pieces differently, so the value for the other side is
+not the negative.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from tablut.running.one_caller import OneCaller
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
-"""Weights: own pieces, the opponent's, nearness to an escape, the end."""
+"""Evaluation with weights for own pieces, the opponent's pieces, nearness to an escape, and the end of the game."""
 BERKELEY: Final = 1
-"""Weights: attackers beside the king, the king near the castle, pieces, the end."""
+"""Evaluation with weights for attackers beside the king, a king near the castle, pieces, and the end of the game."""
 
 # Places in `MinimaxState.counters`.
 ROOT_MOVES: Final = 0
 ROOT_MOVE: Final = 1
-"""The best one of those searched to their end; -1 if there is none."""
+"""Best of the root moves that were searched completely, or -1 if there is none."""
 ROOT_SCORE: Final = 2
 ROOT_DONE: Final = 3
-"""How many moves were searched to their end."""
+"""Number of root moves that were searched completely."""
 ROOT_SIDE: Final = 4
 LIMIT_PLY: Final = 5
 """Plies from the root at which the game is drawn."""
 REPETITION_RULE: Final = 6
-"""As in `tablut.play.search.limits.RECURRENCES`."""
+"""Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
 BASE: Final = 7
-"""Number of positions of the game before the root that may recur."""
+"""Number of positions before the root that may recur."""
 _COUNTERS: Final = 8
 
 MOST_DEPTH: Final = 64
@@ -62,18 +62,18 @@ _INFINITE: Final = 1 << 50
 
 
 class Evaluation(NamedTuple):
-    """An evaluation; C is the number of cells.
+    """Evaluation of a minimax player; C is the number of cells.
 
     Attributes
     ----------
     kind : int
         `PAYOFF` or `BERKELEY`.
     weights : ndarray of int64, shape (4,)
-        See there.
+        Weights, in the order given at `PAYOFF` and `BERKELEY`.
     distance : ndarray of int64, shape (C,)
-        Tiles from a cell to the nearest escape, along rank and file.
+        Distance of a cell from the nearest escape, along rank and file.
     central : ndarray of int64, shape (C,)
-        1 on the castle and beside it.
+        1 on the castle and the cells beside it, else 0.
     """
 
     kind: int
@@ -83,21 +83,22 @@ class Evaluation(NamedTuple):
 
 
 class MinimaxState(NamedTuple):
-    """The memory of a search; N is the size, C the cells of the board, P is MOST_DEPTH.
+    """Working memory of a minimax search; N is the size and C the number of cells of the board, P is `MOST_DEPTH`.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        The position at the current ply.
+        Position at the current ply.
     root_moves : ndarray of int32, shape (4C,)
-        The moves to choose from.
-    moves : ndarray of int32, shape (P * 4C,)
-        The moves of each ply.
+        Root moves to choose from.
+    moves : ndarray of int32, shape ((P + 1) * 4C,)
+        Moves at each ply.
     keys : ndarray of uint64
-        The positions of the game that may recur, then those of the path.
+        Zobrist keys of the positions before the root that may recur, then those of the path.
     counters : ndarray of int64
         Settings and results.
     budget : ndarray of int64
+        Budget for the move; see `tablut.play.players.budget`.
     """
 
     board: NDArray[np.uint32]
@@ -109,12 +110,12 @@ class MinimaxState(NamedTuple):
 
 
 def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evaluation:
-    """Return an evaluation of positions of a variant."""
+    """Return the evaluation of the given kind for a variant."""
     size = variant.size
     rank, file = np.divmod(np.arange(size * size), size)
     escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
     away = abs(rank[:, None] - rank[escapes]) + abs(file[:, None] - file[escapes])
-    # A board may have no escape.
+    # On a board without escapes, all distances are equal.
     distance = away.min(axis=1, initial=2 * size)
     central = np.zeros(size * size, dtype=np.int64)
     central[sorted(central_squares(variant))] = 1
@@ -122,7 +123,7 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
 
 
 def new_minimax(size: int, past: int) -> MinimaxState:
-    """Return the memory for a search."""
+    """Return new working memory for a search, with space for ``past`` earlier positions of the game."""
     cells = size * size
     return MinimaxState(
         board=new_board(size),
@@ -139,7 +140,7 @@ def new_minimax(size: int, past: int) -> MinimaxState:
 
 @inlined
 def estimate(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], chooser: int) -> int:
-    """Return what a position is worth to the side that chooses, by its pieces; O(1)."""
+    """Return the static evaluation of a position for the side to move at the root (``chooser``), in O(1)."""
     king = king_of(t, board)
     attackers, white = count_of(t, board, 1), count_of(t, board, 0) + 1
     sign = 1 - 2 * chooser
@@ -156,7 +157,7 @@ def estimate(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], choos
 
 @inlined
 def ended(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], chooser: int, winner: int) -> int:
-    """Return what a decided position is worth to the side that chooses."""
+    """Return the value of a decided position for the side to move at the root (``chooser``)."""
     end = I64(evaluation.weights[3]) if winner == chooser else -I64(evaluation.weights[3])
     return end + estimate(t, evaluation, board, chooser) if evaluation.kind == PAYOFF else end
 
@@ -178,7 +179,7 @@ def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
 def _negamax(
     t: Tables, evaluation: Evaluation, state: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> int:
-    """Return the value, for the side to move, of a position below the root that no ply decided."""
+    """Return the value for the side to move of a position below the root that the last move did not decide."""
     board = state.board
     side, chooser = side_of(t, board), I64(state.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)
@@ -186,7 +187,7 @@ def _negamax(
         return sign * ended(t, evaluation, board, chooser, side ^ 1)
     rule = I64(state.counters[REPETITION_RULE])
     if rule != 0 and _recurs(state, key, ply):
-        # It recurs by the other side's move.
+        # The opponent's move repeated the position.
         return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side if rule == 2 else 4 - rule)
     if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
@@ -218,7 +219,7 @@ def _negamax(
 
 @kernel
 def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState, depth: int) -> None:
-    """Search all moves to choose from, and write the best one and its value into the counters."""
+    """Search all root moves, and write the best one and its value into the counters."""
     t, e, s = flat(tables), flat(evaluation), flat(state)
     board, counters = s.board, s.counters
     side, king = side_of(t, board), king_of(t, board)
@@ -248,14 +249,14 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two minimax players of the sources: alpha-beta, and nothing that was not in them
+# -- the two players, without any technique that is not in the sources
 
 
 _INFINITY: Final = 1 << 40
 
 
 class _AlphaBeta(OneCaller):
-    """What both have in common: minimax with alpha-beta, moves in the engine's order, the first of equal ones kept."""
+    """Base class of both players: minimax with alpha-beta, without move ordering. The first of equal moves is kept."""
 
     name: ClassVar[str]
     kind: ClassVar[int]
@@ -269,14 +270,14 @@ class _AlphaBeta(OneCaller):
         self._depth = int(settings.pop("depth"))
         weights = [int(weight) for weight in settings.values()]
         end = weights[3] if len(weights) == 4 else _INFINITY
-        # No undecided position is worth more; what is, has been decided, if an end weighs enough to tell.
+        # Bound on the value of an undecided position. A larger value proves an end, if the end has enough weight.
         pieces = 1 + sum(row.count(piece) for row in variant.start for piece in "bw")
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
         self._evaluation = new_evaluation(variant, self.kind, [*weights[:3], end])
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
-            # Loaded or compiled here, so that no move pays for it.
+            # Load or compile the kernel here, so that no move loses time to it.
             self._search(array, moves, [], 0, SearchLimits(nodes=1), time.perf_counter())
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
@@ -299,7 +300,7 @@ class _AlphaBeta(OneCaller):
         limits: SearchLimits,
         began: float,
     ) -> tuple[int, int | None, int, int]:
-        """Return the move, the plies to a proven end, the depth completed and the moves made."""
+        """Return the best move, the number of plies to a proven end, the completed depth and the number of nodes."""
         state = new_minimax(self.variant.size, len(past))
         counters, rules = state.counters, self.variant.rules
         state.board[:] = array
@@ -315,33 +316,32 @@ class _AlphaBeta(OneCaller):
             for depth in range(1 if self.deepens else last, last + 1):
                 search_to_depth(self._engine.tables, self._evaluation, state, depth)
                 stopped = state.budget[STOPPED] != 0
-                # An iteration that was cut short counts for nothing, unless there is no other.
+                # Ignore the result of an interrupted iteration, unless it is the only one.
                 if counters[ROOT_MOVE] >= 0 and not (stopped and completed):
                     best = int(counters[ROOT_MOVE])
                 if stopped:
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # The first depth that sees the end is the number of plies to it.
+                    # With iterative deepening, the first depth that finds the end is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return best, mate, completed, int(state.budget[NODES])
 
 
 class PayoffPlayer(_AlphaBeta):
-    """``payoff``: minimax with alpha-beta and iterative deepening, of the second McGill text.
+    """``payoff``: minimax with alpha-beta and iterative deepening, from the second McGill text.
 
-    The payoff of a position, for the player that chooses (its "technical approach"): 60 for each of its own
-    pieces, minus 30 for each of the opponent's; for white plus 50 minus the tiles from the king
-    to the nearest corner, for black the negative of that; 50,000 more for a win and less for a loss.
+    The text's "technical approach" defines the payoff of a position for the player that chooses: plus 60 for each of
+    its own pieces; minus 30 for each of the opponent's; for white, plus 50 minus the number of tiles from the king
+    to the nearest corner, and for black the negative of that; plus 50,000 for a win and minus 50,000 for a loss.
 
-    Chosen where the text leaves it open: "subtract 50, subtracted by the number of tiles" is read as
-    −(50 − tiles), since a king nearer to the corner is to be worth less to black; tiles are counted along rank and
-    file; the parts are added at the end of the game too. The text deepens "by one", and then speaks
-    of "a depth of one": this player deepens one ply at a time for as long as its limits last, and
-    ``depth=1``, or ``--depth 1``, is the other reading. An iteration cut short counts for nothing.
-    Where escapes are not corners, the nearest escape stands for the nearest corner. A repeated position is
-    worth what the rules make of it, a draw nothing.
+    The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since
+    a king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts
+    are added at the end of the game too. The text deepens "by one", and then speaks of "a depth of one". This
+    player deepens one ply at a time within its limits; for the other reading, use ``depth=1`` or ``--depth 1``. An
+    interrupted iteration is ignored. Where escapes are not corners, the nearest escape is used instead of the
+    nearest corner. A repeated position is valued by the rules, and a draw is worth 0.
     """
 
     name = "payoff"
@@ -357,17 +357,17 @@ class PayoffPlayer(_AlphaBeta):
 
 
 class MinimaxPlayer(_AlphaBeta):
-    """``minimax3``: minimax with alpha-beta to depth 3, of the Berkeley text.
+    """``minimax3``: minimax with alpha-beta to depth 3, from the Berkeley text.
 
-    Its evaluation has four parts, higher for white: attackers beside the king lower it, and a king close to the
-    throne raises it; a king that has reached the edge is worth infinity; a captured king minus infinity; the number of
-    white pieces is added and that of black ones subtracted.
+    Its evaluation has four parts, from white's side. Attackers beside the king lower it, and a king close to the
+    throne raises it. A king that has reached the edge is worth infinity, and a captured king minus infinity. The
+    number of white pieces is added and the number of black pieces subtracted.
 
-    The text gives no weights: one attacker beside the king, a king on or beside the throne, and one piece
-    count 1 each, and the options ``beside``, ``throne`` and ``piece`` change that. It has no preference
-    among wins, so that a nearer one may be put off; the first best move in the engine's order is
-    kept. A repeated position is lost for who made it, as Berkeley's rules say, or what other rules
-    make of it. If a limit comes first, the best of the moves searched to their end is played.
+    The text gives no weights. Here, one attacker beside the king, a king on or beside the throne, and one piece
+    count 1 each, which the options ``beside``, ``throne`` and ``piece`` change. All wins are worth the same, so the
+    player may postpone a win. The first best move in the engine's order is kept. A repeated position is valued by the
+    rules; by Berkeley's, it is lost for the side that made it. If a limit ends the search early, the player plays the
+    best of the moves that were searched completely.
     """
 
     name = "minimax3"

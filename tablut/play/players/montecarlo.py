@@ -1,4 +1,7 @@
-"""The Monte Carlo players of the McGill paper, sections IV and V: one player, four sets of defaults, with kernels."""
+"""Monte Carlo players of the McGill player paper, sections IV and V.
+
+They are one player with four sets of defaults. Its playouts are compiled.
+"""
 
 from __future__ import annotations
 
@@ -31,81 +34,84 @@ from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 # ------------------------------------------------------------------------------------------
-# Monte Carlo with UCT over states found by their hash (McGill player paper, sections IV and VII), compiled
+# Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
 
 
-# A playout walks so many plies from the root. While the states that it meets are known, UCT
-# chooses the next one among all that a move leads to, any that was never seen first; the first
-# new state is remembered, and from there moves are random. The result goes to every remembered
-# state on the way, counted for the side that moved into it. A playout that ends undecided
-# counts as seen, neither won nor lost.
+# A playout plays a fixed number of plies from the root. As long as its states are known, UCT chooses
+# the next move, and moves to states never seen come first. The first new state is stored, and from
+# there on moves are random. The result is added to every stored state on the path, from the point of
+# view of the side that moved into it. A playout that ends undecided counts as a visit, but neither
+# as a win nor as a loss.
 #
-# There is no tree of nodes: a state is found by its Zobrist key, as the paper's section VII has
-# it, so that ways that meet share what they learn, and what was learnt can be kept for the next
-# move. When seven eighths of the places are taken, no further state is remembered.
+# There is no tree of nodes. States are found by their Zobrist keys, as in section VII of the paper.
+# So transpositions share their statistics, and these can be kept for the next move. When
+# seven eighths of the places are occupied, no further states are stored.
 #
-# Repetition plays no part in a playout; the move limit ends one without a winner.
+# Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
 
 # Places in `Tree.counters`.
 ROOT_MOVES: Final = 0
-"""Number of moves to choose from."""
+"""Number of root moves to choose from."""
 DEPTH: Final = 1
-"""Plies of a playout."""
+"""Length of a playout in plies."""
 FROM_LEAF: Final = 2
-"""1 if they count from the first new state, 0 if from the root."""
+"""1 if this length counts from the first new state, 0 if it counts from the root."""
 LOSSES_COUNT: Final = 3
-"""1 for (wins − losses)/total, 0 for wins/total."""
+"""Objective: 1 for (wins − losses)/total, 0 for wins/total."""
 NEXT_STATES: Final = 4
-"""1 for the logarithm of how often all next states were seen (figure 8), 0 for that of the state itself."""
+"""Logarithm in UCT: 1 for the visits of all next states (figure 8), 0 for the visits of the state itself."""
 DEFINITIONS: Final = 5
 """`NONE`, `AWARE` or `BLIND`."""
 LIMIT_PLY: Final = 6
 """Plies from the root at which the game is drawn."""
 PLAYOUTS: Final = 7
 FILLED: Final = 8
-"""Places taken."""
+"""Number of occupied places."""
 DEEPEST: Final = 9
-"""Plies to the deepest state remembered or met among those remembered."""
+"""Distance in plies from the root to the deepest stored state met in a playout."""
 COUNTERS: Final = 10
 
 NONE: Final = 0
-"""The rules alone end a playout."""
+"""Playouts end by the rules only."""
 AWARE: Final = 1
-"""So does a victory path with white to move, and a king that can be captured with black to move."""
+"""Playouts also end at a victory path with white to move, or at a king that can be captured with black to move."""
 BLIND: Final = 2
-"""So do both, whoever is to move; a king that can be captured goes first."""
+"""Playouts also end at either, whichever side is to move. If both apply, the king counts as captured."""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """The memory of a Monte Carlo player; N is the size, C the cells of the board, M a power of two.
+    """Memory of a Monte Carlo player; N is the size and C the number of cells of the board, M a power of two.
 
     Attributes
     ----------
     root, board : ndarray of uint32, shape (2N + 4,)
-        The position to choose in, and that of the current playout.
+        Root position, and current position of the playout.
     root_moves, moves : ndarray of int32, shape (4C,)
-        The moves to choose from, and room for those of a state.
+        Root moves to choose from, and a buffer for the moves of other states.
     places : ndarray of int64, shape (4C,)
-        Where the states that they lead to are remembered.
+        Places in the table of the states that these moves lead to.
     keys : ndarray of uint64, shape (M,)
-        Of the states remembered; 0 where there is none.
+        Zobrist keys of the stored states; 0 in empty places.
     visits, wins, losses : ndarray of int32, shape (M,)
-        How often a state was seen, and how those playouts ended for the side that moved into it.
+        Visits of each state, and wins and losses of these playouts for the side that moved into it.
     taken : ndarray of int64, shape (M,)
-        The places taken, in their order.
+        Occupied places, in the order in which they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
-        The places of the states on the way.
+        Places of the stored states on the path of the playout.
     counters : ndarray of int64, shape (COUNTERS,)
         Settings and results.
     budget : ndarray of int64
+        Budget for the move; see `tablut.play.players.budget`.
     random : ndarray of uint64, shape (1,)
-        The generator's state.
+        State of the random number generator.
     exploration : ndarray of float64, shape (1,)
-        The constant c of UCT.
+        Exploration constant c of UCT.
+    mask : int
+        M - 1.
     """
 
     root: NDArray[np.uint32]
@@ -127,7 +133,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
-    """Return an empty tree."""
+    """Return an empty tree of at most the given size in MiB."""
     if mebibytes < 1:
         raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
@@ -157,7 +163,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 @inlined
 def _place_of(tree: Tree, key: np.uint64) -> int:
-    """Return where a state is remembered, or the empty place where it would be."""
+    """Return the place of a state in the table, or the empty place where it would be stored."""
     place = I64(key >> U64(1)) & tree.mask
     while tree.keys[place] != U64(0) and tree.keys[place] != key:
         place = (place + 1) & tree.mask
@@ -166,7 +172,7 @@ def _place_of(tree: Tree, key: np.uint64) -> int:
 
 @inlined
 def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
-    """Return the key after a move, never 0, which means no state."""
+    """Return the key of the state after a move. It is never 0, which marks an empty place."""
     side = side_of(t, board)
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
@@ -177,7 +183,7 @@ def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) 
 
 @inlined
 def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
-    """Take an empty place for a state; return False if too few are left."""
+    """Store a state in an empty place; return False if too few places are left."""
     filled = I64(tree.counters[FILLED])
     if filled > tree.mask - (tree.mask >> 3):
         return False
@@ -193,7 +199,10 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 
 @called
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
-    """Return the number of the move that UCT chooses in a remembered state, one never seen first; O(moves)."""
+    """Return the index of the move chosen by UCT in a stored state, in O(moves).
+
+    Moves to states that were never seen come first, in random order.
+    """
     unseen, chosen, total = I64(0), I64(0), I64(0)
     for index in range(count):
         next_place = _place_of(tree, _key_after(t, tree.board, key, I64(moves[index])))
@@ -220,14 +229,14 @@ def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np
 
 @inlined
 def _value(tree: Tree, place: int) -> float:
-    """Return the objective of a remembered state for the side that moved into it."""
+    """Return the objective of a stored state for the side that moved into it."""
     gained = I64(tree.wins[place]) - tree.counters[LOSSES_COUNT] * I64(tree.losses[place])
     return gained / max(I64(tree.visits[place]), I64(1))
 
 
 @inlined
 def _defined_winner(t: Tables, paths: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
-    """Return who has won by the expanded definitions: 1 white, 2 black, 0 nobody."""
+    """Return the winner by the expanded definitions: 1 for white, 2 for black, 0 if there is none."""
     side = side_of(t, board)
     blind = definitions == BLIND
     winner = I64(0)
@@ -281,7 +290,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
         elif counters[DEFINITIONS] != NONE:
             winner = _defined_winner(t, paths, board, I64(counters[DEFINITIONS]))
         known = known and length < MOST_DEPTH
-    # What stands at an even place was moved into by the other side than the first one.
+    # States at even indices of the path were entered by the opponent of the side to move at the root.
     for index in range(length):
         entered, mover = tree.path[index], first_side ^ (index & 1) ^ 1
         tree.visits[entered] += np.int32(1)
@@ -293,7 +302,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Make playouts until there are so many or the budget is spent."""
+    """Run playouts until there are ``most`` of them or the budget is used up."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -305,7 +314,7 @@ def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> No
 
 @kernel
 def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
-    """Write what is remembered of the states that the moves to choose from lead to."""
+    """Write the visits, wins and losses of each root move."""
     t, s = flat(tables), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -318,7 +327,7 @@ def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -
         statistics[index, 2] = I64(s.losses[place]) if known else I64(0)
 
 
-# -- the Monte Carlo players of the McGill paper, sections IV and V: one player, four sets of defaults
+# -- the players: one class with four sets of defaults
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
@@ -337,7 +346,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """What playouts found out about a move, for the side that makes it."""
+    """Statistics of a move from playouts, for the side that makes it."""
 
     move: Move
     visits: int
@@ -346,14 +355,14 @@ class MoveStatistics(NamedTuple):
 
 
 class MonteCarloPlayer(OneCaller):
-    """``mcts``: traditional Monte Carlo of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
+    """``mcts``: traditional Monte Carlo player of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
-    UCT with c = √2, an objective of wins/total, and 8 explored steps a simulation.
+    It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
 
-    Chosen where the paper leaves it open, each with its alternative as an option: the steps
-    count from the root (``from=leaf``: from the first new state); the move of the highest objective
-    is played, among equals one of the most visits, then any; a simulation that ends undecided adds
-    What was learnt is forgotten between moves (``keep=yes``: it is not). A single move is played at once.
+    The paper leaves some points open. The steps count from the root (``from=leaf``: from the first new state). The
+    move with the highest objective is played; of equal moves, one with the most visits, then a random one. A simulation
+    that ends undecided counts as a visit only. Each simulation stores one new state. Statistics are forgotten between
+    moves (``keep=yes`` keeps them). A single legal move is played without any simulation.
     """
 
     name: ClassVar[str] = "mcts"
@@ -374,7 +383,7 @@ class MonteCarloPlayer(OneCaller):
         self._warm_up(options.seed)
 
     def _warm_up(self, seed: int) -> None:
-        """Load or compile the kernels, so that no move pays for it."""
+        """Load or compile the kernels, so that the first move loses no time to it."""
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
             self._prepare(array, moves, plies_left=None)
@@ -385,14 +394,14 @@ class MonteCarloPlayer(OneCaller):
         self._tree.random[0] = seed % (1 << 64)
 
     def forget(self) -> None:
-        """Forget all states."""
+        """Remove all stored states."""
         tree = self._tree
         tree.keys[tree.taken[: tree.counters[FILLED]]] = 0
         tree.counters[FILLED] = 0
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the move of the highest objective after as many playouts as the limits allow."""
+        """Return the move with the highest objective after as many playouts as the limits allow."""
         began = time.perf_counter()
         limits.checked("movetime", "nodes", "playouts")
         moves = moves_asked_about(board, self.variant)
@@ -416,7 +425,7 @@ class MonteCarloPlayer(OneCaller):
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Return what playouts within limits find out about some legal moves."""
+        """Run playouts within limits and return the statistics of the given legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)
@@ -461,13 +470,13 @@ class MonteCarloPlayer(OneCaller):
 class ExpandedPlayer(MonteCarloPlayer):
     """``mcts-expanded``: `MonteCarloPlayer` with expanded definitions of win and loss (sections IV-B and V, table IV).
 
-    A victory path ends a simulation as won for white, a king that can be captured as won for black.
+    A simulation ends as a win for white at a victory path, and as a win for black at a king that can be captured.
 
-    The paper says of this player that as black it takes being able to kill the king for a win "before
-    actually killing the king", and loses every game to the greedy one. That is so only if a state is
-    looked at without regard to whose turn it is, and the king's danger first: ``turn=blind``, the
-    default here, with which it does lose them. ``turn=aware`` asks only what the side to move can do. As
-    table V has it, ``expanded=white`` uses the definitions as white alone.
+    The paper says that this player, as black, takes being able to kill the king for a win "before
+    actually killing the king", and loses every game to the greedy player. This happens only if the definitions
+    ignore whose turn it is and the king's danger is checked first. This is ``turn=blind``, the default here, with
+    which the player does lose these games. ``turn=aware`` considers only what the side to move can do.
+    ``expanded=white`` uses the definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -477,9 +486,9 @@ class ExpandedPlayer(MonteCarloPlayer):
 class ImprovedPlayer(MonteCarloPlayer):
     """``mcts-improved``: improved Monte Carlo (section IV-B and figure 8).
 
-    An objective of (wins − losses)/total; under the logarithm of UCT how often all next states were
-    seen; and the expanded definitions. These "prevent a random non-capture in the simulation", which
-    concerns the side to move: ``turn=aware`` is the default here.
+    It uses the objective (wins − losses)/total, the visits of all next states in the logarithm of UCT, and the expanded
+    definitions. According to the paper, these "prevent a random non-capture in the simulation". This concerns the
+    side to move, so ``turn=aware`` is the default here.
     """
 
     name = "mcts-improved"
@@ -487,11 +496,11 @@ class ImprovedPlayer(MonteCarloPlayer):
 
 
 class FilteredPlayer(MonteCarloPlayer):
-    """``mcts-heuristic``: the heuristic's best moves, then improved Monte Carlo among them (IV-B, figure 9, VII).
+    """``mcts-heuristic``: improved Monte Carlo among the heuristic player's best moves (IV-B, figure 9, VII).
 
-    The filter keeps the moves of the best score, those among which the heuristic player draws
-    (``margin`` lets in those that score so much less). States are remembered by their hash from move to
-    move (section VII); they are forgotten when they fill half of the memory.
+    A filter keeps only the moves with the best score, from which the heuristic player chooses. ``margin`` also keeps
+    moves whose score is lower by at most that much. Stored states are kept from move to move (section VII) and
+    removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"
@@ -499,6 +508,9 @@ class FilteredPlayer(MonteCarloPlayer):
 
 
 def _centi_logits(row: MoveStatistics) -> int:
-    """Return how a move is expected to end, undecided playouts counted half, one of each kind added."""
+    """Return the score of a move in centi-logits.
+
+    An undecided playout counts as half a win and half a loss. One win and one loss are added.
+    """
     undecided = row.visits - row.wins - row.losses
     return round(100 * math.log((row.wins + undecided / 2 + 1) / (row.losses + undecided / 2 + 1)))

@@ -1,4 +1,4 @@
-"""What a player is: something that chooses a move within limits."""
+"""Protocol, settings and registry of players. A player chooses a move within limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tablut.variants import Variant, VariantLike, as_variant
 
 
 class BestMoveResult(Result):
-    """A player's choice, as a command answers it."""
+    """Result of a command that asks a player for a move."""
 
     variant: str
     position: str
@@ -31,9 +31,9 @@ class BestMoveResult(Result):
 
 
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
-    """Return a player's choice as a command answers it."""
+    """Return the result of a command for a player's choice; raise InputError if the move is illegal."""
     try:
-        board.copy().push(choice.move)  # a program may answer with anything
+        board.copy().push(choice.move)  # an external program may return any move
     except InputError as error:
         raise InputError(f"player {excerpt(player)}: {error}") from error
     said = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
@@ -42,10 +42,10 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
 
 
 class Player(Protocol):
-    """A player of one variant.
+    """Protocol of a player of one variant.
 
-    It may keep what it has learnt from move to move. A new game needs no notice: the
-    board that it is shown has the whole history.
+    A player may keep results of its search from move to move. It need not be notified of a new game, because the
+    board passed to `choose` contains the whole history.
     """
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
@@ -54,42 +54,42 @@ class Player(Protocol):
         Parameters
         ----------
         board : Board
-            With the history of the game; not changed.
+            Board with the history of the game. It is not changed.
         limits : SearchLimits
-            At least one. The answer comes before ``limits.movetime`` seconds are over.
+            At least one limit. The move is returned within ``limits.movetime`` seconds.
 
         Raises
         ------
         InputError
-            If the game is over, or the limits are none.
+            If the game is over, or no limit is given.
         """
 
 
-# -- what a player may be told when it is made, and how it reads the settings that are its own ---
+# -- options of players, and the settings that each player declares ------------------------
 
 
 SHIPPED_TABLE_MIB: Final = 32
-"""Memory for what search loads of the tables that ship: every tier of up to four men, in 35 ms."""
+"""Memory in MiB for the tables that ship with the packages. It holds every tier of up to four men, loaded in 35 ms."""
 
 
 class PlayerOptions(NamedTuple):
-    """Settings that a player takes as far as they concern it.
+    """Options of a player. Each player uses those that apply to it.
 
     Attributes
     ----------
     seed : int
-        Of everything random in it.
+        Seed of the player's random numbers.
     hash_mib : int
-        Memory for transpositions, or for the states of a Monte Carlo player.
+        Memory in MiB for the transposition table, or for the states of a Monte Carlo player.
     tablebase : str or None
-        A store to probe; by default what ships with the installed packages.
+        Tablebase store to probe. By default, the tables that ship with the installed packages.
     table_mib : int
-        Memory for tables that search probes; what does not fit is probed at the root alone. Of what ships
-        `SHIPPED_TABLE_MIB` at most, which is every tier of up to four men.
+        Memory in MiB for tables that are probed in the search tree. Tables that do not fit are probed only at the
+        root. Of the tables that ship, at most `SHIPPED_TABLE_MIB` are loaded, which is every tier of up to four men.
     settings : tuple of (str, str)
-        What only this player knows: names and values. A player refuses a name that it does not know.
+        Names and values of settings specific to the player. A player rejects a name that it does not declare.
     threads : int
-        That search at once, by a player that can use them.
+        Number of search threads, for a player that supports several.
     """
 
     seed: int = 0
@@ -100,17 +100,17 @@ class PlayerOptions(NamedTuple):
     threads: int = 1
 
     def checked(self) -> PlayerOptions:
-        """Return the options, having checked those that mean the same to every player.
+        """Check the options that have the same meaning for every player, and return all of them.
 
         Returns
         -------
         PlayerOptions
-            These.
+            The same options.
 
         Raises
         ------
         InputError
-            If an amount of memory makes no sense, or a setting is given twice.
+            If an amount of memory is too small, or a setting is given twice.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class PlayerOptions(NamedTuple):
 
 
 def once(what: str, names: Iterable[str]) -> None:
-    """Refuse a name that is given twice."""
+    """Raise InputError if a name is given twice."""
     seen = set[str]()
     for name in names:
         if name in seen:
@@ -136,23 +136,23 @@ def once(what: str, names: Iterable[str]) -> None:
 
 
 def number(kind: Callable[[str], int | float], text: str) -> int | float:
-    """Return the number that a text gives in plain digits; Python itself would also take ``1_000`` and other digits."""
+    """Parse a number in plain ASCII digits. Python itself would also accept ``1_000`` and other scripts' digits."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
     return kind(text)
 
 
 class Setting(NamedTuple):
-    """A setting that a player declares.
+    """Setting that a player declares.
 
     Attributes
     ----------
     default : str, int or float
-        Its value if nothing is said; a value given is read as one of the same type.
+        Default value. Other values are parsed as the same type.
     choices : tuple of str
-        The values of a text; none of a number.
+        Allowed values of a text setting; empty for a number.
     least, most : float
-        The range of a number.
+        Range of a number, both ends included.
     """
 
     default: str | int | float
@@ -161,24 +161,24 @@ class Setting(NamedTuple):
     most: float = 1_000_000
 
     def read(self, name: str, text: str) -> str | int | float:
-        """Return the value that a text gives.
+        """Parse a value of the setting.
 
         Parameters
         ----------
         name : str
-            Of the setting, for the message.
+            Name of the setting, for the error message.
         text : str
-            Its value.
+            Value as text.
 
         Returns
         -------
         str, int or float
-            Of the type of the default.
+            Value, of the type of the default.
 
         Raises
         ------
         InputError
-            If it is no value of the setting.
+            If the text is not an allowed value.
 
         Examples
         --------
@@ -197,7 +197,7 @@ class Setting(NamedTuple):
             value = number(type(self.default), text)  # type: ignore[arg-type]
         except (ValueError, OverflowError):
             value = None
-        # A NaN is in no range.
+        # This comparison also refuses NaN.
         if value is None or not self.least <= float(value) <= self.most:
             kind = "a whole number" if isinstance(self.default, int) else "a number"
             raise InputError(f"option {name}={excerpt(text)}: expected {kind} from {self.least:g} to {self.most:g}")
@@ -205,26 +205,26 @@ class Setting(NamedTuple):
 
 
 def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Setting]) -> dict[str, str | int | float]:
-    """Return the value of each setting that a player declares.
+    """Return the values of all settings that a player declares.
 
     Parameters
     ----------
     player : str
-        Its name, for the message.
+        Name of the player, for the error message.
     options : PlayerOptions
-        With what was said.
+        Options with the settings that were given.
     declared : mapping of str to Setting
-        What it knows.
+        Settings that the player declares, by name.
 
     Returns
     -------
     dict of str to str, int or float
-        All that are declared.
+        Given or default values of all declared settings, by name.
 
     Raises
     ------
     InputError
-        If a name is unknown or given twice, or a value is none of its setting.
+        If a name is unknown or given twice, or a value is not allowed.
 
     Examples
     --------
@@ -242,22 +242,22 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
 
 
 def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of texts ``name=value``.
+    """Parse settings of the form ``name=value``.
 
     Parameters
     ----------
     texts : sequence of str
-        Any number of them.
+        Settings as text.
 
     Returns
     -------
     tuple of (str, str)
-        For `PlayerOptions.settings`.
+        Names and values, for `PlayerOptions.settings`.
 
     Raises
     ------
     InputError
-        If one has no ``=``, or no name before it, or a name is given twice.
+        If a text has no ``=`` or no name before it, or a name is given twice.
 
     Examples
     --------
@@ -274,11 +274,11 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-# -- the players by name: one line each of those that ship, its module loaded when it is asked for ---
+# -- registry of players; the module of a player is loaded when it is first used -----------
 
 
 class PlayerSpec(NamedTuple):
-    """A player, named but not loaded."""
+    """Entry of the registry: where a player's class is, a description, and the limits that can end its moves."""
 
     target: str
     help: str
@@ -320,7 +320,7 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     ),
     "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces", ended_by=_SEARCH),
 }
-"""Those that ship, by name. A further one is a further line."""
+"""Players that ship with the package, by name."""
 
 
 def player_names() -> tuple[str, ...]:
@@ -329,7 +329,7 @@ def player_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        In the order of the list.
+        Names, in the order of `PLAYERS`.
 
     Examples
     --------
@@ -340,26 +340,26 @@ def player_names() -> tuple[str, ...]:
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Return the limits of a player, having checked that one of them ends its moves."""
+    """Check that at least one of the limits can end a move of the player, and return the limits."""
     return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
-    """Return a new player of a variant.
+    """Create a player by its name.
 
     Parameters
     ----------
     name : str
-        One of `player_names`.
+        Name of the player, one of `player_names`.
     variant : Variant, str or path-like
-        The rule set that it will play.
+        Rule set to play.
     options : PlayerOptions, optional
-        Its settings.
+        Options of the player.
 
     Returns
     -------
     Player
-        A new one.
+        A new player.
 
     Raises
     ------
@@ -383,14 +383,14 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
 
 
 def spec_of(name: str) -> PlayerSpec:
-    """Return what is known of a player; refuse a name that no player has."""
+    """Return the registry entry of a player; raise InputError for an unknown name."""
     if name not in PLAYERS:
         hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
         raise InputError(f"player {excerpt(name)}: unknown; {hint}")
     return PLAYERS[name]
 
 
-# -- a player that has compiled and loaded what it needs, so that no clock pays for it -----
+# -- players with their kernels compiled or loaded before the clock starts -----------------
 
 
 _SMALL_HASH: Final = 16
@@ -398,7 +398,10 @@ _MOMENT: Final = 0.02
 
 
 def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
-    """Return a new player whose first move takes no longer than the others."""
+    """Return a new player whose first move takes no longer than later ones.
+
+    A second, small player first chooses a move, so that all kernels are compiled or loaded.
+    """
     board = Board(variant)
     if board.outcome() is None:
         small = options._replace(hash_mib=min(options.hash_mib, _SMALL_HASH), table_mib=0)

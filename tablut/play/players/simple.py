@@ -1,4 +1,6 @@
-"""The players that look a ply or two ahead, `alphabeta`, and the scoring scheme of the McGill player paper, III-B.
+"""Simple players that look one or two plies ahead, `alphabeta`, and the scoring scheme of the McGill player paper.
+
+The scoring scheme (section III-B of the paper) gives points for a move:
 
 | white | | black | |
 |---|---|---|---|
@@ -8,15 +10,15 @@
 | the king has an open victory path | +5 | it has none | +1000 |
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
-What a table of two columns leaves open is chosen so: a piece that several moves can capture
-counts once; the king is no piece among these; a path is open if white, were it to move, could
-take it, whoever is to move; central squares are the castle and those beside it (section I-A).
-A white ply that ends the game for white has its path, a black one that does counts as the
-capture of the king, and a ply by which the mover loses as the capture or the path allowed.
+The paper leaves some points open. They are decided as follows: a piece that several moves can
+capture counts once; the king does not count among these pieces; a path is open if white could take
+it if it were white's turn; central squares are the castle and the squares beside it (section I-A).
+A white move that wins the game counts as an open path, and a black move that wins it as a capture
+of the king. A move by which the mover loses counts as having allowed the capture or the path.
 
-The table gives nothing for winning. Section III-A does: a victory "should be taken". So
+The table gives no points for winning, but section III-A says that a victory "should be taken". So
 `Scheme.first` is added to a white move after which the king stands on a victory path, and
-twice that to one that wins at once; with 0 the table is all there is.
+twice that to one that wins immediately. With `Scheme.first` = 0 the table alone decides.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 FIRST: Final = 10_000
-"""More than any sum of the table."""
+"""Number larger than any sum of the scores in the table."""
 
 _AT_RISK: Final = -5
 _CAPTURED: Final = 10
@@ -78,20 +80,20 @@ _KING_CAPTURED: Final = 1000
 
 
 class Scheme(NamedTuple):
-    """What the scores depend on besides the rules' own tables; C is the number of cells.
+    """Data for the scores in addition to the engine's tables; C is the number of cells.
 
     Attributes
     ----------
     paths : PathTables
-        For victory paths.
+        Tables for victory paths.
     first : int
-        What entering a victory path is worth on top; 0 for the paper's table alone.
+        Extra score for entering a victory path; 0 for the paper's table alone.
     central : ndarray of uint8, shape (C,)
-        1 on the castle and beside it.
+        1 on the castle and the cells beside it, else 0.
     replies : ndarray of int32, shape (4C,)
-        Room for moves.
+        Buffer for moves.
     marks : ndarray of uint8, shape (C,)
-        Room for marks.
+        Buffer for marks.
     """
 
     paths: PathTables
@@ -108,7 +110,7 @@ def central_squares(variant: Variant) -> frozenset[int]:
 
 
 def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:
-    """Return the scheme of a variant."""
+    """Return the scoring scheme of a variant."""
     cells = variant.size**2
     central = np.zeros(cells, dtype=np.uint8)
     central[sorted(central_squares(variant))] = 1
@@ -119,7 +121,7 @@ def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:
 
 @called
 def _pieces_at_risk(t: Tables, h: Scheme, board: NDArray[np.uint32]) -> int:
-    """Return how many soldiers of the side that is not to move some move captures; O(moves)."""
+    """Return the number of soldiers that the side to move can capture, in O(moves)."""
     for cell in range(t.cells):
         h.marks[cell] = np.uint8(0)
     side, king = side_of(t, board), king_of(t, board)
@@ -173,7 +175,7 @@ def _score(t: Tables, h: Scheme, board: NDArray[np.uint32], move: int) -> int:
 def mark_captures(
     tables: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32], takes: NDArray[np.bool_]
 ) -> None:
-    """Write which moves capture something, the king included."""
+    """Write whether each move captures a piece, including the king."""
     t, array = flat(tables), pointer(board)
     for index in range(len(moves)):
         undo, outcome = make(t, array, I64(moves[index]))
@@ -185,34 +187,36 @@ def mark_captures(
 def score_moves(
     tables: Tables, scheme: Scheme, board: NDArray[np.uint32], moves: NDArray[np.int32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the scores of moves; O(moves²)."""
+    """Write the scores of moves, in O(moves²)."""
     t, h, array = flat(tables), flat(scheme), pointer(board)
     for index in range(len(moves)):
         scores[index] = _score(t, h, array, I64(moves[index]))
 
 
-# -- victory paths: ways of the king to an escape that black cannot stop, read off the lines ---
+# -- victory paths: ways of the king to an escape that black cannot stop -------------------
 
 
 # The McGill player paper (Pilarski, *Designing an Effective Tablut Artificial Intelligence*,
-# section III-A) names three: a clear edge (figure 5), a safe edge (figure 6), and a safe edge
-# with a single opposing piece in the last line before the corner (figure 7). They are said
-# here for any board: two ways of which one move closes one; one way that no soldier can
-# enter; one way that a single soldier can enter, beside the corner, where the king takes it.
+# section III-A) describes three: a clear edge (figure 5), a safe edge (figure 6), and a safe edge
+# with a single opposing piece in the last line before the corner (figure 7). Here they are
+# generalised to any board: two ways, since one move can close only one of them; one way that no
+# soldier can enter; or one way that only a single soldier can enter, on the cell beside the
+# corner, where the king captures it.
 #
-# The paper calls them guaranteed. Beside a hostile corner they are not: a king may be taken
-# between the corner and one soldier. So a cell on which the king can be taken at once ends no path.
+# The paper calls victory paths guaranteed. They are not beside a hostile corner, where a king may
+# be captured between the corner and one soldier. So a king that can be captured immediately is not
+# considered to stand on a path.
 
 
 class PathTables(NamedTuple):
-    """What victory paths depend on besides the rules' own tables; C is the number of cells.
+    """Data for victory paths in addition to the engine's tables; C is the number of cells.
 
     Attributes
     ----------
     wedge : int
-        1 where a king takes a soldier against a corner, else 0.
+        1 if the king can capture a soldier against a corner, else 0.
     royal : ndarray of uint8, shape (C,)
-        1 on corners that only a king may enter.
+        1 on corners that only the king may enter, else 0.
     """
 
     wedge: int
@@ -220,7 +224,7 @@ class PathTables(NamedTuple):
 
 
 def path_tables(variant: Variant) -> PathTables:
-    """Return the tables of a variant."""
+    """Return the path tables of a variant."""
     royal = np.zeros(variant.size**2, dtype=np.uint8)
     royal[sorted(variant.regions.royal_corners)] = 1
     return PathTables(int(variant.rules.king.armed and variant.rules.corners.hostile), royal)
@@ -228,7 +232,7 @@ def path_tables(variant: Variant) -> PathTables:
 
 @called
 def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether black, which is to move, can no longer keep the king from an escape; O(N)."""
+    """Return whether black, to move, can no longer keep the king from an escape, in O(N)."""
     king = king_of(t, board)
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -240,7 +244,7 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
     along_row = (west | east) != 0
     way = west | east | south | north
     own, fixed = (file, rank) if along_row else (rank, file)
-    # Beyond the end of the way, which may be no edge, a soldier may come along its own line.
+    # The way may end before the edge. An attacker beyond its end can then enter along the same line.
     end = own + popcount(way) if (way >> own) != 0 else own - popcount(way)
     attackers = own_pieces(line_of(board, rank if along_row else t.size + file), 1)
     if (attackers >> (end + 1) if end > own else attackers & ((1 << end) - 1)) != 0:
@@ -268,7 +272,10 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
 
 @called
 def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
-    """Return a move by which white, were it to move, wins at once or enters a victory path, or NO_MOVE; O(N²)."""
+    """Return a move by which the king wins immediately or enters a victory path, or NO_MOVE, in O(N²).
+
+    White is taken to be to move, whichever side is.
+    """
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
     found = I64(NO_MOVE)
@@ -297,11 +304,11 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
     return found
 
 
-# -- the player that plays any legal move: an opponent that everyone should beat ---------
+# -- the random player: a baseline that every other player should beat -------------------
 
 
 class RandomPlayer(OneCaller):
-    """Uniformly random moves, the same ones for the same seed."""
+    """Player of uniformly random moves. The same seed gives the same moves."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("random", options, {})
@@ -309,14 +316,14 @@ class RandomPlayer(OneCaller):
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return any legal move; the limits are kept by doing nothing else."""
+        """Return a random legal move. No search is made, so the limits are only checked."""
         limits.checked()
         move = self._random.choice(moves_asked_about(board, self.variant))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
 
 
 # ------------------------------------------------------------------------------------------
-# The baseline of the McGill player paper, section II: capture, else run to the corner, else anything
+# The greedy player of the McGill player paper, section II
 
 
 class GreedyPlayer(OneCaller):
@@ -325,11 +332,11 @@ class GreedyPlayer(OneCaller):
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
-    Chosen where the paper leaves it open: among several captures, or several moves nearest to
-    the corner, any is as likely as the others; the king counts as a piece, and taking it is no
-    better than taking a soldier, a weakness that section II names; the distance is that along
-    rank and file; a king that cannot come nearer leaves the choice to chance. Where
-    escapes are not corners, the nearest escape stands for the nearest corner.
+    The paper leaves some points open. They are decided as follows: of several captures, or several moves
+    nearest to the corner, one is chosen at random; the king counts as a piece, and capturing it is no
+    better than capturing a soldier, a weakness that section II mentions; the distance is counted along
+    rank and file; if the king cannot come nearer, the move is random. Where escapes are not
+    corners, the nearest escape is used instead of the nearest corner.
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -339,7 +346,7 @@ class GreedyPlayer(OneCaller):
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move; the limits are kept by looking one ply ahead."""
+        """Return a move. The player looks only one ply ahead, so the limits are only checked."""
         limits.checked()
         moves = moves_asked_about(board, self.variant)
         wanted = self._captures(board, moves) or self._towards_escape(board, moves) or moves
@@ -354,7 +361,7 @@ class GreedyPlayer(OneCaller):
         return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
-        """Return white's moves of the king that come nearest to an escape, if they come nearer at all."""
+        """Return the king's moves that come nearest to an escape, or none if no move comes nearer than the king is."""
         king = board.king()
         nearer = {move: self._distance(move.target) for move in moves if move.start == king}
         least = min(nearer.values(), default=0)
@@ -369,26 +376,26 @@ class GreedyPlayer(OneCaller):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III: the best moves by its scoring scheme, any of them
+# The heuristic player of the McGill paper, section III: a random one of the best moves by its scoring scheme
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
-"""Whether a victory is taken before the table is asked (section III-A), or the table alone decides (III-B)."""
+"""Setting ``win``: whether winning moves come first (section III-A), or the table alone decides (section III-B)."""
 
 
 class MoveScores:
-    """The scoring scheme of section III-B for one variant."""
+    """Scoring scheme of section III-B for one variant."""
 
     def __init__(self, variant: Variant, *, win_first: bool) -> None:
         self._engine = engine_for(variant)
         self._scheme = new_scheme(variant, FIRST if win_first else 0)
         array = self._engine.start()
         moves = self._engine.legal_moves(array)[:1]
-        # Loaded or compiled here, so that no move pays for it.
+        # Load or compile the kernel here, so that no move loses time to it.
         score_moves(self._engine.tables, self._scheme, array, moves, np.zeros(len(moves), dtype=np.int64))
 
     def of(self, board: Board, moves: Sequence[Move]) -> list[int]:
-        """Return the score of each of some legal moves."""
+        """Return the scores of legal moves."""
         array = self._engine.board(board.position.cells, board.position.side)
         codes = np.array([move.code for move in moves], dtype=np.int32)
         scores = np.zeros(len(moves), dtype=np.int64)
@@ -396,7 +403,7 @@ class MoveScores:
         return [int(score) for score in scores]
 
     def best(self, board: Board, moves: Sequence[Move], margin: int = 0) -> list[Move]:
-        """Return the moves that score at most a margin less than the best one."""
+        """Return the moves whose scores are within a margin of the best score."""
         scores = self.of(board, moves)
         least = max(scores) - margin
         return [move for move, score in zip(moves, scores, strict=True) if score >= least]
@@ -405,10 +412,11 @@ class MoveScores:
 class HeuristicPlayer(OneCaller):
     """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
-    says how it is read), and one of the best is drawn at random (section VI-A).
+    The legal moves are scored by the table of section III-B (see `tablut.play.players.simple`), and one of the moves
+    with the best score is chosen at random (section VI-A).
 
-    The table gives a white move nothing for winning, but section III-A says that a victory
-    path "should be taken": with ``win=first``, the default, it is; ``win=table`` is the table alone.
+    The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
+    ``win=first``, the default, it is taken. With ``win=table`` the table alone decides.
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -419,27 +427,28 @@ class HeuristicPlayer(OneCaller):
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return one of the moves of the best score; the limits are kept by looking two plies ahead."""
+        """Return one of the moves with the best score. The player looks two plies ahead and only checks the limits."""
         limits.checked()
         move = self._random.choice(self._scores.best(board, moves_asked_about(board, self.variant)))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
 
 
-# -- the player that searches: `tablut.play.search` behind the protocol of players ---------
+# -- the alpha-beta player: `tablut.play.search` with the protocol of players --------------
 
 
 class AlphaBetaPlayer(Searcher):
-    """Alpha-beta with a transposition table that lasts from move to move."""
+    """Player that uses the alpha-beta search, with a transposition table that is kept from move to move."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, options.tablebase)
-        # What ships is unpacked at every start, so only what takes no time. A named store gets all it may have.
+        # The tables that ship are unpacked at every start, so load only a few of them. A store named by the user
+        # gets the full memory.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         super().__init__(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads)
 
     def observe(self, observer: Callable[[Choice], None] | None) -> None:
-        """Have somebody told what is known after each iteration."""
+        """Set the function that is called with the current choice after each iteration."""
         self.observer = observer
 
     choose = Searcher.search

@@ -1,6 +1,6 @@
-"""Search for the best move: a compiled alpha-beta engine, and what its answers mean.
+"""Compiled alpha-beta search for the best move, with the types of its limits and results.
 
-Importing this package imports no numba; `Searcher` does when it is first asked for.
+Importing this package does not import numba. Numba is loaded when `Searcher` is first accessed.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""The evaluation, compiled: a sum over lines, and what depends on the king.
+"""Compiled static evaluation: a sum over lines, plus terms that depend on the king.
 
-The score is white's, in centi-logits: 100 more mean that the odds of white winning are
-e times as high. It knows nothing of who is about to win at once; search asks
-`tablut.play.search.tree` first.
+The score is from white's side, in centi-logits: an increase of 100 multiplies white's odds of
+winning by e. The evaluation ignores immediate wins; the search looks for them first
+(`tablut.play.search.node`).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _PATHS = 4
-"""More ways for the king to threaten an escape than this do not count."""
+"""Largest number of the king's ways to threaten an escape that counts. Further ones are ignored."""
 
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return on how many sides of a place a line shows any of the targets, 0 to 2."""
+    """Return the number of sides of a place (0 to 2) on which there are targets."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
@@ -77,7 +77,7 @@ def open_places(t: Tables, e: EvaluationTables, line: int, occupancy: int) -> in
 
 @inlined
 def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
-    """Return from how many of the king's targets, given by masks, the way across to an escape is open."""
+    """Return the number of king moves, given as masks, after which a move at right angles could reach an escape."""
     rank, file = coordinates(t, king)
     paths = 0
     while row:
@@ -116,7 +116,7 @@ def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int
 
 @inlined
 def _near_defenders(t: Tables, board: NDArray[np.uint32], rank: int, file: int) -> int:
-    """Return how many defenders stand at most two ranks and two files from a king."""
+    """Return the number of defenders at most two ranks and two files from the king."""
     count = I64(-1)
     for near in range(max(rank - 2, 0), min(rank + 3, t.size)):
         count += popcount(((own_pieces(line_of(board, near), 0) << 2) >> file) & 31)
@@ -125,13 +125,13 @@ def _near_defenders(t: Tables, board: NDArray[np.uint32], rank: int, file: int) 
 
 @inlined
 def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], rows: int) -> int:
-    """Return the scores of what stands in the corners, white's, scaled; see `tablut.play.search.weights`."""
+    """Return the scaled sum of the scores of the four corners, from white's side; see `tablut.play.search.weights`."""
     score = I64(0)
     for corner in range(4):
         first, step = (I64(0), I64(1)) if corner < 2 else (I64(t.size - 1), I64(-1))
         attackers, whites = I64(0), I64(0)
         for row in range(rows):
-            # A triangle has three cells on its first row, since the corner is none, then three, two and one.
+            # The rows of a triangle have 3 (the corner itself is left out), 3, 2 and 1 cells.
             width = CORNER if rows == CORNER else min(rows - row, CORNER)
             inset = 1 if row == 0 and rows != CORNER else 0
             shift = t.size - width - inset if corner & 1 else inset
@@ -145,7 +145,7 @@ def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], 
 
 @called
 def _line_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the part of the evaluation that is a sum over lines and cells, for a wide board, scaled."""
+    """Return the scaled part of the evaluation that is a sum over lines and cells, for a wide board."""
     size, factors = t.size, 2 * t.cells
     score = e.line_score[factors] * moves_by_slides(t, board, I64(1), I64(-1))
     score += e.line_score[factors + 1] * moves_by_slides(t, board, I64(0), I64(-1))
@@ -168,7 +168,7 @@ def _line_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> in
 
 @inlined
 def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
-    """Return the evaluation of an undecided position, white's, in centi-logits."""
+    """Return the evaluation of an undecided position from white's side, in centi-logits."""
     lines = 2 * t.size
     score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
     score += king_terms(t, e, board)
@@ -183,7 +183,7 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
         score += _corner_patterns(t, e, board, CORNER + 1)
     if not is_wide(board) and e.has_net != 0:
         score += net_score(t, e.net, board)
-    # Tempo belongs to whoever is to move.
+    # The tempo term counts for the side to move.
     score += e.weights[10] * (1 - 2 * I64(board[lines + 1]))
     return score >> SCALE_BITS
 
@@ -192,56 +192,56 @@ def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
 def evaluate_boards(
     tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluation of boards, shape (n, 2N + 4), white's, in centi-logits."""
+    """Write the evaluations of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
     t, e = flat(tables), flat(evaluation)
     width = 2 * t.size + 4
     for index in range(len(boards)):
         scores[index] = evaluate(t, e, pointer(boards[index, :width]))
 
 
-# -- the evaluation of a variant as tables: every line's score by its content, and what concerns the king ---
+# -- tables of the evaluation: the score of every line by its content, and data for the king ---
 
 
-# All of it is read off the regions and slides of a variant, so that any rule set has an
-# evaluation, and one that its symmetries leave alone. What concerns soldiers is a sum over
-# lines and stands in one table, by the content of a line in base 3 (see
-# `tablut.engine.lines`); `tablut.play.search.evaluation` adds what depends on the king.
+# The tables are derived from the regions and slides of a variant. So every rule set has an
+# evaluation, and it is invariant under the symmetries of the board. The terms of soldiers are a sum
+# over lines, stored in one table by the content of a line in base 3 (see `tablut.engine.lines`).
+# The terms of the king are computed at run time (`king_terms`).
 
 
 _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
 
 
 class EvaluationTables(NamedTuple):
-    """The evaluation of a variant as kernels see it; N is its size, C = N² its cells.
+    """Evaluation tables of a variant for the kernels; N is its size and C = N² the number of its cells.
 
     Attributes
     ----------
     line_score : ndarray of int16, flat
-        Blocks of ``3**N`` scores of a line, by its content in base 3; white's, in
-        1/SCALE centi-logits. On wide boards int32: the scores of an attacker by cell, those of a
-        white piece, and what each of the terms of lines weighs.
+        Blocks of ``3**N`` scores of a line by its content in base 3, from white's side, in
+        1/SCALE centi-logits. On wide boards, an array of int32 instead: the scores of an attacker by cell,
+        those of a white piece by cell, and the weights of the line terms.
     line_score_at : ndarray of uint32, shape (C * 2N,)
-        Where the block of a line begins, by the king's cell and the line.
+        Start of a line's block, by the king's cell and the line.
     way_open : ndarray of uint16, flat
-        Blocks of ``2**N`` masks: by a line's occupancy, the places from which a king
-        could slide to an escape along it. On wide boards uint32, blocks of ``N + 1``: by an
-        escape's place, those from which one slides to it on an empty line; where a king may stop.
+        Blocks of ``2**N`` masks by the occupancy of a line: the places from which a king could slide to an
+        escape along it. On wide boards, blocks of ``N + 1`` masks of uint32 instead: for each escape's
+        place, the places from which a slide on an empty line reaches it; then the places where a king may stop.
     way_open_at : ndarray of uint32, shape (2N,)
-        Where the block of a line begins.
+        Start of a line's block.
     ring : ndarray of uint8, shape (C,)
         Distance of a cell from the edge, 0 to N // 2.
     weights : ndarray of int64, shape (12,)
-        Of `tablut.play.search.weights.POSITION_TERMS`, scaled.
+        Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
     corners : int
-        On how many rows of a corner its score depends, see `tablut.play.search.weights.corner_rows`; or 0.
+        Number of rows of a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 without corner scores.
     corner_ternary : ndarray of uint16, shape (1024,)
-        By mask, three bits a row, the content in base 3 of nine cells with an attacker on each of them.
+        Content in base 3 of the nine cells of a corner, by the mask of its attackers (three bits a row).
     corner_score : ndarray of int16, flat
-        Blocks of ``3**9`` scores of a corner, by its content.
+        Blocks of ``3**9`` scores, by the content of a corner.
     has_net : int
-        Whether there is a net.
+        1 if there is a net, else 0.
     net : ndarray of int16, flat
-        See `tablut.play.search.net.net_rows`.
+        Rows of the net; see `tablut.play.search.net.net_rows`.
     """
 
     line_score: NDArray[np.int16]
@@ -258,12 +258,12 @@ class EvaluationTables(NamedTuple):
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
-    """Return the cells that each of the terms by cell counts, whatever colour it counts."""
+    """Return the sets of cells that the terms by cell refer to, by name without the colour."""
     size, regions = variant.size, variant.regions
     cells = range(size * size)
 
     def _steps(first: int, second: int) -> int:
-        """Return how many steps two cells are apart."""
+        """Return the Manhattan distance of two cells."""
         return abs(first // size - second // size) + abs(first % size - second % size)
 
     attributes = {
@@ -283,7 +283,11 @@ def _ring(cell: int, size: int) -> int:
 
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return what the terms of lines and cells count on each line, for every content."""
+    """Return the values of the line and cell terms for every content of a line.
+
+    The first array has one block for each kind of line, with one row for each content and one column for each term.
+    The second array is the block of each line.
+    """
     size = variant.size
     cells = [[rank * size + file for file in range(size)] for rank in range(size)]
     cells += [[rank * size + file for rank in range(size)] for file in range(size)]
@@ -319,7 +323,7 @@ def _anonymous(terrain: str) -> str:
 
 
 def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) -> list[tuple[int, tuple[bool, ...]]]:
-    """Return, for each term by cell, the digit it counts and on which places of a line."""
+    """Return, for each term by cell, the digit that it counts and the places of the line on which it counts."""
     counted = []
     for term in CELL_TERMS:
         colour, _, where = term.partition("_")
@@ -331,7 +335,7 @@ def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) ->
 def _soldier_moves(
     variant: Variant, terrain: str, digits: NDArray[np.int64], occupancy: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Return the moves along a line of its attackers, and of its white pieces as if all were defenders."""
+    """Return the numbers of moves along a line by attackers and by white pieces, treating the king as a defender."""
     found = []
     for digit, masks in (
         (1, slide_masks(variant, terrain, "attacker")),
@@ -347,20 +351,23 @@ def _soldier_moves(
 def _open_cells(
     variant: Variant, terrain: str, escapes: tuple[bool, ...], occupancy: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the number of empty places, no escapes, from which a king could slide to an escape along the line."""
+    """Return the number of empty places, not counting escapes, from which a king could slide to an escape."""
     open_places = _way_open(variant, terrain, escapes)[occupancy].astype(np.int64)
     return np.bitwise_count(open_places & ~occupancy & _standing(variant, terrain, escapes)).astype(np.int64)
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return from how many ends of a line an attacker is seen first, and a white piece, where there is one of these."""
+    """Return two counts: the ends of a line from which the first piece seen is an attacker, and those with white first.
+
+    Both are 0 on lines without white pieces.
+    """
     seen = [line[np.argmax(line > 0, axis=0), np.arange(line.shape[1])] for line in (digits, digits[::-1])]
     white = (digits == 2).any(axis=0)
     return [white * sum((first == digit).astype(np.int64) for first in seen) for digit in (1, 2)]
 
 
 def _standing(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> int:
-    """Return the places of a line, no escapes, on which a king on its way may stop."""
+    """Return the places of a line, without escapes, on which the king may stop."""
     letters = ".+T" if variant.rules.castle.stop == "king" else ".+"
     return sum(1 << place for place, escape in enumerate(escapes) if not escape and terrain[place] in letters)
 
@@ -382,7 +389,7 @@ def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDAr
 def evaluation_tables(
     variant: Variant, weights: Mapping[str, float] | None = None, patterns: Patterns | None = None
 ) -> EvaluationTables:
-    """Return the evaluation of a variant."""
+    """Return the evaluation tables of a variant, with its tuned weights and patterns by default."""
     size = variant.size
     if weights is None:
         weights, patterns = load_weights(variant), load_patterns(variant)
@@ -423,13 +430,13 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the content of a corner by the mask of its cells; those of a row have three bits."""
+    """Return the content in base 3 of a corner with attackers only, by their mask with three bits a row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 
 
 def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
-    """Return what the terms of corners count in each of them, for every content."""
+    """Return the values of the corner terms by corner and content."""
     size, last = variant.size, variant.size - 1
     features = np.zeros((4, _CORNER_CONTENTS, len(CORNER_TERMS)), dtype=np.int64)
     black = np.arange(_CORNER_CONTENTS)[:, None] // 3 ** np.arange(CORNER * CORNER) % 3 == 1
@@ -447,7 +454,7 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
     """Return `EvaluationTables.line_score` of a wide board."""
     scores = np.zeros((2, variant.size**2), dtype=np.int64)
     for term, (digit, here) in zip(CELL_TERMS, _counted(cell_attributes(variant), range(variant.size**2)), strict=True):
-        # A cell is on two lines.
+        # Each cell is on two lines, so its weight was halved (`scaled_weights`).
         scores[digit - 1] += 2 * scaled[term] * np.array(here)
     return np.append(scores, [scaled[term] for term in LINE_TERMS])
 
@@ -455,9 +462,10 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
-    """Return the scores of lines, one block for each line and pattern that meet, and the block by king's cell and line.
+    """Add patterns to the scores of lines.
 
-    The scores given are those of the terms, by block; ``block_of`` is the block of a line.
+    ``scores`` are the scores of the terms by block, and ``block_of`` is the block of each line. Return one block for
+    each combination of block and pattern table that occurs, and the block by the king's cell and the line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
@@ -465,12 +473,12 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    # On a large board these are many; what is cut off here is too large either way.
+    # Use 32 bits to save memory. The caller refuses scores of this size anyway.
     small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
-    """Return the tuned evaluation of a variant, the same object for equal variants."""
+    """Return the tuned evaluation tables of a variant, the same object for equal variants."""
     return evaluation_tables(variant)

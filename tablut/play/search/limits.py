@@ -1,4 +1,7 @@
-"""How long a search may take, and what it answers: values that players and search share, free of numba."""
+"""Limits, results and scores of a search.
+
+Players and the search share these types. This module does not import numba.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,18 @@ _SAID: Final[dict[str, str]] = {
 
 
 class SearchLimits(NamedTuple):
-    """When to stop; what is None does not limit.
+    """Limits of a search. A field that is None imposes no limit.
 
     Attributes
     ----------
     movetime : float or None
         Seconds on the wall clock, from the call to the answer.
     nodes : int or None
-        Moves made in the search. A search under this limit alone is repeatable.
+        Moves made in the search. A search with this limit alone is repeatable.
     depth : int or None
-        Plies of the last iteration.
+        Depth of the last iteration, in plies.
     playouts : int or None
-        Games played out, of players that do that. Repeatable as well.
+        Number of games played out, for players that use playouts. Repeatable as well.
     """
 
     movetime: float | None = None
@@ -44,22 +47,22 @@ class SearchLimits(NamedTuple):
     playouts: int | None = None
 
     def checked(self, *kinds: LimitKind) -> SearchLimits:
-        """Return the limits, having checked them.
+        """Check the limits and return them.
 
         Parameters
         ----------
         *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
-            Those that would end what is asked for; any of the four by default.
+            Limits that the caller observes, at least one of which must be set. All four by default.
 
         Returns
         -------
         SearchLimits
-            These.
+            The same limits.
 
         Raises
         ------
         InputError
-            If none of these is given, or one is not positive.
+            If no limit of these kinds is set, or a limit is out of range.
 
         Examples
         --------
@@ -87,30 +90,30 @@ class SearchLimits(NamedTuple):
 
 @brief
 class Choice(NamedTuple):
-    """A move, and what the search or the player that chose it has to say for it.
+    """A chosen move, with its score and statistics of the search.
 
     Attributes
     ----------
     move : Move
-        Legal in the position asked about.
+        A legal move.
     score : int or None
-        What is expected, for the side to move, see `tablut.play.search.limits`; None if there is no opinion.
+        Score for the side to move (see `tablut.play.search.limits`), or None if the player gives none.
     mate : int or None
         Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven.
     depth : int
-        Plies of the last completed iteration; 0 if nothing was searched.
+        Plies of the last completed iteration; 0 if there was no search.
     nodes : int
-        Moves made in search.
+        Moves made in the search.
     pv : tuple of Move
-        The line expected; begins with the move.
+        Principal variation, beginning with the move.
     tbhits : int
-        Positions that a tablebase valued, at the root and in the tree.
+        Positions whose value came from a tablebase, at the root and in the tree.
     playouts : int
         Games played out.
     selective_depth : int
-        Plies of the longest line looked at.
+        Plies of the longest line searched.
     seconds : float
-        Wall time of a search.
+        Wall time of the search in seconds.
     source : str
         ``search`` or ``tablebase``.
     """
@@ -129,7 +132,7 @@ class Choice(NamedTuple):
 
 
 def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
-    """Return the moves to choose from, at least one, in the engine's order."""
+    """Return the legal moves of a board in the engine's order; raise InputError if there are none."""
     if not board.variant.same_game(variant):
         raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {variant.name}")
     moves = list(board.legal_moves)
@@ -138,38 +141,44 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
     return moves
 
 
-# -- what a score means: plain integers, shared by the compiled search and its users -------
+# -- scores: plain integers, shared by the compiled search and its users -------------------
 
 
-# A score is for the side to move. Below `PROVEN` it is an estimate in centi-logits: 100
-# more mean that the odds of winning are e times as high. From `PROVEN` on it is a fact,
-# and counts plies: ``MATE - n`` is a win in n plies that search has proved, ``n - MATE`` a
-# loss in n plies.
+# A score is for the side to move. Below `PROVEN` it is an estimate in centi-logits: an increase
+# of 100 multiplies the odds of winning by e. From `PROVEN` on it is exact and counts plies:
+# ``MATE - n`` is a proven win in n plies, ``n - MATE`` a proven loss in n plies.
 
 
 MATE: Final = 30000
 PROVEN: Final = 29000
-"""Scores at least this far from 0 are proven."""
+"""Least absolute value of a proven score."""
 TABLEBASE: Final = 25000
-"""Less the plies: a tablebase calls it won, yet a position of the game before may still recur on the way."""
+"""Base score of a tablebase win that is not certain, because an earlier position of the game may recur on the way.
+
+A win in n plies has the score ``TABLEBASE - n``.
+"""
 RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4}
-"""What a position that recurs counts as in a search, its second time or a later one, by the result of the rule."""
+"""Code of each result of the repetition rule. The search applies it from the second occurrence of a position on."""
 REPETITION: Final = 20000
-"""Less the plies to it: a position that recurs where that loses for the mover. It is no
-proof, since it holds for one way to get there."""
+"""Base score of a repetition that decides the game.
+
+A repetition after n plies scores ``REPETITION - n`` for the winner. It is not proven, because it depends on the path.
+"""
 EVALUATION_LIMIT: Final = 15000
-"""No estimate is further from 0."""
+"""Largest absolute value of an estimate."""
 MAX_PLY: Final = 128
-"""Search goes no further from its root."""
+"""Largest distance in plies from the root."""
 
 
 def mate_in(score: int) -> int | None:
-    """Return the plies to the proven end: positive if the side to move wins, else negative; None if nothing is proven.
+    """Return the number of plies to the proven end of the game.
+
+    The number is positive if the side to move wins, negative if it loses, and None if the score proves nothing.
 
     Parameters
     ----------
     score : int
-        For the side to move.
+        Score for the side to move.
 
     Returns
     -------
@@ -187,12 +196,12 @@ def mate_in(score: int) -> int | None:
 
 
 def chance_of(score: int) -> float:
-    """Return the points that a score promises: 100 centi-logits more, and the odds are e times as high."""
+    """Return the expected points for a score in centi-logits, between 0 and 1."""
     return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
 
 
 def said_score(score: int | None, mate: int | None) -> str:
-    """Return what the side to move expects, as people read it everywhere; empty where nothing is known."""
+    """Return a score as text for people, for example ``wins in 3 plies``; empty if score and mate are None."""
     if score is None and mate is None:
         return ""
     told = "wins" if (mate or score or 0) > 0 else "loses"
@@ -206,5 +215,5 @@ def said_score(score: int | None, mate: int | None) -> str:
 
 
 def said_plies(number: int) -> str:
-    """Return a number of plies as people read it."""
+    """Return a number of plies with its unit, for example ``1 ply``."""
     return f"{number} {'ply' if number == 1 else 'plies'}"

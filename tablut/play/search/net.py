@@ -1,13 +1,14 @@
-"""A small neural network that evaluates a position beside terms and patterns.
+"""Small neural network whose score is added to the terms and patterns of the evaluation.
 
 It has one hidden layer of `UNITS` units, as in an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
-cell, for the king on its, and for the side to move; the sum is clipped to 0 at the least and `FULL` at the most, and
-the score is the weighted sum of the units. Every unit looks at the board in each of its eight symmetries with the same
-weights, so that symmetric positions have equal scores.
+cell, a further one for the king's cell, and one for the side to move. The sum is clipped to the range from 0 to `FULL`,
+and the score is the weighted sum of the units. Every unit is applied to the board in each of its eight symmetries with
+the same weights, so symmetric positions have equal scores.
 
-All is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit numbers, to
-which a man adds one row of weights; weights by which a sum could overflow are refused. Unlike an NNUE, the sums are
-made anew for each position: a board has few men, and a row is added in one or two instructions.
+All arithmetic is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
+numbers, to which each man adds one row of weights. Weights with which a sum could overflow are refused. Unlike in an
+NNUE, the sums are computed from scratch for each position: a board has few men, and adding a row takes one or two
+instructions.
 
 References
 ----------
@@ -35,22 +36,22 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 LARGEST: Final = 9
-"""The size of the largest board that a net is for."""
+"""Size of the largest board that a net supports."""
 FULL: Final = 256
-"""Output of a unit at the most."""
+"""Largest output of a unit."""
 OUTPUT_BITS: Final = 8
 UNITS: Final = 8
 _LANES: Final = 8 * UNITS
-"""Sums that are added up together: of each unit in each of the square's symmetries."""
+"""Number of sums computed in parallel: one for each unit and symmetry of the square."""
 _MORE: Final = 3
-"""Rows after those of cells: white to move, black to move, and the weights of the units in the score."""
+"""Number of rows after those of the cells: white to move, black to move, and the output weights of the units."""
 _RANKS: Final = 3
-"""Ranks whose men make one word, of `_HALF` bits for the attackers of a rank and as many for its white men."""
+"""Number of ranks in one word. Each has `_HALF` bits for its attackers and `_HALF` bits for its white men."""
 _HALF: Final = 10
 _MEN: Final = 65
-"""Rows of a word: one for each of its 64 bits, and a row of zeros, which an empty word adds."""
+"""Number of rows of a word: one for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
-"""Men that are added between two tests for more of them, some of them perhaps rows of zeros."""
+"""Number of men added between two tests for more men. Once the word is empty, rows of zeros are added."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
@@ -63,7 +64,7 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
     """Return the weighted sum of the units, given the men as three words, and the rows of the king, side and weights.
 
-    This is written in LLVM's instructions, because a loop of numba over lanes is not made into vectors reliably.
+    It is written in LLVM instructions, because numba does not reliably vectorise a loop over lanes.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -84,7 +85,10 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
-    """Add the row of each man of a word, lowest bit first; ``cttz`` of an empty word is 64, a row of zeros."""
+    """Add the row of each man of a word, lowest bit first.
+
+    For an empty word ``cttz`` returns 64, which is the row of zeros.
+    """
     left_at = cgutils.alloca_once_value(builder, word)
     body, after = (builder.append_basic_block(name) for name in ("men", "done"))
     builder.branch(body)
@@ -99,7 +103,7 @@ def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -
 
 
 def _clipped(builder: Any, sums: Any) -> Any:
-    """Clip each lane to 0 at the least and `FULL` at the most."""
+    """Clip each lane to the range from 0 to `FULL`."""
     least, most = (ir.Constant(_SUMS, [value] * _LANES) for value in (0, FULL))
     sums = builder.select(builder.icmp_signed("<", sums, least), least, sums)
     return builder.select(builder.icmp_signed(">", sums, most), most, sums)
@@ -126,16 +130,16 @@ def _men(t: Tables, board: NDArray[np.uint32], rank: int) -> int:
 
 @inlined
 def net_score(t: Tables, net: NDArray[np.int16], board: NDArray[np.uint32]) -> int:
-    """Return the score of a net for white, scaled, on a board of up to nine lines."""
+    """Return the scaled score of a net from white's side, on a board of size 9 or less."""
     low, middle, high = _men(t, board, I64(0)), _men(t, board, I64(_RANKS)), _men(t, board, I64(2 * _RANKS))
     king, more = I64(_KING_AT) + king_of(t, board), I64(_KING_AT) + t.cells
     return _output(net, low, middle, high, king, more + side_of(t, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
-    """Return a net for a board as kernels see it: a row of all lanes by man, king's cell and side, then their weights.
+    """Return the rows of a net for the kernels: one for each man, king's cell and side, then the output weights.
 
-    Raises InputError if it is for another board, or where a sum might not fit.
+    Raises InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

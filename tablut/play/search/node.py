@@ -1,7 +1,7 @@
-"""What is known on entering a position before any move of it is tried, and the bookkeeping of a ply.
+"""Node entry: what can be decided before any move is tried, and the bookkeeping of each ply.
 
-Repetition and the move limit, wins at once, tablebases, threats to win at once: all exact, so
-that quiescence and full search alike may call positions decided on their word.
+The first part covers repetition, the move limit, immediate wins, tablebases and threats to win
+immediately. All of it is exact, so both quiescence and the full search can rely on it.
 """
 
 from __future__ import annotations
@@ -51,22 +51,21 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 _LOOK_EVERY = 1000
-"""Nodes between two looks at the clock: a quarter of a millisecond."""
+"""Number of nodes between two readings of the clock, about 0.25 ms."""
 ASSURED = 8000
-"""Nodes, two milliseconds, that no fear of waits cuts off: only when the time is up, less its margin, do they end."""
+"""Number of nodes, about 2 ms, that are searched whatever waits are expected. Only the deadline itself ends them."""
 FIRST_LOOK = 2000
-"""Nodes before the first look: half a millisecond, so that a machine that begins late still moves on thought."""
+"""Number of nodes before the first reading, about 0.5 ms, so that a search that starts late still finds a move."""
 WAITS = 2
-"""Waits to expect before the answer is out: to be woken, and to be given the interpreter's lock."""
+"""Number of waits to expect before the result is delivered: for the thread to wake, and for the interpreter's lock."""
 
 
 @called
 def _look_at_clock(s: SearchState) -> None:
-    """Read the clock, and end the search if the time is up.
+    """Read the clock, and end the search if its time is up.
 
-    A thread that is made to wait is late, and so will be whoever waits for its answer.
-    The longest wait so far is what the search keeps ready for each of the next ones.
-    It never plays a move that it has not thought about: late or not, a move for nothing loses games.
+    The search reserves time for waits: as long as the longest one so far, for each of the `WAITS` still to come.
+    It always searches a little, even if it is late, because a move played without any search loses games.
     """
     counters = s.counters
     counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
@@ -82,7 +81,7 @@ def _look_at_clock(s: SearchState) -> None:
 
 @inlined
 def out_of_limits(s: SearchState) -> bool:
-    """Return whether the search has to end, and remember it."""
+    """Return whether the search has to end because of a limit or the stop flag, and record it in the counters."""
     counters = s.counters
     if counters[STOPPED] != 0:
         return True
@@ -95,7 +94,7 @@ def out_of_limits(s: SearchState) -> bool:
 
 @called
 def estimate(t: Tables, s: SearchState) -> int:
-    """Return the evaluation for the side to move."""
+    """Return the evaluation for the side to move, clipped to `EVALUATION_LIMIT`."""
     score = evaluate(t, s.evaluation, s.board)
     score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
     return -score if side_of(t, s.board) != 0 else score
@@ -103,7 +102,11 @@ def estimate(t: Tables, s: SearchState) -> int:
 
 @inlined
 def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Return what rules, history, wins at once and tablebases say of a position below the root."""
+    """Judge a position below the root by the rules, the history, immediate wins and tablebases.
+
+    Return whether it is settled, its value, whether the opponent threatens to win immediately, and the masks of the
+    king's escapes in its row and column.
+    """
     board = s.board
     side = side_of(t, board)
     s.line_length[ply] = 0
@@ -113,8 +116,8 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     if rule != 1:
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
-    # A recurrence that no rule knows of (it has a value) hides no win at once: who missed it can take it now. After a
-    # move of the root it hides nothing at all, see `goes_back`.
+    # Where only the search discourages recurrence (`draw` is not 0), an immediate win still counts, since a side that
+    # missed it earlier can take it now. After a root move the position is searched normally, see `goes_back`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
     if ply >= s.counters[LIMIT_PLY]:
@@ -136,7 +139,7 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables know no history; after a capture, none matters.
+    # Tables ignore the history, which matters no more after a capture.
     if s.reversible[ply] == 0:
         soldiers = count_of(t, board, 1) + count_of(t, board, 0)
         if soldiers <= s.counters[TABLE_SOLDIERS]:
@@ -148,17 +151,17 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
 
 @inlined
 def goes_back(s: SearchState, ply: int, child: np.uint64) -> bool:
-    """Return whether a move of the root leads to a position of the game before it where no rule minds that.
+    """Return whether a root move repeats an earlier position of the game in a variant without a repetition rule.
 
-    Such a move is worth what the search says of it, but no more than a recurrence: who is to move there may
-    choose better than the last time, so the position is searched like any other.
+    The position is searched like any other, because the opponent may choose better than the last time. The move is
+    worth at most the score of a recurrence.
     """
     return ply == 0 and s.counters[RECURRENCE] != 0 and recurs(s, child, I64(1))
 
 
 @inlined
 def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return where the moves of a ply are kept."""
+    """Return the array of the moves at a ply."""
     return advance(s.moves, I64(ply * 4 * t.cells))
 
 
@@ -166,19 +169,18 @@ def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
 def parries(
     t: Tables, s: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:
-    """Write the moves of a position; return how many there are, and how many more let the king escape.
+    """Write the moves of a position; return their number, and the number of moves omitted because the king escapes.
 
-    Where black has to stop the king, only moves that stand in its way are written, and
-    those that may recreate an earlier position, which may end the game. Every other one
-    loses in two plies: in exactly two, or, where a ply may leave either side without a
-    move, in two at most. Elsewhere, all legal moves are written.
+    If black has to stop an escape, only moves that block the king are written, and moves that may recreate an
+    earlier position, since that may end the game. Every other move loses in exactly two plies, or in at most two
+    where a ply may leave either side without a move. In all other positions every legal move is written.
     """
     board = s.board
     count = generate(t, board, moves)
     side, king = side_of(t, board), king_of(t, board)
     if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
         return count, I64(0)
-    # A king that has escaped must be able to move where that counts; off the castle, it can move back.
+    # Where a side without a move loses at once, an escaped king must have a move. Off the castle it can move back.
     if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
         return count, I64(0)
     king_rank, king_file = coordinates(t, king)
@@ -202,7 +204,7 @@ def parries(
 
 @inlined
 def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """Enter the position after a move of a ply, which has been made: count it, put it on the path, return its key."""
+    """Add the position after a move that has been made to the path, and return its Zobrist key."""
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
@@ -213,13 +215,13 @@ def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, u
 
 @inlined
 def leave(s: SearchState, child: np.uint64) -> None:
-    """Take a position off the path."""
+    """Remove a position from the path."""
     s.seen[seen_place(child)] -= np.uint16(1)
 
 
 @inlined
 def extend_line(s: SearchState, ply: int, move: int) -> None:
-    """Make a move and the principal variation after it that of a ply."""
+    """Set the principal variation of a ply to a move followed by the principal variation of the next ply."""
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
     length = I64(s.line_length[ply + 1])
     s.line[here] = np.int32(move)
@@ -228,35 +230,39 @@ def extend_line(s: SearchState, ply: int, move: int) -> None:
     s.line_length[ply] = length + 1
 
 
-# -- one node of the full search before its moves: what is known of it, early ends, and what is stored of it ---
+# -- a node of the full search: entry, early cut-offs and storage --------------------------
 
 
-# A node asks rules, history and tables (`open_node`), may end early on its estimate or after a
-# null move (`trusts_estimate`, `may_pass`), and is stored (`store_node`). Its moves are in
-# `tablut.play.search.ordering`; the recursion, and what it proves, in `tablut.play.search.tree`.
+# A node is first judged by rules, history and tables (`open_node`). It may be cut off early by its
+# estimate or by a null move (`trusts_estimate`, `may_pass`). At the end its value is stored
+# (`store_node`). Its moves are ordered in `tablut.play.search.ordering`; the recursion is in
+# `tablut.play.search.tree`.
 #
-# Steps that trust an estimate never touch a side that is about to lose, nor the root: see the
-# rules on what is proven in `tablut.play.search.tree`.
+# Cut-offs by an estimate are not used at the root or for a side that is threatened with an
+# immediate loss; see the rules on proofs in `tablut.play.search.tree`.
 
 
 INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
 _NULL_MARGIN = 80
-"""Centi-logits above beta for each of which a null move is searched a ply less deep, up to three."""
+"""Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
-"""Centi-logits a ply by which an estimate may be off where hopeless moves are left out."""
+"""Error of an estimate, in centi-logits a ply, that futility pruning allows for."""
 _TRUST_DEPTH = 5
 _TRUST_MARGIN = 60
-"""Centi-logits a ply by which an estimate may be off where it ends a branch."""
+"""Error of an estimate, in centi-logits a ply, that is allowed for when an estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""A king with no more moves than this, and so few soldiers, may run out of moves that spoil nothing."""
+"""Largest number of king moves at which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang.
+
+Such a node is not cut off by its estimate or by a null move.
+"""
 
 
 class Node(NamedTuple):
-    """What is known of a node before its moves are tried. Kernels make it; nothing in it changes."""
+    """Data of a node before its moves are tried. Kernels create it and never change it."""
 
     depth: int
     alpha: int
@@ -277,7 +283,7 @@ class Node(NamedTuple):
 
 @inlined
 def value_of_end(outcome: int, side: int, ply: int) -> int:
-    """Return the value, for the side that moved, of a ply that decided the game."""
+    """Return the value of a move that ended the game, for the side that moved."""
     return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
 
@@ -285,7 +291,10 @@ def value_of_end(outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return whether a node needs no search, and its value; else what `settle` says of dangers and escapes."""
+    """Return the results of `settle`, but also settle nodes at the maximum ply or with an empty window.
+
+    The root is never settled.
+    """
     if ply == 0:
         return False, I64(0), False, I64(0), I64(0)
     settled, value, endangered, row, column = settle(t, s, ply, key)
@@ -300,9 +309,9 @@ def _settle_node(
 
 @inlined
 def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
-    """Return a window less what no node of a ply below the root can be worth.
+    """Narrow a window to the scores that are possible at a ply below the root (mate-distance pruning).
 
-    The earliest win is on the next ply, the earliest loss on the one after it, or here without a move.
+    The earliest win is on the next ply. The earliest loss is right here, if there is no legal move.
     """
     return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
 
@@ -311,7 +320,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, Node]:
-    """Return whether a node is settled before a move of it is tried, the value if it is, and the node if not."""
+    """Enter a node: return whether it is settled before any move is tried, its value if so, and its data."""
     selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(t, s, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
@@ -349,7 +358,10 @@ def open_node(
 def _recall(
     t: Tables, s: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
 ) -> tuple[bool, int, int, int]:
-    """Return whether the table ends a node, and its value; else the table's move, 0 without one, and the estimate."""
+    """Look a node up in the table; return whether its entry cuts it off, the value, the stored move and the estimate.
+
+    The move is 0 if none is stored.
+    """
     flags = I64(s.counters[FLAGS])
     data = U64(0)
     if (flags & TRANSPOSITIONS) != 0:
@@ -367,11 +379,11 @@ def _recall(
 
 @inlined
 def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selective: bool) -> tuple[bool, int, int]:
-    """Return whether a stored score may be used at a ply, the score counted from the root, and its bound."""
+    """Return whether a stored score may be used at a ply, the score relative to the root, and its bound."""
     score, bound = transposition.score_of(data), transposition.bound_of(data)
     usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
     if abs(score) >= PROVEN:
-        # The same proof may run into other positions of another game, or into the move limit.
+        # In another game the same line may repeat earlier positions or exceed the move limit.
         usable = usable or selective
         usable = usable and transposition.generation_of(data) == (s.counters[GENERATION] & 0xFF)
         usable = usable and ply + MATE - abs(score) <= s.counters[LIMIT_PLY]
@@ -381,7 +393,7 @@ def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selec
 
 @inlined
 def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
-    """Store what a node was worth, counted from its own position."""
+    """Store the value of a node in the table, with proven scores relative to the node itself."""
     if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
@@ -396,12 +408,12 @@ def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
     transposition.store(s.table, I64(s.counters[TABLE_MASK]), n.key, entry)
 
 
-# -- early ends ----------------------------------------------------------------------------
+# -- early cut-offs ------------------------------------------------------------------------
 
 
 @inlined
 def may_end_early(t: Tables, s: SearchState, n: Node) -> bool:
-    """Return whether a node may be given up for its estimate, or after a null move."""
+    """Return whether a node may be cut off by its estimate or by a null move."""
     wanted = n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
     if not wanted or n.side != 0 or count_of(t, s.board, 0) > _FEW_SOLDIERS:
         return wanted
@@ -411,25 +423,28 @@ def may_end_early(t: Tables, s: SearchState, n: Node) -> bool:
 
 @inlined
 def trusts_estimate(n: Node) -> bool:
-    """Return whether the estimate is so high that it ends the node."""
+    """Return whether the estimate exceeds beta by enough to cut off the node."""
     return n.depth <= _TRUST_DEPTH and n.stand - _TRUST_MARGIN * n.depth >= n.beta
 
 
 @inlined
 def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
-    """Return whether a null move is tried: who stands so well that passing would refute, plays on."""
+    """Return whether to try a null move.
+
+    It is tried if the estimate reaches beta: if even passing the turn keeps the value there, the node is cut off.
+    """
     return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
 
 
 @inlined
 def depth_after_pass(n: Node) -> int:
-    """Return how deep a null move is searched."""
+    """Return the depth in plies of the search after a null move."""
     return n.depth - 3 - n.depth // 4 - min((n.stand - n.beta) // _NULL_MARGIN, 3)
 
 
 @inlined
 def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
-    """Enter the position after a null move and return its key."""
+    """Make a null move and return the key of the resulting position."""
     put_side(t, s.board, n.side ^ 1)
     child = U64(n.key ^ t.side_key[0])
     s.keys[I64(s.counters[BASE]) + n.ply + 1] = child
@@ -440,6 +455,6 @@ def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
 
 @inlined
 def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None:
-    """Leave the position after a null move."""
+    """Take back a null move."""
     s.seen[seen_place(child)] -= np.uint16(1)
     put_side(t, s.board, n.side)

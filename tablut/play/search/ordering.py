@@ -1,4 +1,4 @@
-"""Which move to try first: captures, then moves that refuted a sibling, then what has refuted before."""
+"""Move ordering: captures, then killer moves (which refuted a sibling), then quiet moves by their history."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 14
-"""What a move's history tends to, up or down: the nearer it is, the less it changes."""
+"""Bound of a move's history score in either direction. The nearer the score is to it, the less it changes."""
 
 
 @inlined
 def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> int:
-    """Write, by line, every place on which an arriving piece of ``side`` may capture; return 0 if there is none.
+    """Write a mask for each line of the places on which an arriving piece of ``side`` may capture.
 
-    ``threats`` holds 4N masks; the first 2N are the result. Each cell stands in the masks of
-    its row and of its column, whichever way it captures.
+    Return 0 if there is no such place. ``threats`` has 4N masks; the first 2N are the result. Each cell is marked in
+    the masks of both its row and its column, whichever of them the capture runs along.
     """
     lines = 2 * t.size
     scratch = advance(threats, I64(lines))
@@ -60,7 +60,7 @@ def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         while places:
             place = trailing_zeros(places)
             places &= places - 1
-            # Beyond the edge there is a bit for a soldier on it; nothing ever arrives there.
+            # Masks have a bit beyond the edge, for a soldier on the edge; no piece can arrive there.
             if place < t.size:
                 threats[across + place] |= np.uint32(1 << own)
     return every
@@ -74,7 +74,7 @@ def is_threatened(t: Tables, threats: NDArray[np.uint32], cell: int) -> bool:
 
 @inlined
 def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the side to move to places on which they may capture; return how many there are."""
+    """Write the moves of the side to move that may capture; return their number."""
     size = t.size
     side, king = side_of(t, board), king_of(t, board)
     count = 0
@@ -101,7 +101,7 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
 
 @inlined
 def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the king; return how many there are."""
+    """Write the moves of the king; return their number."""
     king = king_of(t, board)
     rank, file = coordinates(t, king)
     row, column = king_slides(t, board, king)
@@ -119,7 +119,7 @@ def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -
 
 @inlined
 def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
-    """Remove a move, if it is there, from moves without an order; return how many are left."""
+    """Remove a move from an unordered list of moves if it is present; return the new length."""
     for index in range(count):
         if I64(moves[index]) == unwanted:
             moves[index] = moves[count - 1]
@@ -136,7 +136,7 @@ def killer_moves(
     remembered: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Write the killers of a ply that are legal here and capture nothing; return how many there are."""
+    """Write the killer moves of a ply that are legal here and cannot capture; return their number."""
     count = 0
     for number in range(2):
         move = I64(s.killers[2 * ply + number])
@@ -158,7 +158,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove what the stages before the quiet moves have tried from the moves of a ply; return how many are left."""
+    """Remove the moves that earlier stages have tried from the moves of a ply; return the new length."""
     first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
     kept = 0
     for index in range(count):
@@ -181,7 +181,7 @@ def rank_moves(
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write by what the moves of a ply are ordered, the best highest."""
+    """Write the rank of each move of a ply; the best move has the highest rank."""
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
     for index in range(count):
@@ -200,7 +200,7 @@ def rank_moves(
 
 @inlined
 def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
-    """Write by what moves of one kind are ordered: how often they refuted."""
+    """Write the history score of each move as its rank, to order moves of one stage."""
     ranks = advance(s.ranks, I64(ply * 4 * t.cells))
     for index in range(count):
         ranks[index] = s.history[side * HISTORY + I64(moves[index])]
@@ -208,7 +208,7 @@ def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Move the best of the moves from an index on to that index and return it; the first of equals."""
+    """Swap the best move from ``index`` on to that index and return it. Of equal moves the first is taken."""
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -221,7 +221,7 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 @inlined
 def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
-    """Remember a move that refuted without a capture, so that it is tried early elsewhere."""
+    """Raise the history of a move that refuted without a capture and make it a killer, so that it is tried earlier."""
     if I64(s.killers[2 * ply]) != move:
         s.killers[2 * ply + 1] = s.killers[2 * ply]
         s.killers[2 * ply] = np.int32(move)
@@ -230,36 +230,36 @@ def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
 
 @inlined
 def blame(s: SearchState, side: int, moves: NDArray[np.int32], count: int, depth: int) -> None:
-    """Remember moves that were tried before the one that refuted, so that they are tried late elsewhere."""
+    """Lower the history of the moves tried before the refuting move, so that they are tried later."""
     for index in range(count):
         _remember(s, side, I64(moves[index]), -depth * depth)
 
 
 @inlined
 def _remember(s: SearchState, side: int, move: int, change: int) -> None:
-    """Change the history of a move, which stays between plus and minus `_HISTORY_LIMIT`."""
+    """Change the history score of a move within plus or minus `_HISTORY_LIMIT`."""
     at = side * HISTORY + move
     before = I64(s.history[at])
     s.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
 
 
-# -- the moves of a node, in stages: the best of each first; late ones are left out or searched less ---
+# -- the moves of a node in stages, with pruning and reduction of late moves ---------------
 
 
-# A stage is generated when the one before it is used up (`next_moves`), since most nodes are done
-# with early. Nothing is left out or searched less deep where a side is about to lose, nor at the root.
+# A stage is generated only when the previous one is used up (`next_moves`), since most nodes are cut
+# off early. Where a side is about to lose, no move is pruned or reduced; at the root, none is pruned.
 
 
 _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
-"""Stages of the moves of a node. They are generated one after the other, since most nodes are done with early."""
+"""Stages of the moves of a node, in the order in which they are generated."""
 
 _HISTORY_PLY = 6000
-"""History that is worth a ply of reduction; see `tablut.play.search.ordering.reward`."""
+"""History score that changes the reduction of a move by one ply; see `reward`."""
 
 
 @inlined
 def first_stage(n: Node) -> int:
-    """Return the stage with which the moves of a node begin."""
+    """Return the first stage of the moves of a node."""
     if n.ply == 0 or n.endangered:
         return I64(_ALL)
     return I64(_FROM_TABLE if n.remembered != 0 else _CAPTURES)
@@ -267,13 +267,13 @@ def first_stage(n: Node) -> int:
 
 @inlined
 def _threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
-    """Return where the masks of places on which a move of a node may capture are kept."""
+    """Return the array of the masks of places on which a move of a node may capture."""
     return advance(s.threats, I64(n.ply * 4 * t.size))
 
 
 @inlined
 def _is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
-    """Return whether the estimate is so low that no soldier's quiet move will reach alpha."""
+    """Return whether the estimate is so low that no quiet move of a soldier can be expected to reach alpha."""
     trusted = n.selective and not n.principal and searched > 0 and best > -PROVEN and n.depth <= MARGIN_DEPTH
     return trusted and alpha < PROVEN and n.stand + MARGIN * n.depth <= alpha
 
@@ -282,7 +282,10 @@ def _is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
 def next_moves(
     t: Tables, s: SearchState, n: Node, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int]:
-    """Write the moves of a stage; return the next stage, how many were written, and how many more lose in two plies."""
+    """Write the moves of a stage.
+
+    Return the next stage, the number of moves written, and the number of moves omitted because they lose in two plies.
+    """
     board, moves, threats = s.board, moves_at(t, s, n.ply), _threats_at(t, s, n)
     if stage == _FROM_TABLE:
         count = I64(0)
@@ -299,7 +302,7 @@ def next_moves(
         return I64(_QUIET), killer_moves(t, s, n.ply, threats, n.remembered, moves), I64(0)
     if stage == _QUIET:
         if _is_futile(n, searched, best, alpha):
-            # Only a king may still change much; a soldier's quiet move will not.
+            # Only a move of the king can still change the value much.
             count = king_moves(t, board, moves) if n.side == 0 else I64(0)
         else:
             count = generate(t, board, moves)
@@ -320,9 +323,9 @@ def next_moves(
 
 @inlined
 def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count: int) -> int:
-    """Return the best of the moves from an index on, and put it there; ``stage`` is the one after theirs."""
+    """Return the best move from ``index`` on and swap it there; ``stage`` is the stage that follows theirs."""
     moves = moves_at(t, s, n.ply)
-    # The one or two moves of some stages have no ranks.
+    # The stages of the table move and of the killers have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(s.ranks, I64(n.ply * 4 * t.cells)), index, count)
     return I64(moves[index])
@@ -330,19 +333,19 @@ def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count:
 
 @inlined
 def is_kings(t: Tables, n: Node, move: int) -> bool:
-    """Return whether a move is the king's."""
+    """Return whether a move is made by the king."""
     return n.side == 0 and start_of(t, move) == n.king
 
 
 @inlined
 def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
-    """Return whether a move is of the last stage and goes where nothing can be captured."""
+    """Return whether a move belongs to the last stage and cannot capture."""
     return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(t, move))
 
 
 @inlined
 def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
-    """Return whether a move comes so late in a shallow node that it is left out."""
+    """Return whether to prune a quiet move because it comes late in a shallow node (late move pruning)."""
     return (
         n.selective
         and quiet
@@ -358,13 +361,13 @@ def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> b
 
 @inlined
 def reduction(s: SearchState, n: Node, move: int, king: bool, quiet: bool, searched: int) -> int:
-    """Return by how many plies a late move is searched less deep at first."""
+    """Return the number of plies by which the first search of a late move is reduced (late move reduction)."""
     late = I64(0)
     if n.selective and quiet and not n.endangered and n.depth >= 3 and searched >= 3:
         late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)
         if n.principal or king:
             late = max(late - 1, 0)
-        # Rounded down: who was rather tried in vain is searched a ply less deep.
+        # Division rounds down, so any negative history score costs a ply.
         late -= I64(s.history[n.side * HISTORY + move]) // _HISTORY_PLY
         late = min(max(late, 0), n.depth - 1)
     return late

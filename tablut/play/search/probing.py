@@ -1,8 +1,8 @@
-"""What a tablebase says of the moves of a position, the history of the game considered.
+"""Tablebase values of the moves of a position, corrected for the history of the game.
 
-A tablebase values positions as the first of their game. Here the rules that look back
-come first: a move that ends the game by repetition, or for which the move limit leaves
-too few plies, is worth what the rules say.
+A tablebase values each position as if it were the first of its game. This module applies the rules
+that depend on the history first: if a move ends the game by repetition, or the move limit
+leaves too few plies for a win, its value follows from these rules.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
 
 LONGEST_LINE: Final = 256
-"""Most plies of a line that is read from tables."""
+"""Maximum length in plies of a line read from tables."""
 
 
 class ProbedMove(NamedTuple):
-    """A move with its value."""
+    """Move with its score."""
 
     move: Move
     score: int
 
 
 def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
-    """Return the values of all moves, the best first; None if a table is missing.
+    """Return the values of all moves, the best first, or None if a table is missing.
 
-    A forced win or loss is proven, ``MATE`` less its plies, if no position of the game
-    can recur on the way to it. Else it is worth ``TABLEBASE`` less its plies, and a win
-    that a reply can spoil at once by recreating a position is worth nothing.
+    A forced win in n plies is proven and scores ``MATE - n`` if no earlier position of the game can recur on the way.
+    Otherwise it scores ``TABLEBASE - n``, or 0 if the opponent's next move can spoil it by repeating a position.
+    Losses score the same with the opposite sign.
     """
     if not prober.covers(*board.position.material):
         return None
     rules = board.variant.rules
-    # A capture is for good: what was before the last one cannot recur.
+    # Positions from before the last capture cannot recur.
     spoiled = rules.repetition.result != "none" and board.ply > 0 and not board.captured()
     worth = TABLEBASE if spoiled else MATE
     probed = []
@@ -87,10 +87,11 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 
 
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
-    """Return best play from a move that a tablebase values as won or lost, to the end of the game.
+    """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner hastens, the loser delays; of equal moves the first. The line ends early where a table is missing, where
-    the history leaves no win that is sure, after `LONGEST_LINE` plies, or when the answer is due.
+    The winner takes the shortest way and the loser the longest; of equal moves the first one is played. The line ends
+    early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or when ``due``
+    returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -108,7 +109,7 @@ def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[],
 
 
 def _can_be_spoiled(board: Board) -> bool:
-    """Return whether a move recreates a position and thereby does not lose."""
+    """Return whether the side to move has a move that ends the game by repetition without losing it."""
     mover = board.turn
     for move in list(board.legal_moves):
         board.push(move)
@@ -119,23 +120,22 @@ def _can_be_spoiled(board: Board) -> bool:
     return False
 
 
-# -- what a tablebase says of positions inside the tree, in compiled code ------------------
+# -- compiled probing inside the search tree -----------------------------------------------
 
 
-# A table values a position as the first of its game. So search asks it right after a
-# capture: of what was before, nothing can recur, and of what follows, the table knows all.
-# A position won in n plies is then won in n: the winner's way never meets a position twice,
-# since on it the distance falls with every ply. One that neither side can force is a
-# draw, unless a repetition loses the game. So is one that is won, yet in more plies than the
-# move limit leaves: its winner is never made to lose meanwhile.
+# A table values a position as the first of its game. The search therefore probes only right after
+# a capture, when no earlier position can recur. A position won in n plies is then really won
+# in n, because the distance falls with every ply of the winner's line and no position repeats.
+# An unforced position is a draw, unless a repetition loses the game. So is a position whose win
+# takes more plies than the move limit leaves, since the winner cannot be forced to lose meanwhile.
 #
-# The compiled index has some thirty arrays. As arguments they would slow down every
-# recursive call, so kernels find them by their addresses in an array, of which the
-# address is one of the state's counters.
+# The compiled index has some thirty arrays. Passing them as arguments would slow down every
+# recursive call. So the kernels find them through an array of addresses (a directory), whose own
+# address is one of the counters of the search state.
 
 
 class _Probed(NamedTuple):
-    """What a directory lists: tiers, their values, and working memory."""
+    """Contents of a directory: tiers, their values, and working memory."""
 
     tiers: TierTables
     places: NDArray[np.int64]
@@ -146,7 +146,10 @@ class _Probed(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Where kernels find the values of tiers. It serves one search at a time, for which it has working memory."""
+    """Addresses through which kernels find the values of tiers.
+
+    A directory includes working memory, so it serves one search at a time.
+    """
 
     items: NDArray[np.int64]
     most_soldiers: int
@@ -155,9 +158,10 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Return what fits into so many bytes of a prober's values, if it hands them out; else None.
+    """Load as many of a prober's values as fit into the given memory in bytes, and return their directory.
 
-    None on wide boards (`tablut.engine.layout`): kernels find values by a directory, which is for narrow ones.
+    Return None if the prober is not a `tablut.prober.TierProber`, if it has no values that fit, or on wide boards
+    (`tablut.engine.layout`), which directories do not support.
     """
     if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
         return None
@@ -166,7 +170,7 @@ def load_tables(prober: Prober | None, memory: int) -> Directory | None:
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of some tiers' values, at least of one."""
+    """Return the directory of the values of at least one tier."""
     index = values.tiers
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
@@ -175,13 +179,13 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return another directory of the same values, with working memory of its own."""
+    """Return another directory of the same values, with separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 
 @inlined
 def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
-    """Return the value of an undecided position as `tablut.indexing.values.verdict_of` reads it, or `MISSING`."""
+    """Return the value of an undecided position in the form of `tablut.indexing.values.verdict_of`, or `MISSING`."""
     d = record_at(items, _Probed)
     tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
@@ -195,10 +199,10 @@ def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32])
 
 @called
 def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
-    """Return whether tables tell the value of a position that a capture led to, and the value.
+    """Return whether the value of a position after a capture follows from the tables, and the value.
 
-    Nothing is told where no table knows; where history decides what neither side can
-    force; nor of a win so long that a score could not say it is proven.
+    It does not follow if no table has the position, if neither side can force a win and repetition decides the game, or
+    if the win is so long that its score would not count as proven.
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)

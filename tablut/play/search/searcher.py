@@ -1,10 +1,10 @@
-"""`Searcher`: iterative deepening within strict limits, around the compiled search.
+"""Class `Searcher`: iterative deepening within strict limits, around the compiled search.
 
-The kernel runs without the interpreter's lock, reads the clock itself every thousand
-nodes, and looks at a stop flag at every node. It ends a margin before the time is up, so
-that what follows, taking the lock and reading the result, ends in time too. Where there
-is no clock that it can read, a thread raises the flag. Further threads may search beside the first
-one (`tablut.play.search.worker`); it alone keeps the time, and its answer counts.
+The kernel runs without the interpreter's lock. It reads the clock itself every thousand
+nodes and checks a stop flag at every node. It ends a margin before the time is up, to leave
+time for taking the lock and reading the result. On systems without a clock that the kernel can
+read, a Python thread sets the flag. Further threads may search as well
+(`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -57,26 +57,25 @@ if TYPE_CHECKING:
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _PATIENCE: Final = 50
-"""Centi-logits by which a side may stand worse before it repeats positions where no rule calls that a draw.
+"""Disadvantage in centi-logits up to which a side avoids repetition in variants without a repetition rule.
 
-Where no move limit ends the game either, one more for each ply since the last capture: else it never ends.
+Without a move limit, each ply since the last capture adds one centi-logit, so that games do not go on for ever.
 """
 _GENERATIONS: Final = 255
 _FEARED: Final = 6_000_000
-"""Nanoseconds of waiting that the first search expects, of which nothing is known yet."""
+"""Wait in nanoseconds that the first search expects, before any wait has been measured."""
 _REMEMBERED: Final = 7
-"""Eighths of the longest wait of a search that the next one expects from its beginning."""
+"""Part, in eighths, of a search's longest wait that the next search expects from its start."""
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return how many seconds before its time is up a search is told to stop.
+    """Return the time in seconds before the end of its move time at which a search stops.
 
-    Sixty milliseconds and a twentieth of the time, at most a quarter of a second, and
-    never more than half of the time: handing over takes well below a millisecond on an
-    idle machine, and some periods of the scheduler and of the interpreter's lock, of a
-    few milliseconds each, on a crowded one. Who measures how long the machine makes it
-    wait, and keeps that ready besides, needs about two thirds of this, and less where
-    nothing has made it wait lately, see ``benchmarks/overrun.py``.
+    The margin is 60 ms plus a twentieth of the move time, at most 250 ms and at most half of the move time.
+    Delivering the result takes well below a millisecond on an idle machine. On a busy one it takes several
+    periods of the scheduler and of the interpreter's lock, of a few milliseconds each. If waits are measured
+    (``measured``, in seconds) and reserved separately, about two thirds of this margin is enough, and less if there
+    were no waits lately; see ``benchmarks/overrun.py``.
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -85,35 +84,35 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 
 
 class Searcher(Stoppable):
-    """Search of one variant, with a memory that lasts from move to move.
+    """Search engine for one variant, with a transposition table that is kept from move to move.
 
-    It serves one caller at a time. While it searches, a second call, from another thread or from the observer, raises
-    `UseError`; only `stop` may be called then. It cannot be copied or pickled.
+    A searcher serves one caller at a time. While it searches, a second call, from another thread or from the observer,
+    raises `UseError`. Only `stop` may be called then. A searcher cannot be copied or pickled.
 
     Parameters
     ----------
     variant : Variant, str or path-like
-        The rule set.
+        Rule set.
     hash_mib : int
-        Memory of the transposition table, at most.
+        Maximum size of the transposition table in MiB.
     weights : mapping of str to float, optional
-        Of the evaluation; the tuned ones, and the patterns that belong to them, by default.
+        Weights of the evaluation. By default the tuned weights and their patterns are used.
     patterns : Patterns, optional
-        To be added to the weights given.
+        Patterns of the evaluation, used only with ``weights``.
     flags : int
-        `ALL`, or fewer of its parts, for tests.
+        Enabled parts of the search: `ALL`, or fewer for tests.
     prober : Prober, optional
-        A tablebase: asked about the root and all that a move leads to, and, if it is a
+        Tablebase. It is probed for the positions after each root move and, if it is a
         `tablut.prober.TierProber`, after every capture in the tree.
     table_mib : int
-        Memory, at most, for what the tree needs; it is loaded here, before any clock starts.
+        Maximum memory in MiB for tablebase values used in the tree. They are loaded by the constructor.
     threads : int
-        That search at once, 1 to 256. Only one alone is repeatable under a limit of nodes.
+        Number of threads, 1 to 256. Only a search with one thread is repeatable under a node limit.
 
     Raises
     ------
     InputError
-        If the tablebase is of another game, the memory too small, or the number of threads out of range.
+        If the tablebase is of another game, the memory is too small, or the number of threads is out of range.
 
     Examples
     --------
@@ -144,7 +143,7 @@ class Searcher(Stoppable):
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
         table = empty_table(hash_mib)
-        # It takes longer to compile than all else that a first move needs.
+        # Start compiling this kernel now, because it takes longer than everything else that a first move needs.
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
@@ -160,15 +159,15 @@ class Searcher(Stoppable):
 
     @property
     def _state(self) -> at.SearchState:
-        """The memory of the first thread."""
+        """Search state of the first thread."""
         return self._first.state
 
     def _warm_up(self) -> None:
-        """Load or compile the kernels, so that no search pays for it."""
+        """Load or compile the kernels, so that the first search loses no time to it."""
         cells = diagram_cells(self.variant.start)
         for side in ("w", "b"):
             board = self._engine.board(cells, side)
-            # A side may have no move at the start of a user's rules; then the other one serves.
+            # In a custom variant, one side may have no legal move in the start position.
             if moves := self._engine.legal_moves(board).tolist():
                 self.think(Root(board, moves, [], plies=0), SearchLimits(nodes=1))
                 break
@@ -176,20 +175,21 @@ class Searcher(Stoppable):
 
     @alone
     def forget(self) -> None:
-        """Empty the transposition table and the history of moves."""
+        """Clear the transposition table and the history of moves."""
         self._crew.forget()
         self._state.table[:] = 0
         self._state.history[:] = 0
         self._generation = 0
 
     observer: Callable[[Choice], None] | None = None
-    """Told what is known after each iteration of a search, by the thread that searches."""
+    """Function called with the current choice after each iteration, in the thread that searches."""
 
     def stop(self) -> None:
-        """End the search that runs in another thread, or the next one if none runs; it answers with what it has.
+        """End the search that is running in another thread, or the next search if none is running.
 
-        A stop ends one search. A search that was stopped before it began still completes its first iteration. If a
-        search may have ended before it was stopped, call `clear_stop` before the next one.
+        The search returns the best move found so far. A stop ends one search only. A search that was stopped before it
+        began still completes its first iteration. If a search may have ended before it was stopped, call `clear_stop`
+        before the next one.
         """
         self._stop_asked = True
         self._state.stop[0] = 1
@@ -203,20 +203,20 @@ class Searcher(Stoppable):
         Parameters
         ----------
         board : Board
-            Of this variant, its game not over; its history counts for repetition and
-            the move limit. Not changed.
+            Board of this variant with a game that is not over. Its history counts for repetition and
+            the move limit. It is not changed.
         limits : SearchLimits
-            At least one. With ``movetime``, the answer comes before that time is up.
+            Time, nodes or depth; at least one. With ``movetime``, the result is returned before that time is up.
 
         Returns
         -------
         Choice
-            With a legal move.
+            A legal move, with the results of the search.
 
         Raises
         ------
         InputError
-            If the game is over, the board is of another variant, or the limits are none.
+            If the game is over, the board is of another variant, or no limit is given.
         UseError
             If a search is already running.
         """
@@ -241,24 +241,26 @@ class Searcher(Stoppable):
 
     @alone
     def value(self, board: Board, depth: int) -> int:
-        """Return the value of a position at a fixed depth with the full window, for comparison with the twin.
+        """Return the value of a position at a fixed depth with the full window.
+
+        Tests compare it with a simple search written in Python (the naive twin).
 
         Parameters
         ----------
         board : Board
-            Its game not over.
+            Board with a game that is not over.
         depth : int
-            Plies, at least 1.
+            Depth in plies, at least 1.
 
         Returns
         -------
         int
-            A score; see `tablut.play.search.limits`.
+            Score for the side to move; see `tablut.play.search.limits`.
 
         Raises
         ------
         UnknownError
-            If it is stopped.
+            If the search is stopped.
         """
         with self._deadline(0.0, None):
             self._crew.wait()
@@ -269,15 +271,18 @@ class Searcher(Stoppable):
             return value
 
     def _is_due(self) -> bool:
-        """Return whether the answer of the search is due."""
+        """Return whether the time of the search is up."""
         return self._ends is not None and monotonic_ns() >= self._ends
 
     def _is_over(self) -> bool:
-        """Return whether a search has to end, because its answer is due or somebody said so."""
+        """Return whether the search has to end, because its time is up or it was stopped."""
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
-        """Return the line of a search, with the last two plies that search takes for granted where all moves lose."""
+        """Return the principal variation, extended to the end of the game if its last two plies are missing.
+
+        They are missing where every move loses in two plies, because the search does not try such moves.
+        """
         line = thought.pv
         if thought.mate is None or len(line) + 2 != abs(thought.mate):
             return line
@@ -285,10 +290,10 @@ class Searcher(Stoppable):
         for move in line:
             walk.push(move)
         if (walk.turn == board.turn) == (thought.mate > 0):
-            return line  # a tablebase ended it, where the winner is to move
+            return line  # the line ends in a tablebase position with the winner to move
         for reply in list(walk.legal_moves):
             if self._is_due():
-                break  # the answer is due, the line's last two plies are not
+                break  # returning in time matters more than a complete line
             walk.push(reply)
             winner = walk.turn
             for move in list(walk.legal_moves):
@@ -302,8 +307,8 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Have the search end when the time, less a margin, is up; however it ends, the next one has its own."""
-        # The kernel's flag alone is lowered: `_deepen` looks at a stop that came before.
+        """Set the deadline of a search, the move time minus a margin, and clear it and the stop flag afterwards."""
+        # Only the kernel's flag is cleared here: `_deepen` still has to see a stop that came before the search.
         self._state.stop[0] = 0
         watch: AbstractContextManager[None] = nullcontext()
         if movetime is not None:
@@ -322,27 +327,29 @@ class Searcher(Stoppable):
 
     @alone
     def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
-        """Return the best move found within limits, no tablebase asked about the root; `search` is this for a `Board`.
+        """Return the best move found within limits, without probing a tablebase at the root.
+
+        This is `search` for a root in the engine's representation.
 
         Parameters
         ----------
         root : Root
-            Undecided, with a move to choose.
+            Undecided position with at least one move.
         limits : SearchLimits
-            At least one; ``movetime`` is looked at between iterations only.
+            Time, nodes or depth; at least one. ``movetime`` is checked between iterations only.
         started : float, optional
-            When the time began, by `time.perf_counter`.
+            Start of the move time by `time.perf_counter`. By default, now.
 
         Returns
         -------
         Choice
-            With a move of the root.
+            One of the root moves, with the results of the search.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)
 
     def _think(self, root: Root, limits: SearchLimits, started: float | None) -> Choice:
-        """Search as `think` says, with the deadline that is set."""
+        """Search as described in `think`, with the deadline already set."""
         started = time.perf_counter() if started is None else started
         own, each = self._crew.share_of(limits.nodes)
         self._crew.wait()
@@ -354,7 +361,7 @@ class Searcher(Stoppable):
             self._crew.dismiss()
 
     def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Choice:
-        """Search by iterations of the first thread, as `think` says."""
+        """Run the iterations of the first thread until a limit, a stop or a proof ends them."""
         first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
         line: list[int] = []
@@ -362,12 +369,12 @@ class Searcher(Stoppable):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
             if self._ends is not None and counters[at.LAST_LOOK] != 0:
-                # The wait for the interpreter's lock is one of the waits that the next search has to expect.
+                # The wait for the interpreter's lock counts too, since the next search may meet it again.
                 waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
                 self._wait = max(waited, int(counters[at.LONGEST_GAP])) * _REMEMBERED // 8
             if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
-                # Of an interrupted iteration, too: its best move so far replaced the last one on merit,
-                # unless it only loses; then the moves not yet searched may not.
+                # Use the best move of an interrupted iteration too, since it has been searched deeper. If it
+                # loses, keep the previous one, because moves that were not searched yet may not lose.
                 best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), first.line()
             if interrupted:
                 break
@@ -377,13 +384,13 @@ class Searcher(Stoppable):
             if self._stop_asked:
                 break
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
-                break  # nothing shorter is left to find
+                break  # no shorter win or loss can be found
             if limits.movetime is not None:
                 alone = len(root.moves) == 1 and limits.depth is None
                 if alone or time.perf_counter() - started > limits.movetime:
                     break
         if best == 0:
-            # Not even the first move was searched to its end.
+            # Not even the first root move was searched completely.
             score, line = self._estimate(root.array), [root.moves[0]]
         return self._thought(score, depth, line)
 
@@ -397,21 +404,21 @@ class Searcher(Stoppable):
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return a board as the root of a search, with the moves to choose from, by default all legal ones.
+        """Return the root of a search for a board.
 
         Parameters
         ----------
         board : Board
-            Its game not over.
+            Board with a game that is not over.
         moves : sequence of Move, optional
-            All legal ones by default.
+            Moves to choose from. By default, all legal moves.
 
         Returns
         -------
         Root
-            For `think`.
+            Root to pass to `think`.
         """
-        # Where repetition means nothing to the search, nothing before the root matters.
+        # Where the search ignores repetition, the positions before the root do not matter.
         past = [] if self._repetition()[0] == 0 else reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
@@ -421,10 +428,10 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up a search of the first thread, the time it has included; return what holds for the others as well."""
+        """Set up a search of the first thread with its deadline; return the conditions for the other threads."""
         state, rules = self._state, self.variant.rules
-        # Generations are told apart by eight bits: each search empties one of 255 parts of the table, so that nothing
-        # is left of a generation when its number comes again. To empty it all at once would take time from a move.
+        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears another 255th of
+        # the table, so that no entry survives that long. Clearing the whole table would take time from a single move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -435,18 +442,18 @@ class Searcher(Stoppable):
             counters = self._state.counters
             counters[at.NEXT_LOOK] = FIRST_LOOK
             counters[at.DEADLINE] = self._ends
-            # At least a quarter of the time is for thinking, whatever is feared.
+            # Keep at least a quarter of the time for the search itself, whatever waits are expected.
             counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
             counters[at.CLOCK_ADDRESS] = clock_address()
             counters[at.CLOCK_NUMBER] = CLOCK
         return conditions
 
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
-        """Return what a recurrence counts as in the search, and what it is worth where that is a draw.
+        """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
-        ``reversible`` are the plies since the last capture. Where the rules say nothing, games could go on for
-        ever: a side that stands better, or not much worse, looks for something else. No proof is lost by that,
-        since the shortest win never recurs.
+        Without a repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad for
+        the side to move at the root, so that it repeats only if it stands clearly worse. This loses no proof, since
+        the shortest win never repeats a position. ``reversible`` is the number of plies since the last capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
@@ -454,7 +461,7 @@ class Searcher(Stoppable):
         return RECURRENCES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
-        """Return the evaluation of a board array for the side to move, nothing searched."""
+        """Return the evaluation of a board array for the side to move, without any search."""
         scores = np.zeros(1, dtype=np.int64)
         evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
@@ -462,7 +469,7 @@ class Searcher(Stoppable):
 
 
 def reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions before the last one, from the last capture on, the first one first."""
+    """Return the Zobrist keys of the positions since the last capture, oldest first, without the current position."""
     walk = board.copy()
     keys = []
     while walk.ply > 0 and not walk.captured():
@@ -471,17 +478,17 @@ def reversible_keys(board: Board) -> list[int]:
     return keys[::-1]
 
 
-# -- `Crew`: the other threads of a search, which fill the transposition table that all share ---
+# -- `Crew`: the helper threads of a search, which share its transposition table -----------
 
 
-# Each helper searches the same root by iterations of its own; what it finds out, the first
-# thread meets in the table. They differ in the depths that they search, and in the order in
-# which they begin with the moves of the root, and soon in everything else. Nothing is agreed
-# on and nothing waited for ("lazy SMP").
+# Each helper searches the same root with its own iterations. The first thread benefits from their
+# results through the transposition table. The helpers start at different depths and with different
+# root moves, so that they soon search different parts of the tree. There is no other coordination
+# or synchronisation ("lazy SMP").
 
 
 class Crew:
-    """Helpers of one searcher, none or more."""
+    """Helper threads of one searcher; there may be none."""
 
     def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
         self._workers = [make() for _ in range(helpers)]
@@ -489,21 +496,21 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Return how many of the nodes of a search are the first thread's, and each helper's."""
+        """Divide the node limit of a search; return the share of the first thread and of each helper."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
         return nodes - each * len(self._workers), each
 
     def start(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Have all helpers search."""
+        """Start the search of all helpers."""
         self.wait()
         self._busy = self._workers if nodes else ()
         for number, worker in enumerate(self._busy, 1):
             turn = number % len(root.moves)
             worker.prepare(root._replace(moves=root.moves[turn:] + root.moves[:turn]), conditions, nodes)
             worker.state.stop[0] = 0
-            # Who interrupts the program leaves a search behind: it must not keep the process alive.
+            # A helper that still searches when the user interrupts the program must not keep the process alive.
             thread = threading.Thread(target=_help, args=(worker, number), daemon=True, name=f"search helper {number}")
             try:
                 thread.start()
@@ -512,19 +519,19 @@ class Crew:
             self._threads.append(thread)
 
     def dismiss(self) -> None:
-        """Have the helpers end. They do within microseconds of their own time, which is not waited for."""
+        """Signal the helpers to stop, without waiting for them. Each needs only microseconds of processor time."""
         for worker in self._busy:
             worker.state.stop[0] = 1
 
     def wait(self) -> None:
-        """Have the helpers end, and wait for it: from now on nobody but the caller uses the table."""
+        """Stop the helpers and wait until they have ended, so that only the caller uses the table."""
         self.dismiss()
         for thread in self._threads:
             thread.join()
         self._threads.clear()
 
     def forget(self) -> None:
-        """Empty what the helpers have learnt about moves."""
+        """Clear the move histories of the helpers."""
         self.wait()
         for worker in self._workers:
             worker.state.history[:] = 0
@@ -535,7 +542,10 @@ class Crew:
 
 
 def _help(worker: Worker, number: int) -> None:
-    """Deepen until the stop flag, the nodes or a proof ends it; every other helper begins a ply deeper."""
+    """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
+
+    Every other helper starts a ply deeper.
+    """
     expected = None
     for depth in range(1 + number % 2, MAX_PLY):
         value = worker.aspire(depth, expected)

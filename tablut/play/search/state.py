@@ -1,8 +1,7 @@
-"""What a search carries along: the board, the path that led to it, and what it has learnt about moves.
+"""Working memory of a search: the board, the path that led to it, and statistics about moves.
 
-One `SearchState` serves one thread at a time; only the transposition table in it may be
-shared. Its arrays are allocated in Python, which also reads the results from them; kernels
-see them as pointers.
+A `SearchState` belongs to one thread at a time; only its transposition table may be shared.
+Python allocates the arrays and reads the results from them; kernels access them by pointers.
 """
 
 from __future__ import annotations
@@ -27,92 +26,92 @@ STOPPED: Final = 2
 LIMIT_PLY: Final = 3
 """Plies from the root at which the game is drawn."""
 REPETITION_RULE: Final = 4
-"""As in `tablut.play.search.limits.RECURRENCES`."""
+"""Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
 FLAGS: Final = 5
 GENERATION: Final = 6
 SELECTIVE_DEPTH: Final = 7
 BASE: Final = 8
-"""Number of positions of the game before the root that may recur."""
+"""Number of positions before the root that may recur."""
 ROOT_DEPTH: Final = 9
 ROOT_MOVE: Final = 10
 ROOT_SCORE: Final = 11
 TABLE_MASK: Final = 12
 ROOT_MOVES: Final = 13
-"""Number of moves to choose from."""
+"""Number of root moves to choose from."""
 CLOCK_ADDRESS: Final = 14
-"""Where the clock is read, 0 for nowhere; see `tablut.engine.jit`."""
+"""Address of the function that reads the clock, or 0 without one; see `tablut.engine.jit`."""
 CLOCK_NUMBER: Final = 15
 DEADLINE: Final = 16
-"""Nanoseconds on that clock."""
+"""Time at which the search must end, in nanoseconds of that clock."""
 NEXT_LOOK: Final = 17
-"""Nodes at which the clock is read next."""
+"""Node count at which the clock is read next."""
 SECONDS: Final = 18
-"""Here, and in the next one, the clock writes."""
+"""First of two places into which the clock is read: seconds, then nanoseconds."""
 LAST_LOOK: Final = 20
-"""When the clock was last read."""
+"""Time at which the clock was last read."""
 LONGEST_GAP: Final = 21
-"""The longest time between two looks: how long the system makes a thread wait."""
+"""Longest time between two readings, which shows how long the operating system suspends the thread."""
 TABLES: Final = 22
-"""The address of what `tablut.play.search.probing.directory_of` makes, 0 without tables."""
+"""Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without tables."""
 TABLE_SOLDIERS: Final = 23
-"""The most soldiers of a position that a table may know; 0 without tables."""
+"""Largest number of soldiers of a position in the tables, or 0 without tables."""
 TABLE_HITS: Final = 24
-"""Positions that a table has valued."""
+"""Number of positions whose value came from a table."""
 RECURRENCE: Final = 25
-"""What a position that recurs is worth to the side that moves at the root, where repetition is as good as a draw."""
+"""Score of a recurrence for the side to move at the root, where recurrences count as draws."""
 COUNTERS: Final = 26
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
 SELECTIVE: Final = 2
-"""Whatever may look at fewer moves, or further or less far than the depth says."""
+"""All pruning, reductions and extensions."""
 QUIESCENCE: Final = 4
 
 SEEN: Final = 1 << 12
-"""Entries of the filter of positions on the path."""
+"""Number of entries in the filter of positions on the path."""
 HISTORY: Final = 1 << 14
-"""Entries of the history of one side, by move."""
+"""Number of entries, one for each move, in the history of one side."""
 
 
 class SearchState(NamedTuple):
-    """The memory of a search; P is `MAX_PLY`, N the size and C the cells of the board.
+    """Working memory of a search; P is `MAX_PLY`, N the size and C the number of cells of the board.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        The position at the current ply.
+        Position at the current ply.
     root_moves : ndarray of int32, shape (4C,)
-        The moves to choose from.
+        Root moves to choose from.
     moves, ranks : ndarray of int32, shape (P * 4C,)
-        The moves of each ply, and by what they are ordered.
+        Moves at each ply, and the ranks by which they are ordered.
     threats : ndarray of uint32, shape (P * 4N,)
-        By ply, masks of the places on which a move may capture.
+        Masks of the places on which a move may capture, by ply.
     killers : ndarray of int32, shape (2P,)
-        Two moves a ply that refuted a sibling.
+        Killer moves: two moves a ply that refuted a sibling.
     history : ndarray of int32, shape (2 * HISTORY,)
-        By side and move, how often it refuted.
+        History score by side and move: positive for moves that often refuted.
     keys : ndarray of uint64
-        The positions of the game that may recur, then those of the path.
+        Zobrist keys of the positions before the root that may recur, then those of the path.
     reversible : ndarray of int64, shape (P + 1,)
-        By ply, how many plies back the last capture lies.
+        Number of plies since the last capture, by ply.
     stands : ndarray of int64, shape (P + 2,)
-        By ply, two further on, the estimate.
+        Static evaluation by ply. The evaluation of ply p is at p + 2.
     seen : ndarray of uint16, shape (SEEN,)
-        How many of the keys end in certain bits.
+        Number of keys on the path by their low bits.
     line : ndarray of int32, shape (P * P,)
-        By ply, the principal variation from there.
+        Principal variation from each ply on.
     line_length : ndarray of int64, shape (P + 1,)
-        The number of its moves.
+        Number of moves in each of these lines.
     reductions : ndarray of int64, shape (64 * 64,)
-        Plies by which a late move is searched less deep, by depth and number.
+        Reduction in plies of a late move, by depth and by the number of moves searched before it.
     table : ndarray of uint64
-        See `tablut.play.search.transposition`.
+        Transposition table (`tablut.play.search.transposition`).
     counters : ndarray of int64, shape (COUNTERS,)
         Limits and results.
     stop : ndarray of int64, shape (1,)
-        Set to 1 from outside to end the search.
+        Stop flag. Another thread sets it to 1 to end the search.
     evaluation : EvaluationTables
-        By what positions are estimated.
+        Tables of the evaluation.
     """
 
     board: NDArray[np.uint32]
@@ -136,10 +135,10 @@ class SearchState(NamedTuple):
 
 
 def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables) -> SearchState:
-    """Return a state for boards of a size."""
+    """Return a new search state for boards of the given size."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
-    # Grows with both, as in most engines, with customary constants.
+    # The reduction grows with depth and move number, with the constants that are usual in chess engines.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
         board=own_lines(len(new_board(size)), new_board(size).dtype),
@@ -165,17 +164,17 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
 
 @inlined
 def seen_place(key: np.uint64) -> int:
-    """Return the entry of the filter for a key."""
+    """Return the index of a key in the filter."""
     return I64(key) & (SEEN - 1)
 
 
 @inlined
 def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
-    """Return whether a position, reached at a ply from the root, occurred earlier on the path or in the game."""
+    """Return whether the position at the given ply occurred earlier on the path or in the game."""
     if s.seen[seen_place(key)] == 0:
         return False
     here = I64(s.counters[BASE]) + ply
-    # A null move passes the turn, so that equal positions may be an odd number of plies apart.
+    # Compare at every distance: a null move can put equal positions an odd number of plies apart.
     found = False
     for back in range(1, I64(s.reversible[ply]) + 1):
         found = found or s.keys[here - back] == key

@@ -1,13 +1,13 @@
-"""The transposition table: what was found out about a position, by its Zobrist key.
+"""Transposition table: results of the search by the Zobrist key of the position.
 
-Buckets of four entries of two words: the key, exclusively or-ed with the data, and the data.
-A bucket is one cache line, the table a power of two of them. The whole key of 64 bits is
-compared, yet a key is a hash, so that a stored move is checked before it is made.
+The table is an array of buckets, a power of two in number. A bucket fills one cache line and has
+four entries of two words: the key XORed with the data, and the data. All 64 bits of the key
+are compared. Since a key is only a hash, a stored move is checked for legality before it is made.
 
-Several threads read and write a table without locks. Each word is read and written whole,
-but not both words of an entry together: where one thread's data meet another one's key, they
-give neither key again, so such an entry is not found (R. Hyatt, T. Mann, A lock-less
-transposition-table implementation for parallel search, ICGA Journal 25 (2002) 36-39).
+Several threads read and write a table without locks. Each word is read and written atomically,
+but the two words of an entry are not. If an entry mixes words of two threads, their XOR is
+neither key, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table
+implementation for parallel search, ICGA Journal 25 (2002) 36-39).
 
 The data, from the lowest bit: move (14), score + 2**15 (16), depth (8), bound (2),
 generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
@@ -34,11 +34,11 @@ EXACT: Final = 3
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
 _LINE: Final = 128
-"""Bytes of a pair of cache lines, which processors fetch together."""
+"""Size in bytes of two cache lines, which processors fetch together."""
 
 
 class Entry(NamedTuple):
-    """What is stored of a position, apart from its key. Kernels make it."""
+    """Data stored for a position, without its key. Only kernels create entries."""
 
     move: int
     score: int
@@ -49,14 +49,17 @@ class Entry(NamedTuple):
 
 
 def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return zeros that share no cache line with other memory, which another thread may write to all the time."""
+    """Return an array of zeros that shares no cache line with other memory.
+
+    This avoids false sharing with arrays to which other threads write.
+    """
     memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
     begin = -memory.ctypes.data % _LINE
     return memory[begin : begin + items * np.dtype(dtype).itemsize].view(dtype)
 
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
-    """Return an empty table of at most so many MiB, aligned to cache lines."""
+    """Return an empty table of at most the given size in MiB, aligned to cache lines."""
     if mebibytes < 1:
         raise InputError(f"hash {mebibytes} MiB: the transposition table needs at least 1")
     return own_lines(1 << ((mebibytes << 17).bit_length() - 1), np.uint64)
@@ -64,13 +67,13 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 @inlined
 def _bucket_of(key: np.uint64, mask: int) -> int:
-    """Return where the bucket of a key begins; ``mask`` is the number of words less 8."""
+    """Return the index of the first word of a key's bucket; ``mask`` is the number of words minus 8."""
     return I64(key << U64(3)) & mask
 
 
 @inlined
 def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
-    """Return the data stored for a key, 0 if there is none."""
+    """Return the data stored for a key, or 0 if the key is not in the table."""
     bucket = advance(table, _bucket_of(key, mask))
     for way in range(_WAYS):
         data = read_word(advance(bucket, I64(2 * way + 1)))
@@ -99,7 +102,7 @@ def depth_of(data: np.uint64) -> int:
 
 @inlined
 def bound_of(data: np.uint64) -> int:
-    """Return what kind of bound the score of an entry is."""
+    """Return the bound of an entry: `UPPER`, `LOWER` or `EXACT`."""
     return (I64(data) >> 38) & 3
 
 
@@ -117,7 +120,11 @@ def evaluation_of(data: np.uint64) -> int:
 
 @inlined
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
-    """Store an entry in place of the same position's, or else of the one that is worth least."""
+    """Store an entry.
+
+    It replaces the entry of the same position, or else the least valuable entry of the bucket: an empty one, or one
+    of small depth or an old generation.
+    """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move
     place, worst = I64(0), I64(1 << 40)

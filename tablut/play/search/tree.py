@@ -1,16 +1,16 @@
 """Alpha-beta: quiescence, and principal-variation search with a transposition table.
 
-`_quiesce` and `_negamax` are recursive and fail-soft. They may prune, reduce and trust an
-estimate, yet what they call proven (see `tablut.play.search.limits`) is: a win needs a move
-that is one; a loss needs every legal move to have been searched, or to be known to lose.
-So nothing is left out while the best value found is a loss, a null move proves nothing,
-and a proof from the table is used only within the search that stored it, because what
-recurs depends on the game before its root.
+`_quiesce` and `_negamax` are recursive and fail-soft. They prune, reduce and trust estimates,
+but a score that they return as proven (see `tablut.play.search.limits`) is exact. A proven win
+needs one winning move. A proven loss needs every legal move to have been searched or to be known
+to lose. Therefore no move is left out while the best value found is a loss, and a null move
+proves nothing. A proof from the table is used only within the search that stored it, because
+repetition depends on the game before the root.
 
 A node is a move made on the board and judged, in quiescence as anywhere else.
 
-The arguments of a recursive call must have exactly the types of the first one. Else numba
-compiles a second version, and calls it through a symbol that its cache on disk loses.
+The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
+compiles a second version and calls it through a symbol that is missing from its cache on disk.
 
 References
 ----------
@@ -88,16 +88,16 @@ if TYPE_CHECKING:
     from tablut.play.search.evaluation import EvaluationTables
 
 _EVASIONS = 4
-"""Plies of quiescence in which a side that is about to lose may try every move."""
+"""Number of plies of quiescence in which a side that is about to lose may try every move."""
 _THREATS = 1
-"""Plies of quiescence in which a king may threaten to escape."""
+"""Number of plies of quiescence in which moves of the king that threaten to escape are tried."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""How a move is searched: less deep, with a window of one, with the whole window. Each may be followed by the next."""
+"""Attempts at a move: with reduced depth, with a window of width one, with the full window, in this order."""
 
 
 @called
 def _quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
-    """Return the value of a position once captures and threats to win have been played out."""
+    """Return the value of a position after captures and threats to win have been played out."""
     if out_of_limits(s):
         return I64(0)
     settled, value, endangered, row, column = settle(t, s, ply, key)
@@ -169,12 +169,12 @@ def _negamax(
         return I64(0)
     counters = s.counters
     s.line_length[ply] = 0
-    # Steps 1 and 2. What rules, history and tables say, then the transposition table.
+    # Steps 1 and 2. Judge by rules, history and tablebases, then look into the transposition table.
     settled, value, n = open_node(t, s, depth, alpha, beta, ply, key)
     if settled:
         return value
     depth, alpha, beta = n.depth, n.alpha, n.beta
-    # Step 3. The estimate is high: trust it, or see whether even passing refutes.
+    # Step 3. If the estimate is high, trust it, or try a null move.
     if may_end_early(t, s, n):
         if trusts_estimate(n):
             return n.stand
@@ -191,7 +191,7 @@ def _negamax(
             if value >= beta:
                 # A win after a null move proves nothing.
                 return min(value, I64(PROVEN - 1))
-    # Step 4. The moves, stage by stage.
+    # Step 4. Search the moves, stage by stage.
     best, best_move = I64(-INFINITE), I64(0)
     legal, searched = I64(0), I64(0)
     stage, index, count = first_stage(n), I64(0), I64(0)
@@ -267,15 +267,15 @@ def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta
     return _negamax(t, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
 
 
-# -- the king's moves that threaten to win, read off line tables ---------------------------
+# -- king moves that threaten to win -------------------------------------------------------
 
 
-# Moves that win at once: `tablut.engine.kernels.escape_of_king`, `tablut.engine.attacks.king_capture`.
+# Moves that win immediately: `tablut.engine.kernels.escape_of_king`, `tablut.engine.attacks.king_capture`.
 
 
 @inlined
 def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the king's moves to cells from which the way across to an escape is open; return how many there are."""
+    """Write the king's moves that threaten to escape by a second move at right angles; return their number."""
     size = t.size
     king = king_of(t, board)
     rank, file = coordinates(t, king)

@@ -1,12 +1,12 @@
-"""What the evaluation counts, and how much each of it weighs.
+"""Terms of the evaluation and their weights.
 
-A term is a number that describes a position from white's side; the evaluation is the
-sum of the terms, each times its weight. Weights are in centi-logits: 100 more mean
-that the odds of white winning are e times as high. They come from self-play
-(`benchmarks.tuning`) and stand in ``data/weights.json``, one set for each family of
-boards: escapes in the corners; on the edge beside camps; on the edge alone, with a king
-that two soldiers capture or with one that takes four. Without camps, those whose plies
-act afar (rings, forts, shieldwalls) have sets of their own.
+A term is a number that describes a position from white's side. The evaluation is the
+sum of the terms, each multiplied by its weight. Weights are in centi-logits: an increase of 100
+multiplies white's odds of winning by e. They come from self-play (`benchmarks.tuning`) and are
+stored in ``data/weights.json``, with one set for each family of boards: escapes in the corners;
+escapes on the edge beside camps; escapes on the edge without camps, where either two or four
+soldiers capture the king. Boards without camps whose moves have distant effects (rings, forts,
+shieldwalls) have separate sets.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Distances from the edge with a weight of their own; what lies further in is the measure."""
+"""Number of distances from the edge with separate weights. Cells further inside have none and serve as the baseline."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
-"""Counted on every row and column: moves of the soldiers, cells from which the way to an escape is free; of the ends
-of lines with white pieces, those from which an attacker is seen first (four for each line, if a ring is closed) or
-one of white's."""
+"""Terms counted on every row and column.
+
+They are the moves of the soldiers, the cells from which the way to an escape is free, and the ends of lines with white
+pieces: ``ends_closed`` counts ends from which the first piece seen is an attacker (all ends if white is surrounded),
+``ends_open`` those from which it is white.
+"""
 
 CELL_TERMS: Final = (
     "attackers_in_camp",
@@ -46,7 +49,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Counted by cell; white's include the king, which a line does not tell from a defender."""
+"""Terms counted by cell. White's include the king, because a line does not distinguish it from a defender."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -62,18 +65,24 @@ POSITION_TERMS: Final = (
     "tempo",
     "fort_wall",
 )
-"""Counted once: material, then the king's freedom, then what stands around it, then who is to move; where there are
-forts, defenders at most two ranks and files from a king at distance 0 or 1 from the edge."""
+"""Terms counted once for the position.
+
+They are material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies only
+where there are forts: defenders at most two ranks and two files from a king at distance 0 or 1 from the edge.
+"""
 
 CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
-"""Counted in corners that are escapes, where plies act afar: attackers on the diagonal of four cells, and how
-many corners have that one or the one of three cells full of them."""
+"""Terms of corners that are escapes, on boards whose moves have distant effects.
+
+``corner_guards`` counts attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts corners in
+which this diagonal, or the one of three cells, is full of attackers.
+"""
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
-"""Weights are rounded to this part of a centi-logit, so that the evaluation is exact in integers."""
+"""Units in a centi-logit. Weights are rounded to such units, so that the evaluation is exact in integers."""
 
 HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "attacker_moves": -1.0,
@@ -89,23 +98,26 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "king_capture_sides": -50.0,
     "tempo": 10.0,
 }
-"""A guess, from which tuning starts and against which its result is measured."""
+"""Weights set by hand, from which tuning starts and with which its result is compared."""
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Beside these, where plies act afar, and where the king also escapes in corners; each family's took a match."""
+"""Further hand-set weights, for boards with distant effects, and for corner escapes on them; tested in matches."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
 
 def hand_weights(family: str) -> Mapping[str, float]:
-    """Return the hand-set weights of a family."""
+    """Return the weights set by hand for a family."""
     afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
     return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return which set of weights a variant uses, by where its king escapes and how it falls, and by what acts afar."""
+    """Return the family of a variant, which selects its set of weights.
+
+    The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
+    """
     last, afar = variant.size - 1, variant.rules.act_afar
     corners = {0, last, variant.size * last, variant.size * variant.size - 1}
     if variant.regions.escapes <= corners:
@@ -130,50 +142,55 @@ def load_weights(variant: Variant) -> dict[str, float]:
 
 
 def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
-    """Return weights as integers: `SCALE` to a centi-logit, half of that for what two lines count."""
+    """Return weights as integers in 1/`SCALE` centi-logits.
+
+    Weights of terms by cell are halved, since each cell is counted on two lines.
+    """
     if set(weights) != set(TERMS):
         odd = sorted(set(weights) ^ set(TERMS))
         raise InputError(f"weights: terms {', '.join(odd)} are missing or unknown")
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 
-# -- what the evaluation has learnt by heart: a score for every content of a line and of a corner ---
+# -- patterns: a learnt score for every content of a line and of a corner ------------------
 
 
-# Terms count what a person would count. A pattern knows what the games showed of exactly these
-# men on exactly this line, with the king where it is. Patterns are added to the terms, and cost
-# no look-up of their own on lines, since the score of a line stands in a table either way. They
-# come from self-play (`benchmarks.tuning.patterns`), hold for one board and one family of weights,
-# and stand in ``data/patterns``, a file for each.
+# Terms are features that a person would choose. A pattern is the score that games showed for exactly
+# these men on exactly this line, given the king's cell. Patterns are added to the terms. On lines
+# they cost no extra look-up, since the score of a line comes from a table anyway. They come from
+# self-play (`benchmarks.tuning.patterns`), apply to one board and one family of weights, and are
+# stored in ``data/patterns``, one file for each.
 
 
 CORNER: Final = 3
-"""The side of the square of cells in a corner that a pattern covers; where plies act afar, of the triangle there."""
+"""Side of the square of cells in a corner that a pattern covers. On boards with distant effects it is a triangle."""
 
 
 NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
 
 
 class Patterns(NamedTuple):
-    """Scores by content for one board; N is its size, C = N² its cells. All are white's, in 1/SCALE centi-logits.
+    """Learnt scores by content for one board; N is its size and C = N² the number of its cells.
+
+    All scores are from white's side, in 1/`SCALE` centi-logits.
 
     Attributes
     ----------
     terrain : str
         The C letters of the board.
     family : str
-        Beside whose weights they were learnt, see `tablut.play.search.weights.weights_family`.
+        Family of weights with which the patterns were learnt; see `weights_family`.
     made : str
-        By which command, of how many positions.
+        Command that made the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
-        By table, and content of a line in base 3: digit 1 an attacker, 2 a white piece.
+        Scores by table and by content of a line in base 3: digit 1 is an attacker, 2 a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
-        The table for the king's cell and the line.
+        Table to use, by the king's cell and the line.
     corner_scores : ndarray of int16, shape (4, 3**9)
-        By corner and the content of its cells, see `corner_cells`.
+        Scores by corner and by content of its cells; see `corner_cells`.
     net : ndarray of int16, shape (3 * C + 3, 8)
-        By unit, what it adds for an attacker on a cell, a white piece, the king once more, white to move, black to
-        move, and how much it says (`tablut.play.search.net`); or no rows.
+        Weights of each unit of the net (`tablut.play.search.net`): for an attacker by cell, a white piece by cell, the
+        king by cell, white to move and black to move, then the output weight. No rows if there is no net.
     """
 
     terrain: str
@@ -186,7 +203,7 @@ class Patterns(NamedTuple):
 
 
 def corner_rows(family: str, size: int) -> int:
-    """Return on how many rows of a corner its pattern lies: three, a square; or four, the triangle that can seal it."""
+    """Return the number of rows of a corner's pattern: 3 for the square, 4 for the triangle."""
     return CORNER + (family.endswith("_afar") and size > CORNER)
 
 
@@ -202,7 +219,7 @@ def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
 
 
 def read_patterns(stored: bytes) -> Patterns:
-    """Return patterns that were written."""
+    """Read patterns from the bytes of a file."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
         terrain, family, made = (str(arrays[name]) for name in ("terrain", "family", "made"))
         lines, corners = arrays["line_scores"], arrays["corner_scores"]
@@ -211,7 +228,7 @@ def read_patterns(stored: bytes) -> Patterns:
 
 
 def written_patterns(patterns: Patterns) -> bytes:
-    """Return patterns as the bytes of a file; the same ones for the same patterns."""
+    """Return patterns as the bytes of a file. Equal patterns give equal bytes."""
     written = io.BytesIO()
     np.savez_compressed(written, **patterns._asdict())
     return written.getvalue()
@@ -219,7 +236,7 @@ def written_patterns(patterns: Patterns) -> bytes:
 
 @cache
 def _shipped() -> dict[tuple[str, str], Traversable]:
-    """Return the files of patterns by what they are for. Only that is read of each."""
+    """Return the packaged pattern files by terrain and family, without reading the scores in them."""
     found = {}
     for file in files("tablut.play.search").joinpath("data", "patterns").iterdir():
         if file.name.endswith(".npz"):
@@ -237,7 +254,7 @@ def _stored_patterns(terrain: str, family: str) -> Patterns | None:
 def load_patterns(variant: Variant) -> Patterns | None:
     """Return the patterns for the board and the family of a variant, or None if there are none.
 
-    Where plies act afar, those of a family that is the same otherwise are better than none.
+    A family with distant effects falls back on the patterns of the corresponding family without them.
     """
     terrain, family = "".join(diagram_cells(variant.terrain)), weights_family(variant)
     return _stored_patterns(terrain, family) or _stored_patterns(terrain, family.removesuffix("_afar"))

@@ -1,6 +1,6 @@
-"""`Worker`: one thread's part of a search: its board, its path, what it has learnt about moves, and its iterations.
+"""Class `Worker`: the search state and iterations of one thread.
 
-Workers of one search share nothing but the transposition table.
+Workers of one search share only the transposition table.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 _INFINITE: Final = MATE + 1
 UNLIMITED: Final = 1 << 62
-"""More than any search counts."""
+"""Number that no count of nodes or plies reaches."""
 _WINDOW: Final = 40
 """Half the width of the first aspiration window, in centi-logits."""
 
 
 class Root(NamedTuple):
-    """A position to search from, in the engine's terms; N is the size of the board.
+    """Root position of a search in the engine's representation; N is the size of the board.
 
     Attributes
     ----------
     array : ndarray of uint32, shape (2N + 4,)
-        Undecided.
+        Board of an undecided position.
     moves : list of int
-        The moves to choose from, ``from | to << 7``; at least one.
+        Moves to choose from, coded ``from | to << 7``; at least one.
     past : list of int
-        Zobrist keys of the positions of the game before that may recur, the first one first.
+        Zobrist keys of the earlier positions of the game that may recur, oldest first.
     plies : int
-        How many plies the game has lasted.
+        Number of plies played in the game so far.
     """
 
     array: NDArray[np.uint32]
@@ -49,7 +49,7 @@ class Root(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What holds for every worker of a search."""
+    """Settings of a search that are the same for every worker."""
 
     flags: int
     generation: int
@@ -59,7 +59,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """One thread's search."""
+    """Search of one thread."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Worker:
         self.state = at.new_state(size, table, evaluation)
 
     def prepare(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Set up a search: no time limit yet, and the stop flag as it is."""
+        """Set up a search with no time limit. The stop flag is left as it is."""
         state = self.state
         if len(state.keys) < len(root.past) + MAX_PLY + 1:
             self.state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
@@ -109,7 +109,10 @@ class Worker:
         return bool(self.state.counters[at.STOPPED] != 0)
 
     def aspire(self, depth: int, expected: int | None) -> int:
-        """Search to a depth within a window around the expected value, widened until the value lies in it."""
+        """Search to a depth with an aspiration window around the expected value, and return the value.
+
+        The window is widened until it contains the value.
+        """
         width = _WINDOW
         if expected is None or depth < 4 or abs(expected) >= PROVEN:
             return self.iterate(depth)
@@ -125,7 +128,7 @@ class Worker:
                 beta = value + width if abs(value) < PROVEN else _INFINITE
 
     def iterate(self, depth: int, alpha: int = -_INFINITE, beta: int = _INFINITE) -> int:
-        """Search to a depth within a window, by default the whole one."""
+        """Search to a depth within a window, by default the full window, and return the value."""
         return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
 
     def line(self) -> list[int]:
