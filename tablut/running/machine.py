@@ -81,7 +81,7 @@ def _trim() -> Callable[[int], object] | None:
 
 
 def check_memory(parameter: str, mib: int) -> None:
-    """Refuse a parameter that would take more memory than the machine has."""
+    """Raise `InputError` if a parameter asks for more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(f"the machine has {has >> 20:,} MiB of memory; ask for less", parameter=parameter, value=mib)
