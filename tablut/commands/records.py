@@ -67,8 +67,8 @@ def convert_command(
         Format,
         typer.Option(
             "--to",
-            help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; otg "
-            "is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
+            help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
+            "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
         ),
     ],
     moves: Annotated[
@@ -185,7 +185,7 @@ def replay_command(
         variant_option("Rules to use instead of the record's own."),
     ] = None,
     ply: Annotated[
-        int | None, typer.Option(min=0, help="Number of plies after which to draw the position. [default: the last ply]")
+        int | None, typer.Option(min=0, help="Ply after which to draw the position. [default: the last]")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Draw the position after every ply.")] = False,
     svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all positions.")] = None,
