@@ -1,4 +1,4 @@
-"""``tablut bestmove``, ``play`` and ``engine``: choose a move, play a game, and serve other programs."""
+"""``tablut bestmove``, ``play`` and ``engine``: one move, a game at the terminal or on a server, lines for programs."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def bestmove_command(
     budget: Budget,
     moves: Annotated[
         list[str] | None,
-        typer.Option("--move", "-m", metavar="MOVE", help="Move made after the position; may be repeated."),
+        typer.Option("--move", "-m", metavar="MOVE", help="A move made since the position; give it once a move."),
     ] = None,
     settings: PlayerSettings,
 ) -> Reply:
-    """Choose a move for a position, and show its score and the expected line of play.
+    """Choose one move, and show the score and the line expected.
 
-    The score is for the side to move, in centi-logits: 100 more multiply the odds of
-    winning by e. The expected points follow in brackets, in per cent. If the end of the
-    game is proved, its distance in plies is shown instead.
+    The score is for the side to move, in centi-logits: 100 more mean that the odds of
+    winning are e times as high. In brackets are the points that it promises, in per cent.
+    A proven end is shown in plies instead.
     """
     options = settings.options()
     rules = load_variant(variant)
@@ -88,7 +88,7 @@ _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
 PlayedSide = Literal["white", "black", "both", "none"]
-"""The side that the user plays."""
+"""Which side the person plays."""
 
 
 class _Played(Result):
@@ -117,42 +117,34 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
 def play_command(
     *,
     variant: Annotated[
-        str | None, variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
+        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
     ] = None,
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
-        PlayedSide, typer.Option(help="Side that you play; both for two people, none to watch the player.")
+        PlayedSide, typer.Option(help="Your side; both for two persons, none to watch the player alone.")
     ] = "white",
     budget: Budget,
-    save: Annotated[
-        Path | None, typer.Option(help="File for the record of the game, written when the game ends or is left.")
-    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the game as a record when it is over or left.")] = None,
     server: Annotated[
-        str | None,
-        typer.Option(metavar="HOST", help="Host of a competition server to play on, instead of the terminal."),
+        str | None, typer.Option(metavar="HOST", help="Play on the competition server there instead.")
     ] = None,
-    role: Annotated[str | None, typer.Option(metavar="white|black", help="Side of the player on a server.")] = None,
+    role: Annotated[str | None, typer.Option(metavar="white|black", help="The player's side on a server.")] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time limit of the server for each move.")
+        float | None, typer.Option(metavar="SECONDS", help="A server's time for a move; kept strictly.")
     ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port of the server. [default: 5800 for white, 5801 for black]")
-    ] = None,
-    name: Annotated[
-        str, typer.Option(help="Name of the player on the server, which may cut it to ten letters.")
-    ] = "tablut",
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for connecting to the server.")] = 5.0,
+    port: Annotated[int | None, typer.Option(help="The server's port. [default: 5800 white, 5801 black]")] = None,
+    name: Annotated[str, typer.Option(help="What the server calls the player; it may keep ten letters.")] = "tablut",
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="How long to try to connect.")] = 5.0,
     write_script: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for the competition's script runmyplayer.sh; nothing else is done."),
+        Path | None, typer.Option(metavar="DIR", help="Write the competition's runmyplayer.sh there, and end.")
     ] = None,
     settings: PlayerSettings,
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
-    In the terminal, type a move (e4-f4) or a command; `help` lists the commands. Piped input
-    is read line by line. Exit code 3: the game on a server ended without a result.
+    In the terminal a line is a move (e4-f4) or a command; `help` lists them. A piped input
+    is read line by line. On a server the exit code is 3 if it ends without a result.
     """
     options = settings.options()
     rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
@@ -196,7 +188,7 @@ def _in_terminal(
     if position == "-" and side != "none":
         raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
     board = Board(rules, read_position(position, rules))
-    board.outcome()  # raises an error if the position cannot be played on
+    board.outcome()  # a position that cannot be played on is refused here
     limits = budget.limits()
     live = Live()
     with ExitStack() as seats:
@@ -283,7 +275,7 @@ class _Script(Result):
 
 def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name: str, folder: Path) -> Reply:
     with player_for(player, rules, options):
-        pass  # wrong names and options are reported now, not on the day of the competition
+        pass  # a name or an option that is wrong is said now, not on the day
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -323,22 +315,19 @@ def engine_command(
     player: PlayerOption = "alphabeta",
     protocol: Annotated[
         Literal["uci", "otep", "taflzero", "htp"],
-        typer.Option(
-            help="Protocol: uci (similar to UCI), or that of OpenTafl (otep), TaflZero or hnefatafl.org (htp)."
-        ),
+        typer.Option(help="Whose lines: ours, like UCI; OpenTafl's, TaflZero's or hnefatafl.org's."),
     ] = "uci",
     budget: Budget,
     settings: PlayerSettings,
     line: Annotated[
-        list[str] | None,
-        typer.Option("--line", "-l", help="Line of input, instead of standard input; may be repeated."),
+        list[str] | None, typer.Option("--line", "-l", help="A line to obey instead of standard input; once a line.")
     ] = None,
 ) -> Reply:
-    """Run an engine for other programs, with a line protocol similar to UCI.
+    """Speak a line protocol for programs, shaped after UCI, until `quit` or the end of the input.
 
-    It runs until `quit` or the end of the input, so that rules, tables and memory are loaded
-    only once. With --json it reads nothing, and prints the available commands, options and
-    players. Limits such as --movetime apply only to otep and htp, and override their clocks.
+    The engine stays up between moves: rules, tables and memory are loaded once. With
+    --json nothing is read: it tells the commands, options and players that there are.
+    Limits of a move, such as --movetime, are for otep and htp, whatever their clocks say.
     """
     options = EngineOptions(
         variant,
@@ -379,7 +368,7 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input; only the beginning of a line that is too long, so that it is rejected."""
+    """Yield the lines of standard input; of one that is too long its beginning, so that it is refused."""
     while True:
         line = read_line(LONGEST_LINE + 1)
         if not line:

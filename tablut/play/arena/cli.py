@@ -1,4 +1,4 @@
-"""``tablut match``, ``tournament`` and ``measure``: compare programs and measure games, with intervals."""
+"""``tablut match``, ``tournament`` and ``measure``: programs compared, games measured, with intervals."""
 
 from __future__ import annotations
 
@@ -52,41 +52,37 @@ _ERRORS: Final = (0.05, 0.05)
 
 
 PLAYER_HELP = (
-    "Player, named as in bestmove: alphabeta, or with its own settings alphabeta@movetime=0.1,hash=16 (movetime, "
-    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program with the "
-    "protocol of tablut engine; otep:, taflzero: or htp:COMMAND for programs with other protocols."
+    "A player of bestmove, such as alphabeta, or with settings of its own: alphabeta@movetime=0.1,hash=16 (movetime, "
+    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program that speaks the "
+    "lines of tablut engine; otep:, taflzero: or htp:COMMAND for one that speaks another protocol."
 )
 
 GamesOption = Annotated[
-    int,
-    typer.Option("--games", "-n", min=1, max=10**6, help="Number of games; each opening is played with both colours."),
+    int, typer.Option("--games", "-n", min=1, max=10**6, help="Games; each opening is played with both colours.")
 ]
 
 
 @option_group
 class GameOptions(Budget):
-    """Options for games, shared by all three commands."""
+    """What the games of every command are played by."""
 
     movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time limit for each move; 0.1 if no other limit is given.")
+        float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if nothing else limits it.")
     ] = None
     variant: VariantOption = "ashton"
     opening: Annotated[
-        int, typer.Option(min=0, max=100, help="Number of random plies at the beginning of each pair of games.")
+        int, typer.Option(min=0, max=100, help="Random plies that begin the games of a pair; 0 for none.")
     ] = 4
-    seed: Annotated[int, seed_option("Seed of the openings, and of players that choose at random.")] = 1
-    threads: Annotated[int, threads_option("Number of games played in parallel.")] = 1
+    seed: Annotated[int, seed_option("Of openings and of what is random in players.")] = 1
+    threads: Annotated[int, threads_option("Games at once.")] = 1
     hash_mib: HashOption = 16
-    most_plies: Annotated[
-        int, typer.Option(min=1, max=20000, help="Number of plies after which a game counts as drawn (ply_cap).")
-    ] = 500
+    most_plies: Annotated[int, typer.Option(min=1, max=20000, help="A game so long counts as drawn (ply_cap).")] = 500
     store: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Folder for a record of each game, from which an interrupted run resumes."),
+        str | None, typer.Option(metavar="DIR", help="Keep a record of each game there, and go on with what is there.")
     ] = None
 
     def contestants(self, players: list[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
-        """Return the rules and the players, after checking that the players can play from the start position."""
+        """Return the rules and the players, which can play by them from there."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
         for line in check_contestants(everyone, rules, start):
@@ -96,10 +92,7 @@ class GameOptions(Budget):
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
-        """Play a number of games with progress shown, and return a reply.
-
-        After an interrupt the reply contains the games played so far.
-        """
+        """Play so many games, showing progress, and reply; an interrupt replies with those that were played."""
         go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
         with progress(name) as observer:
             observer.begin("games", games)
@@ -114,7 +107,7 @@ class GameOptions(Budget):
 
 @option_group
 class PairedOptions(GameOptions):
-    """Additional options for games between different players."""
+    """What games between different players are played by besides."""
 
     position: PositionOption = None
     candidates: Annotated[
@@ -122,17 +115,18 @@ class PairedOptions(GameOptions):
         typer.Option(
             min=1,
             max=100,
-            help="Number of random openings for each pair; the most balanced one, by a short search, is played.",
+            help="Openings drawn for each pair: the one that a short search calls closest to even is played.",
         ),
     ] = 4
     grace: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", min=0, help="Time by which a move may exceed its limit; more loses the game."),
+        float, typer.Option(metavar="SECONDS", min=0, help="A move that exceeds its time by more loses.")
     ] = 0.1
-    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Parquet file for a table of all games.")] = None
+    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write the games to a table, a row a game.")] = (
+        None
+    )
 
     def plan(self, players: list[str], games: int) -> tuple[list[Contestant], MatchPlan]:
-        """Return all players, and the plan of a match between the first two."""
+        """Return the players, and the match between the first two of them."""
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start)
         if self.parquet is not None:
@@ -140,7 +134,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # reports an unsupported board now, since openings are chosen by a search
+            engine_for(rules)  # a search weighs the openings: a board that it does not hold is refused at once
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -154,7 +148,7 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the games to the Parquet file if one was named, and warn about games lost by errors of players."""
+        """Write the games to the table, if there is to be one; say how many were lost by errors."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
             warn(f"{len(faults):,} of {len(games):,} games were lost by errors of players; the first: {faults[0]}")
@@ -166,24 +160,21 @@ class PairedOptions(GameOptions):
 def match_command(
     *,
     first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
-    second: Annotated[str, typer.Argument(metavar="B", help="Opponent of A, in the same form.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
     games: GamesOption = 100,
     options: PairedOptions,
     sprt: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            metavar="ELO0 ELO1",
-            help="Elo differences of a sequential test; the match ends when it decides between them.",
-        ),
+        typer.Option(metavar="ELO0 ELO1", help="End when one difference is likelier than the other."),
     ] = None,
     errors: Annotated[
-        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Error probabilities of the sequential test.")
+        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Chances of error of that test.")
     ] = _ERRORS,
 ) -> Reply:
-    """Compare two players in a match, and estimate the difference in strength.
+    """Play a match between two players, and say who is better by how much.
 
-    Each opening is played twice, with colours exchanged; the 95 % intervals come from the
-    spread of these pairs. With --nodes, equal seeds give equal games, for any number of threads.
+    Each opening is played twice, with colours changed; intervals of 95 % come from the spread of these pairs.
+    Under --nodes the same seed gives the same games, whatever the number of threads.
     """
     if sprt is None and errors != _ERRORS:
         raise InputError("--errors: is for --sprt ELO0 ELO1; leave it out, or name the two differences")
@@ -204,10 +195,9 @@ def tournament_command(
     games: GamesOption = 20,
     options: PairedOptions,
 ) -> Reply:
-    """Play all pairs of several players against each other, and rate the players.
+    """Play a match between every two players, and rate them.
 
-    --games is the number for each pair. Elo is relative to the mean of all players, with
-    95 % intervals.
+    --games is the number for every two of them. Elo is against the mean of the players, with intervals of 95 %.
     """
     if len(players) < 2:
         raise InputError("tournament: expected at least two players")
@@ -229,10 +219,9 @@ def measure_command(
     games: GamesOption = 100,
     options: GameOptions,
 ) -> Reply:
-    """Measure a game by self-play: branching factor, length, size of the game tree, balance.
+    """Let a player play itself, and say how large the game is: branching factor, length, tree, balance.
 
-    The 95 % intervals come from the spread over the games. The first plies are random, so
-    that the games differ.
+    Intervals of 95 % are over the games. The first plies are random, so that games differ.
     """
     if games < 2:
         raise InputError(f"--games {games}: expected at least 2")
@@ -279,7 +268,7 @@ def _elo_text(summary: MatchSummary) -> str:
 
 
 def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
-    """Print the summary of a match."""
+    """Print a match."""
     console.print(f"{summary.a} against {summary.b}, {summary.variant}", style="bold")
     console.print(
         f"{plural(summary.games, 'game')}: {summary.a_wins:,} won, {summary.draws:,} drawn, {summary.b_wins:,} lost; "
@@ -336,7 +325,7 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
 
 
 def show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
-    """Print the summary of a tournament."""
+    """Print a tournament."""
     console.print(f"Tournament, {summary.variant}", style="bold")
     table = Table(
         label("player"), number("games"), number("won"), number("drawn"), number("lost"), number("Elo"), label("95 %")
