@@ -70,11 +70,11 @@ def bounds_command(
 ) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 
-    The equations are those of "An Upper Bound on the Complexity of Tablut". The output
-    compares them with the published values, lists the findings, and gives the corrected and
-    tightened bounds, also up to symmetry. Other rule sets are counted in the same way; for
-    your own rules, placements with a locked set of up to three pieces are excluded as long as
-    the number of states in their count allows.
+    The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares
+    them with the published values, lists the findings, and gives the corrected and tightened
+    bounds, also up to symmetry. Other rule sets are counted in the same way; for your own rules,
+    placements with a locked set of up to three pieces are excluded as long as the number of states
+    in their count allows.
     """
     if latex and as_bfile:
         raise InputError("--latex and --bfile: choose one of them")
@@ -277,9 +277,9 @@ def exclusions_command(
 ) -> Reply:
     """Find the minimal locked sets, and count the placements that contain one exactly.
 
-    No game can put a locked set together, so these placements are unreachable. The counts
-    are compared with the shipped ones if there are any; exit code 1: they differ. For the full
-    games, --pieces 3 takes seconds, and 4 takes minutes and gigabytes of memory.
+    No game can put a locked set together, so these placements are unreachable. The counts are
+    compared with the shipped ones if there are any; exit code 1: they differ. For the full games,
+    --pieces 3 takes seconds, and 4 takes minutes and gigabytes of memory.
     """
     rules = load_variant(variant)
     with progress("exclusions") as observer:

@@ -78,8 +78,8 @@ def census_command(
 ) -> Reply:
     """Count the positions reachable from the start exactly, ply by ply.
 
-    A position is a placement with the side to move. Classes are orbits under the symmetries
-    that leave the start in place. Decided positions are counted but not expanded.
+    A position is a placement with the side to move. Classes are orbits under the symmetries that
+    leave the start in place. Decided positions are counted but not expanded.
     """
     from counting.census.counted import CountWish
     from counting.census.report import Ply, census
@@ -248,9 +248,10 @@ def verify_command(
     ] = False,
     memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="Memory limit for positions in MiB.")] = 2048,
 ) -> Reply:
-    """Verify a stored census from its files, mostly with other code than that of the census.
+    """Verify a stored census.
 
-    Exit code 1: an error was found.
+    Its files are checked, as far as possible by other code than that of the census. Exit code 1: an
+    error was found.
     """
     from counting.census.verification import verify_census
 

@@ -76,10 +76,11 @@ def estimate_command(
     resume: ResumeOption = False,  # noqa: ARG001
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Estimate the share of the counted positions that can be reached, from random samples.
+    """Estimate the reachable share from random samples.
 
-    Each sample is decided by a lemma that excludes it, by a proof game that reaches it, or by
-    its complete backward tree, if that does not contain the start.
+    Each sample is a position that the bound counts. It is decided by a lemma that excludes it, by a
+    proof game that reaches it, or by its complete backward tree, if that does not contain the
+    start.
     """
     from counting.reachable.estimation import estimate
 
@@ -182,10 +183,10 @@ def check_command(
         variant_option("Rule set, as a name or a TOML file. [default: as named in the file]"),
     ] = None,
 ) -> Reply:
-    """Check certificates of reachability with the plain rules alone.
+    """Check certificates with the plain rules alone.
 
-    The samples are drawn again, every proof game is replayed and every lemma is derived
-    again. Exit code 1: a certificate is wrong.
+    The samples are drawn again, every proof game is replayed and every lemma is derived again. Exit
+    code 1: a certificate is wrong.
     """
     from counting.reachable.checker import check_file
 

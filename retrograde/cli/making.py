@@ -45,12 +45,13 @@ def build_command(
     ] = 4096,
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Build a tablebase: solve all tiers with up to --men men, or with given material.
+    """Build a tablebase, or add tiers to one.
 
-    Every value is stored with its distance to the end of the game. Stored tiers are kept, so
-    an interrupted build resumes, and a build with more men or other material adds to them.
-    A long build first prints its cost and the tiers that it builds in slices. The workers of
-    --scheduler execute code from this program: use only a cluster of your own.
+    All positions with up to --men men, or with the material given, are solved and stored with value
+    and distance to the end. Stored tiers are kept, so an interrupted build resumes, and a build
+    with more men or other material adds to them. A long build first prints its cost and the tiers
+    that it builds in slices. The workers of --scheduler execute code from this program: use only a
+    cluster of your own.
     """
     from retrograde.answers import TierResult, info_of
     from retrograde.solver.build import build_tablebase
@@ -154,8 +155,8 @@ def solve_command(
 ) -> Reply:
     """Solve a small board completely: find the value of every position reachable from the start.
 
-    Each position counts as the first one of its game; under a move limit, a win must end
-    within the limit. Distances are in plies to the end under best play.
+    Each position counts as the first one of its game; under a move limit, a win must end within the
+    limit. Distances are in plies to the end under best play.
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed

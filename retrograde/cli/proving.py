@@ -68,10 +68,9 @@ def prove_command(
 ) -> Reply:
     """Prove that a side wins from a position, never loses, or that it is a draw.
 
-    The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat
-    the command with the same --store. The workers of --scheduler execute code from this
-    program. Exit code 1: the claim is refuted; 3: the time limit was reached before the claim
-    was settled.
+    The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat the
+    command with the same --store. The workers of --scheduler execute code from this program. Exit
+    code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
     """
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, in which the answers are kept")

@@ -88,8 +88,7 @@ def check_command(
 ) -> Reply:
     """Check a saved proof by the rules alone, in plain Python.
 
-    docs/puzzles.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter
-    win.
+    docs/puzzles.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from tablut.position import Position
@@ -207,7 +206,10 @@ def list_command(
         ),
     ] = None,
 ) -> Reply:
-    """List the puzzles that match the given filters, without their solutions."""
+    """List puzzles, without their solutions.
+
+    With filters, only matching puzzles are listed; an empty list is no error.
+    """
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
     # Shipped files name their rules; other files need not.
@@ -315,8 +317,8 @@ def play_command(
 ) -> Reply:
     """Solve a puzzle interactively in the terminal.
 
-    Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was
-    left unsolved; 3: the limits were reached before a move was judged.
+    Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
+    unsolved; 3: the limits were reached before a move was judged.
     """
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.game import open_puzzle

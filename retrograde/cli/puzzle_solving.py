@@ -129,10 +129,11 @@ def solve_command(
     ] = 2_000_000,
     svg: Annotated[Path | None, typer.Option(help="File for an SVG drawing of the line as a strip of boards.")] = None,
 ) -> Reply:
-    """Prove that a position is won, lost or drawn, or check the stipulations of a puzzle file.
+    """Solve a position or the puzzles of a file.
 
-    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted;
-    3: the limits were reached before a proof.
+    For a position, a win, a loss or a draw is proved; for puzzles, their stipulations are checked.
+    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
+    the limits were reached before a proof.
     """
     from retrograde.proofs.solution import ProofLimits
     from retrograde.proofs.solver import Solver

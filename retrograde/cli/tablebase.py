@@ -51,7 +51,7 @@ app.command("build")(build_command)
 @app.command("info")
 @tabular
 def info_command(store: StoreArgument) -> Reply:
-    """Describe a tablebase: its rule set, and the values and sizes of its tiers."""
+    """Describe a tablebase: rules, tiers, values, sizes."""
     from retrograde.tablebase.probing import open_tablebase
 
     info = info_of(open_tablebase(store))
@@ -82,14 +82,14 @@ def verify_command(
         Path | None, typer.Option(help="File that records verified tiers, which later runs skip.", show_default=False)
     ] = None,
 ) -> Reply:
-    """Verify every stored value of a tablebase from the position's moves, with other code than the solver.
+    """Verify the stored values of a tablebase.
 
-    Only the move generator and the ranking of positions are shared with the solver; a sample
-    of wins, losses and draws is played out by the naive rules. The command also compares all
-    files with their digests and the values with published ones, and proves that the index
-    contains each position exactly once. With --record, an interrupted run resumes with the
-    tiers that are not yet verified; changed tiers are verified again. Exit code 1: an error
-    was found.
+    Every value is derived again from the moves of its position, by other code than the solver; only
+    the move generator and the ranking of positions are shared. A sample of wins, losses and draws
+    is played out by the naive rules. The command also compares all files with their digests and the
+    values with published ones, and proves that the index contains each position exactly once. With
+    --record, an interrupted run resumes with the tiers that are not yet verified; changed tiers are
+    verified again. Exit code 1: an error was found.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
@@ -161,9 +161,10 @@ def probe_command(
         str | None, variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
     ] = None,
 ) -> Reply:
-    """Look up a position in a tablebase: its value, its distance to the end, and the value of each move.
+    """Look up a position in a tablebase, with the value of each move.
 
-    The position counts as the first one of its game, with all plies of a move limit left.
+    Values are wins, losses and draws with their distances to the end in plies. The position counts
+    as the first one of its game, with all plies of a move limit left.
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
@@ -273,10 +274,10 @@ def query_command(
         int, typer.Option("--most", "-n", min=0, max=10**6, help="Maximum number of positions to list.")
     ] = 20,
 ) -> Reply:
-    """List positions of a tablebase by their values, such as longest wins or mutual zugzwangs.
+    """List positions of a tablebase by their values.
 
-    One position of each class under the symmetries of the board is listed; all matching
-    classes are counted.
+    For example the longest wins, the draws with some material, or mutual zugzwangs. One position of
+    each class under the symmetries of the board is listed; all matching classes are counted.
     """
     from retrograde.tablebase.querying import TableQuery
     from retrograde.tablebase.store import open_store

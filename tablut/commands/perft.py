@@ -72,8 +72,8 @@ def perft_command(
 ) -> Reply:
     """Count the move sequences of exactly 1, 2, … DEPTH plies (perft), to test a move generator.
 
-    With --depth 0 the answer is 1. A decided position has no moves; repetition and move
-    limits are ignored.
+    With --depth 0 the answer is 1. A decided position has no moves; repetition and move limits are
+    ignored.
     """
     from tablut.engine import engine_for
 

@@ -83,8 +83,8 @@ def convert_command(
 ) -> Reply:
     """Convert a position, or moves made from it, to the format of another program.
 
-    The position may be given in any of the formats. With MOVES, a format of moves writes
-    them one on each line; a format of positions writes the position after them.
+    The position may be given in any of the formats. With MOVES, a format of moves writes them one
+    on each line; a format of positions writes the position after them.
     """
     for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
         raise InputError(
@@ -205,9 +205,9 @@ def replay_command(
     """Check a game record, or an archive of games, against the rules, move by move.
 
     Supported are the toolkit's own records, PGN, OpenTafl's records, the logs of the Bologna
-    server, and archives with one game on each line: its moves, the captures by attackers and
-    by defenders, the result. Exit code 1: a record is wrong, because a move is illegal, or a
-    capture, a position or the result contradicts the rules.
+    server, and archives with one game on each line: its moves, the captures by attackers and by
+    defenders, the result. Exit code 1: a record is wrong, because a move is illegal, or a capture,
+    a position or the result contradicts the rules.
     """
     if svg is not None:
         check_folder(svg, "--svg")

@@ -203,11 +203,11 @@ def diff_command(
 ) -> Reply:
     """Find the smallest positions in which two rule sets differ.
 
-    They differ in a position if a ply is legal in only one of them, captures different
-    pieces, or ends the game differently. One search looks for as few plies as possible from
-    the start of A, another for placements with as few men as possible. Repetition and the
-    move limit depend on the history of a game and are not compared. Exit code 3: no
-    difference was found, and the search from the start was cut short.
+    They differ in a position if a ply is legal in only one of them, captures different pieces, or
+    ends the game differently. One search looks for as few plies as possible from the start of A,
+    another for placements with as few men as possible. Repetition and the move limit depend on the
+    history of a game and are not compared. Exit code 3: no difference was found, and the search
+    from the start was cut short.
     """
     from tablut.differences import differences
 

@@ -36,8 +36,8 @@ class _Warmup(Result):
 def warmup_command() -> Reply:
     """Compile all kernels for this machine in advance, so that no later command has to wait.
 
-    Kernels that are already compiled are only loaded. The command runs small cases of every
-    command that needs kernels.
+    Kernels that are already compiled are only loaded. The command runs small cases of every command
+    that needs kernels.
     """
     started = time.perf_counter()
     before = compiled_kernels()

@@ -91,8 +91,8 @@ def referee_command(
 ) -> Reply:
     """Run a server for the Bologna competition, for tests, local tournaments and third-party clients.
 
-    White connects to one port, black to the other. Both players always receive the result,
-    even after a timeout. Invalid input from a client can end its game, but never the server.
+    White connects to one port, black to the other. Both players always receive the result, even
+    after a timeout. Invalid input from a client can end its game, but never the server.
     """
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
