@@ -25,7 +25,7 @@ class OutcomeResult(Result):
 
 
 class MoveResult(Result):
-    """A move with what it captures and how it ends the game."""
+    """A move with its captures and, if it ends the game, the outcome."""
 
     move: str
     captures: list[str]

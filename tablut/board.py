@@ -282,7 +282,7 @@ class Board:
 
     @cached_property
     def _engine(self) -> Any:
-        # Imported here, because it loads numba, which is not needed as long as no moves are.
+        # Imported here, because it loads numba, which is needed only for moves.
         from tablut.engine import engine_for
 
         try:
@@ -306,7 +306,7 @@ class Board:
         return self._codes
 
     def _recurs_too_often(self, code: int) -> bool:
-        """Return whether a move repeats a position as often as the repetition rule forbids."""
+        """Return whether a move would repeat a position more often than the rules allow."""
         array = self._playable().copy()
         self._engine.make(array, code)
         cells, side = self._engine.cells(array)
@@ -504,7 +504,7 @@ class Board:
     # -- the end -----------------------------------------------------------------------
 
     def _decided(self) -> Outcome | None:
-        """Return the outcome by the present placement or by the last ply, or None; earlier history is ignored."""
+        """Return the outcome by the last ply or, without one, by the placement; earlier history is ignored."""
         if self._reached is not None or self._plies:
             return self._reached
         found = self._standing()
@@ -580,7 +580,7 @@ class Board:
         return self.occurrence() > 1
 
     def occurrence(self) -> int:
-        """Return how often the position (placement and side to move) has occurred on this board, now included."""
+        """Return how often the position (placement and side to move) has occurred on this board, including now."""
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:

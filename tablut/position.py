@@ -70,7 +70,7 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
 
 @runtime_checkable
 class BoardLike(Protocol):
-    """A game in progress: the part of `tablut.board.Board` that modules use which cannot import it."""
+    """The part of `tablut.board.Board` that modules use which `board` itself imports."""
 
     @property
     def variant(self) -> Variant:
@@ -201,7 +201,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move from a game record, with the captures that the record claims; None if it names none."""
+    """A move from a game record, with the claimed captures; ``captures`` is None if the record names none."""
 
     move: Move
     captures: frozenset[int] | None = None

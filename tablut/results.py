@@ -105,7 +105,7 @@ def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("f
 
 
 class SparseResult(Result):
-    """A result whose empty fields are left out of the JSON, for results that contain thousands of mostly empty ones."""
+    """A result whose empty fields are left out of the JSON, because an answer may contain thousands of them."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def material_option(text: str) -> Any:
 
 VariantOption = Annotated[str, variant_option("Name of a shipped rule set, or a TOML file.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", hidden=True)]
-"""Accepted without effect, because published commands contain it: work in a folder always resumes."""
+"""Option without effect, kept because published commands contain it: work in a folder always resumes."""
 SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="Running Dask cluster whose workers can access DIR."),

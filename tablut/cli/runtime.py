@@ -66,7 +66,7 @@ _EVERY = 30.0
 """Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
 _LONG = 60
-"""Minimum forecast in seconds that is announced without a terminal."""
+"""Forecast duration in seconds from which on work is announced even without a terminal."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
 """Limit on times in seconds (about thirty years), and on all other numbers that are not whole."""
@@ -382,7 +382,7 @@ def commit() -> str | None:
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:
-    """Run a function that may spend hours in compiled code, in such a way that it can be interrupted immediately.
+    """Run a function that may spend hours in compiled code, so that it can still be interrupted immediately.
 
     Kernels do not handle signals. The function therefore runs in a separate thread, which is
     abandoned when the main thread is interrupted; the process then ends without waiting for it.

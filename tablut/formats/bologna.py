@@ -105,7 +105,7 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     """Parse a move, and the side that claims to make it, from a client's JSON.
 
-    Squares may be in either case and ``turn`` may be missing, because real clients write both.
+    Squares may be in either case and ``turn`` may be missing, because real clients differ in both.
     """
     data = _json_object(text, "move")
     squares = []

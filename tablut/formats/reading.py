@@ -31,7 +31,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 
 
 class SaidMove(NamedTuple):
-    """A move read from a text, with the side that the text gives it to, or None if it does not say."""
+    """A move read from a text, with its side; None if the text does not name the side."""
 
     said: MoveText
     side: Side | None
@@ -40,7 +40,7 @@ class SaidMove(NamedTuple):
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
 
-    ``side`` is the side to move where the text does not say it; if the text does, the two must agree.
+    ``side`` is the side to move, for texts that do not contain it. If a text does, the two must agree.
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:

@@ -99,7 +99,7 @@ def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameReco
 def write_line(record: GameRecord, variant: Variant) -> str:
     """Return the line of an archive for a game; captures are counted from those that its moves name.
 
-    The game must begin from the start of its rules, which the format cannot express otherwise.
+    The game must begin from the start of its rules, because the format cannot give another position.
     """
     if record.start is not None or not record.moves:
         raise InputError("archive: a line holds a game of one move or more, from the start of its rules")

@@ -461,7 +461,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 def write_rules(variant: Variant) -> str:
     """Return the OpenTafl rules string of a variant.
 
-    The string is read back for a check; if it does not describe the same game, `InputError` is raised.
+    The string is read back as a check; if it does not describe the same rules, `InputError` is raised.
     """
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall

@@ -1,7 +1,6 @@
 """File operations: bounded reads, atomic writes, locks, reserved disk space, removal of temporary files.
 
-The toolkit reads and writes all files through this module, its own as well as those of users. File formats are
-defined elsewhere.
+These functions serve for the toolkit's own files and for those of users. File formats are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -109,9 +108,9 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return the path of an entry whose name was read from a file.
+    """Return the path of an entry of a folder, after checking its name.
 
-    For safety the name must be plain, so that the entry lies in the folder itself, and the entry must not be a link.
+    The name must be plain, so that the entry lies in the folder itself, and the entry must not be a link.
     """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
