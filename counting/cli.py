@@ -275,7 +275,7 @@ def exclusions_command(
     ] = 3,
     out: Annotated[Path | None, typer.Option(help="File for the counts, in the format of the shipped ones.")] = None,
 ) -> Reply:
-    """Find the minimal locked sets, and count the placements that contain one exactly.
+    """Find the minimal locked sets, and count exactly the placements that contain one.
 
     No game can put a locked set together, so these placements are unreachable. The counts are
     compared with the shipped ones if there are any; exit code 1: they differ. For the full games,
