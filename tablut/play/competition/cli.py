@@ -1,4 +1,4 @@
-"""``tablut referee``: run a server with the protocol of the Bologna competition."""
+"""``tablut referee``: a server of the competition's protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tablut.variants import Variant, load_variant
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Seconds that the server's own players get to receive the end of the last game."""
+"""Seconds for a player of ours to hear that the last game is over."""
 
 
 class _Game(Result):
@@ -45,7 +45,7 @@ class _Game(Result):
 
 
 class _Refereed(Result):
-    """Result of all games; the first fields repeat those of the last game."""
+    """The last game's result first, then all of them."""
 
     variant: str
     result: str | None
@@ -55,44 +55,37 @@ class _Refereed(Result):
 
 
 def _own_player(side: str) -> Any:
-    what = f"Player of the toolkit that takes {side}, or program:COMMAND."
+    what = f"A player of ours plays {side}, or program:COMMAND."
     return typer.Option(f"--{side}", metavar="NAME", help=what, autocompletion=player_names_from)
 
 
 @command
 def referee_command(
-    timeout: Annotated[
-        float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time limit for each move.")
-    ] = 60.0,
+    timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
     variant: VariantOption = "bologna",
-    games: Annotated[int, typer.Option(min=1, help="Number of games, played one after the other.")] = 1,
-    repeats: Annotated[
-        int, typer.Option(min=0, help="Number of times that a position may recur before the game is a draw.")
-    ] = 0,
-    errors: Annotated[
-        int, typer.Option(min=0, help="Number of illegal moves that each player may make in a game.")
-    ] = 0,
+    games: Annotated[int, typer.Option(min=1, help="Games, one after the other.")] = 1,
+    repeats: Annotated[int, typer.Option(min=0, help="How often a position may recur before a draw.")] = 0,
+    errors: Annotated[int, typer.Option(min=0, help="Illegal moves that each player may make in a game.")] = 0,
     logs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for a log of each game, which `tablut replay` can read.")
+        Path | None, typer.Option(metavar="DIR", help="Write a log of each game there; `tablut replay` reads it.")
     ] = None,
     white: Annotated[str | None, _own_player("white")] = None,
     black: Annotated[str | None, _own_player("black")] = None,
     nodes: NodesOption = None,
     option: SettingsOption = None,
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for both players to connect.")] = 300.0,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time for both players of a game to come.")] = 300.0,
     host: Annotated[
-        str,
-        typer.Option(metavar="ADDRESS", help="Address to listen on; the default is reachable only from this machine."),
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default this machine alone reaches it.")
     ] = "127.0.0.1",
-    port_white: Annotated[int, typer.Option(help="Port for white; 0 for any free port.")] = PORTS["w"],
-    port_black: Annotated[int, typer.Option(help="Port for black; 0 for any free port.")] = PORTS["b"],
+    port_white: Annotated[int, typer.Option(help="White's port; 0 for any that is free.")] = PORTS["w"],
+    port_black: Annotated[int, typer.Option(help="Black's port; 0 for any that is free.")] = PORTS["b"],
     hash_mib: HashOption = 64,
-    seed: Annotated[int, typer.Option(help="Seed of players that choose at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of players of ours that play at random.")] = 0,
 ) -> Reply:
-    """Run a server for the Bologna competition, for tests, local tournaments and third-party clients.
+    """Referee games of the Bologna competition: for tests, local tournaments and other people's clients.
 
-    White connects to one port, black to the other. Both players always receive the result, even
-    after a timeout. Invalid input from a client can end its game, but never the server.
+    White connects to one port, black to the other. Both are always told how the game
+    ended, on a timeout, too. Whatever a client sends ends its game at most, never the server.
     """
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
@@ -106,7 +99,7 @@ def referee_command(
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
     with ExitStack() as held, Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
-        # Everything is loaded, compiled or started before a clock runs.
+        # What has to be loaded, compiled or started, before a clock runs.
         if white is not None:
             ours["w"] = (white, held.enter_context(player_for(white, rules, options, ready=True)))
         if black is not None:
@@ -117,13 +110,13 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # Cut, because a command may be too long for a name; a rejected player would keep the other side waiting.
+            # A command may be longer than a name; who is refused here would let the other side wait.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
-            # Finished games are reported even if a later one fails.
+            # Games that are over count, whatever ends a later one.
             played.extend(referee.play(last=number == games - 1) for number in range(games))
         except KeyboardInterrupt as stop:
             if referee.match is not None and len(played) < games:
@@ -139,7 +132,7 @@ def referee_command(
 
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
-    """Play one side of all games, over the network like any other client."""
+    """Play one side of all games, over the wire like everybody else."""
 
     def complain(line: str) -> None:
         live.print(f"{settings.name}: {line}", soft_wrap=True)
@@ -197,7 +190,7 @@ def _show(console: PeopleConsole, result: _Refereed) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# ``runmyplayer.sh``: the script with which the competition starts a player, for this installation
+# ``runmyplayer.sh``: what the competition starts a player with, written out for this installation
 
 
 SCRIPT_NAME: Final = "runmyplayer.sh"
@@ -205,24 +198,24 @@ _TEMPLATE: Final = Path(__file__).with_name(SCRIPT_NAME)
 
 
 def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
-    """Write the competition's start script into a folder.
+    """Write the script of the competition into a folder.
 
     Parameters
     ----------
     folder : Path
-        Target folder, which is created if needed.
+        Made if it is not there.
     arguments : tuple of str
-        Further arguments for ``tablut play``, such as the player.
+        Further arguments of ``tablut play``, such as the player.
 
     Returns
     -------
     Path
-        The executable script.
+        The script, executable.
 
     Raises
     ------
     OutputError
-        If the script cannot be written.
+        If it cannot be written.
 
     Examples
     --------
