@@ -467,9 +467,17 @@ class Board:
         return said.move
 
     def pop(self) -> Move:
-        """Take the last move back and return it.
+        """Take back the last move.
 
-        Without a move to take back it raises `NoMoveError`, which is both an `InputError` and an `IndexError`.
+        Returns
+        -------
+        Move
+            The move taken back.
+
+        Raises
+        ------
+        NoMoveError
+            If no move was made; it is both an `InputError` and an `IndexError`.
         """
         if not self._plies:
             raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
@@ -486,10 +494,7 @@ class Board:
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
-        """Return the square of the king if the last move captured it, else None.
-
-        A captured king stays on its square.
-        """
+        """Return the square of the king if the last move captured it, else None; a captured king is not removed."""
         reached = self._reached
         return self.king() if reached is not None and reached.termination == "king_captured" else None
 
@@ -631,7 +636,10 @@ class Board:
     def canonical(self) -> Board:
         """Return a board with the canonical image of the position under the variant's symmetries, without history.
 
-        The canonical image is the one with the least packed words.
+        Returns
+        -------
+        Board
+            A new board. Its position is the image with the least packed words.
         """
         engine = self._engine
         if isinstance(engine, PlainEngine):

@@ -21,9 +21,10 @@ from tablut.position import Move
 from tablut.variants import Variant
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
-"""Names of the planes; the fourth and the fifth have the same value everywhere.
+"""Names of the planes.
 
-The fifth is 1 if the position, with its side to move, occurred earlier in the game and the rules count repetitions.
+The fourth and the fifth plane each have a single value for the whole board. The fifth is 1 if the position, with its
+side to move, occurred earlier in the game and the rules count repetitions.
 """
 PLIES: Final = 1000
 """Default number of plies after which an OpenSpiel game is drawn."""
