@@ -1,4 +1,4 @@
-"""``tablut bounds``: the equations, the findings and the better bounds, as tables, JSON or LaTeX."""
+"""``tablut bounds`` and ``exclusions``: published and tightened bounds, and the locked sets behind them."""
 
 from __future__ import annotations
 
@@ -58,21 +58,23 @@ class _Boards(Result):
 @tabular
 def bounds_command(
     variant: Annotated[
-        str | None, variant_option("A shipped rule set, or a TOML file. [default: ashton; of --bfile: each that ships]")
+        str | None, variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print the equations as LaTeX instead.")] = False,
     as_bfile: Annotated[
         bool,
         typer.Option(
-            "--bfile", help="Print a b-file instead: the bound by board, or under --variant the states by men."
+            "--bfile", help="Print a b-file instead: the bound of each board or, with --variant, the states by men."
         ),
     ] = False,
 ) -> Reply:
-    """Regenerate every equation of "An Upper Bound on the Complexity of Tablut" as an exact integer.
+    """Recompute the published bounds on the number of positions exactly, and tighten them.
 
-    Beside the published values stand the findings about them, the corrected and
-    tightened bounds, and the same up to symmetry. Any variant is counted the same way; of rules that do
-    not ship, locked sets of at most three pieces are left out, as far as a limit of their number allows.
+    The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares
+    them with the published values, lists the findings, and gives the corrected and tightened
+    bounds, also up to symmetry. Other rule sets are counted in the same way; for your own rules,
+    placements with a locked set of up to three pieces are excluded as long as the number of states
+    in their count allows.
     """
     if latex and as_bfile:
         raise InputError("--latex and --bfile: choose one of them")
@@ -89,12 +91,12 @@ def bounds_command(
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
-    # Others read this table, which has had no comment from the first: what it is about stands in columns.
+    # Without a comment, because other programs read this table; its columns contain the provenance.
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 
 def _by_board() -> Reply:
-    """Return the bound of every rule set that ships, as a sequence in the order of their names."""
+    """Return the bounds of all shipped rule sets as a sequence, in the order of their names."""
     boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
     names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
     head = f"Distinct placements of the corrected bound, by rule set (tablut bounds --bfile, version {__version__})."
@@ -240,7 +242,7 @@ def _show_comparison(console: PeopleConsole, report: BoundsReport) -> None:
         console.print(f"{game.name}: {game.source}{remark}", style="dim")
 
 
-# -- ``tablut exclusions``: the minimal locked sets, and how many placements they exclude
+# -- ``tablut exclusions``: the minimal locked sets, and the number of placements they exclude
 
 
 class _SetOrbit(Result):
@@ -269,15 +271,15 @@ class _Exclusions(Result):
 def exclusions_command(
     variant: VariantOption = "ashton",
     pieces: Annotated[
-        int, typer.Option(min=2, max=8, help="Most pieces of a locked set; each more takes far longer.")
+        int, typer.Option(min=2, max=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
     ] = 3,
-    out: Annotated[Path | None, typer.Option(help="Write the counts, as the package ships them.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the counts, in the format of the shipped ones.")] = None,
 ) -> Reply:
-    """Find the minimal locked sets, and count the placements that contain one, as exact integers.
+    """Find the minimal locked sets, and count exactly the placements that contain one.
 
-    A locked set never stands on the board, so these placements are out of reach. Where the package ships
-    the same count, the two are compared; a difference is exit code 1. With --pieces 3 the full games take
-    seconds, with 4 minutes and gigabytes.
+    No game can put a locked set together, so these placements are unreachable. The counts are
+    compared with the shipped ones if there are any; exit code 1: they differ. For the full games,
+    --pieces 3 takes seconds, and 4 takes minutes and gigabytes of memory.
     """
     rules = load_variant(variant)
     with progress("exclusions") as observer:

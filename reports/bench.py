@@ -86,11 +86,11 @@ class _Bench(Result):
 
 @command
 def bench_command() -> Reply:
-    """Print the behaviour fingerprint over a fixed set of positions, and the speeds of this machine.
+    """Print a fingerprint of the engine's behaviour, and measure the speed of this machine.
 
-    The signature changes when the rules as played, the Zobrist keys or the canonical
-    form change, and with nothing else. Speeds are per CPU second of one thread, the
-    best of three, from the start of ashton.
+    The fingerprint covers a fixed set of positions. It changes only if the rules as played, the
+    Zobrist keys or the canonical form change. Speeds are per CPU second of one thread, the best of
+    three runs, from the start of ashton.
     """
     from tablut.engine import engine_for
 

@@ -1,4 +1,4 @@
-"""``tablut report``: rebuild what is rendered, pages or the whole site, or check that it is up to date."""
+"""``tablut report``: rebuild the rendered pages or the whole site, or check that they are up to date."""
 
 from __future__ import annotations
 
@@ -50,15 +50,17 @@ class _Site(Result):
 def report_command(
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Folder to write to. [default: reports/rendered, or ./tablut-report]"),
+        typer.Option(metavar="DIR", help="Output folder. [default: reports/rendered, or ./tablut-report]"),
     ] = None,
     site: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Build the site instead: HTML that needs no server. Needs the extra `docs`."),
+        typer.Option(
+            metavar="DIR", help="Folder for a static HTML site, built instead of the pages (needs the extra `docs`)."
+        ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if anything is stale.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only compare; exit code 1 if a file is out of date.")] = False,
 ) -> Reply:
-    """Rebuild every table, figure and page of the report from the numbers that the program computes."""
+    """Rebuild all tables, figures and pages of the report from computed numbers, or check them."""
     if site is not None:
         if out is not None:
             raise InputError("--out and --site: choose one of them")
@@ -68,13 +70,13 @@ def report_command(
     if check and not folder.is_dir():
         raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
     if not check:
-        # A report that has lost some of its pages is still a report.
+        # The folder is still accepted if some pages are missing.
         pages = [f"{name}.md" for name in GENERATORS]
         refuse_foreign(folder, Kind("report", next((page for page in pages if (folder / page).exists()), pages[0])))
     files = []
     with progress("rendering") as observer:
         observer.begin("pages", len(GENERATORS))
-        # All data are read, and all pages prepared, before the first file is written.
+        # All pages are prepared before the first file is written, so that an error leaves the folder unchanged.
         prepared = {name: generate() for name, generate in GENERATORS.items()}
         for name, artefacts in prepared.items():
             for artefact in artefacts:

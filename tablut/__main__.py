@@ -1,10 +1,13 @@
-"""``python -m tablut`` is the same as ``tablut``, also in a folder that has a ``reports.py`` of its own."""
+"""Entry point of ``python -m tablut``, which does the same as ``tablut``.
+
+It also works in a folder that contains a ``reports.py``, the name of one of the toolkit's packages.
+"""
 
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Python looks into the folder that one is in first; the names of our packages are found where tablut is.
+    # Python searches the current folder first, where a module could hide one of the toolkit's packages.
     if not sys.flags.safe_path and Path(sys.path[0]).resolve() != Path(__file__).resolve().parents[1]:
         del sys.path[0]
     from tablut.cli import main

@@ -1,4 +1,4 @@
-"""What commands, explorer and site answer about the game: one position, rule sets, perft."""
+"""Results about the game itself that the commands, the explorer and the site share: moves, rule sets, perft."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OutcomeResult(Result):
 
 
 class MoveResult(Result):
-    """A move with what it captures and how it ends the game."""
+    """A move with its captures and, if it ends the game, the outcome."""
 
     move: str
     captures: list[str]
@@ -43,19 +43,19 @@ class MovesResult(Result):
 
 
 def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
-    """Return an outcome as a command answers it."""
+    """Return an outcome as a result; None while the game goes on."""
     return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
 
 
 def push_result(board: Board, text: str) -> MoveResult:
-    """Make a move given as text, and return what it did."""
+    """Make a move given as text, and return the move with its captures and the outcome."""
     move = board.push_text(text)
     captures = [square_name(square, board.size) for square in board.captured()]
     return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
 
 
 def moves_result(board: Board) -> MovesResult:
-    """Return the legal moves of a board as a command answers them."""
+    """Return the legal moves of a board, each with its captures and outcome; the board is left unchanged."""
     told = []
     for move in list(board.legal_moves):
         told.append(push_result(board, str(move)))
@@ -70,7 +70,7 @@ def moves_result(board: Board) -> MovesResult:
 
 
 def ending(outcome: OutcomeResult | None) -> str:
-    """Return how a game ended, in words; empty while it goes on."""
+    """Return a description of how a game ended; an empty text while it goes on."""
     if outcome is None:
         return ""
     how = outcome.termination.replace("_", " ")
@@ -78,7 +78,7 @@ def ending(outcome: OutcomeResult | None) -> str:
 
 
 class ListedVariant(Result):
-    """A rule set in the list of those that ship."""
+    """A shipped rule set, as the list of rule sets shows it."""
 
     name: str
     title: str
@@ -109,12 +109,12 @@ class DescribedVariant(Result):
 
 
 def listed_variant(variant: Variant) -> ListedVariant:
-    """Return a rule set as the list of those that ship has it."""
+    """Return the list entry of a rule set."""
     return ListedVariant.model_validate(variant, from_attributes=True)
 
 
 def described_variant(variant: Variant) -> DescribedVariant:
-    """Return a rule set with all its fields, as a command answers it."""
+    """Return the full description of a rule set."""
     fields = rule_fields(variant.rules)
     return DescribedVariant(
         variant=variant.name,
@@ -132,7 +132,7 @@ def described_variant(variant: Variant) -> DescribedVariant:
 
 
 class PerftResult(Result):
-    """Numbers of move sequences, by plies."""
+    """Numbers of move sequences of 1, 2, … plies."""
 
     variant: str
     position: str
@@ -146,7 +146,7 @@ class PerftResult(Result):
 
 @dataclass
 class PerftCount:
-    """What has been counted so far."""
+    """A perft under way: the counts so far, from which a result can be made at any time."""
 
     variant: Variant
     position: str
@@ -157,7 +157,7 @@ class PerftCount:
     divided: dict[int, int] | None = None
 
     def result(self) -> PerftResult:
-        """Return what has been counted, as commands answer it."""
+        """Return the counts so far as a result."""
         return PerftResult(
             variant=self.variant.name,
             position=self.position,
@@ -182,5 +182,5 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 
 
 def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
-    """Return the share of each first move, by its text."""
+    """Return the number of sequences that begin with each first move, keyed by the text of the move."""
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}

@@ -1,6 +1,7 @@
-"""`Board`: a position of a variant with its history, in the shape that users of python-chess know.
+"""`Board`: a position of a variant with its history, with an interface like that of python-chess.
 
-It is shown, parsed, compared and judged by its placement; the compiled engine is loaded when moves are asked for.
+Displaying, parsing, comparing and checking a board needs only its placement. The compiled engine is loaded when moves
+are first needed.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from tablut.records import GameRecord
 
 
-# -- `LegalMoves`: what `Board.legal_moves` returns, a view that reads like a set and keeps the engine's order
+# -- `LegalMoves`: the type of `Board.legal_moves`, a set-like view in the engine's order
 
 
 @cache
 def _moves_by_code(size: int) -> Mapping[int, Move]:
-    """Return every move along a line of a board by the engine's code: made once, since making them takes most time."""
+    """Return every move along a line of a board by the engine's code.
+
+    The moves are cached, because creating the objects takes longer than generating their codes.
+    """
     moves = (
         Move(start, target, size)
         for start in range(size * size)
@@ -42,19 +46,20 @@ def _moves_by_code(size: int) -> Mapping[int, Move]:
 
 
 def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
-    """Return the engine's code of a move that is among some, or None."""
+    """Return the engine's code of a move if it is one of the given codes, else None."""
     if not isinstance(move, Move):
         return None
-    # A move is any three numbers; with numbers off the board, two of them may have one code.
+    # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
     code = move.code
     known = _moves_by_code(size).get(code)
     return code if (known is move or known == move) and code in codes else None
 
 
 class LegalMoves:
-    """The legal moves of a board, now and after each move on it: iterable, with a length.
+    """A live view of the legal moves of a board: it follows the moves made on the board.
 
-    ``in`` takes a move or its text; a text that is no move raises `InputError`.
+    It can be iterated over and has a length. ``in`` takes a move or its text; text that cannot be read as a move raises
+    `InputError`.
     """
 
     def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
@@ -83,23 +88,23 @@ class LegalMoves:
         return f"<LegalMoves: {shown}{', ...' if len(self) > 20 else ''}>"
 
 
-# -- `Board`: a position with its history, in the shape that users of python-chess know ----
+# -- `Board`: a position with its history, with an interface like that of python-chess -----
 
 
-# The rules are those of the compiled engine, or the plain ones where it does not hold a board. It is loaded when the
-# first move is asked for; showing, parsing and judging a position do not need it. Repetition and the move
-# limit need the history of a game; they are decided here.
+# The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. It is
+# loaded when moves are first needed; displaying, parsing and checking a position work without it. Repetition and the
+# move limit depend on the history of the game and are therefore decided here.
 #
 # A board may hold an impossible position; `status` gives the reasons. A position without
 # a king, with several, or with a piece on a forbidden cell cannot be played on and has no
-# outcome. An impossible position never counts as decided by the way it stands.
+# outcome. An impossible position is never regarded as decided by its placement.
 #
-# Non-guarantee: a placement with a captured king is also an undecided one, so a board
-# set up from text never has a captured king; a board that got there by `push` has.
+# Limitation: a placement with a captured king looks the same as an undecided one. A board
+# set up from text therefore never has a captured king; a board that got there by `push` has.
 
 
 class _Ply(NamedTuple):
-    """What `pop` needs to restore."""
+    """A move made, with the state before it that `pop` restores."""
 
     move: Move
     undo: Any
@@ -109,16 +114,17 @@ class _Ply(NamedTuple):
 
 
 class Board:
-    """A position of a variant, on which moves are made and taken back.
+    """A position of a variant with its history, on which moves can be made and taken back.
 
-    Threads that make moves need a board each: use `copy`.
+    A board must not be shared by threads that make moves: give each thread a `copy`.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     position : Position, Board or str, optional
-        The start by default; text as `tablut.formats.reading.read_position` reads it.
+        The start of the variant by default. Text may be in any format that `tablut.formats.reading.read_position`
+        accepts.
 
     Raises
     ------
@@ -156,7 +162,7 @@ class Board:
         self._plies: list[_Ply] = []
         # How often each placement with its side to move occurred before the present one.
         self._earlier: dict[tuple[str, str], int] = {}
-        # As the engine has the position: an array, or a list of one.
+        # The engine's board, made when it is first needed; `PlainEngine` has a list instead of an array.
         self._array: Any = None
         self._codes: list[int] | None = None
         self._reached: Outcome | None = None
@@ -170,7 +176,7 @@ class Board:
 
     @property
     def position(self) -> Position:
-        """The position as a value."""
+        """The present position, as an immutable value."""
         return self._position
 
     @property
@@ -180,7 +186,7 @@ class Board:
 
     @property
     def text(self) -> str:
-        """The position as one line, as `Board` takes it."""
+        """The position as one line of text, which `Board` reads back."""
         return str(self._position)
 
     def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
@@ -189,12 +195,12 @@ class Board:
         Parameters
         ----------
         square : int or str
-            Its index or its name.
+            Index or name of the square.
 
         Returns
         -------
         {'b', 'w', 'K'} or None
-            An attacker, a defender, the king.
+            Attacker, defender or king; None for an empty square.
 
         Raises
         ------
@@ -210,7 +216,7 @@ class Board:
         return self.piece_map().get(parse_square(name, self.size))
 
     def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
-        """Return the pieces by the index of their square.
+        """Return a dictionary of the pieces, keyed by the index of their square.
 
         Returns
         -------
@@ -225,31 +231,31 @@ class Board:
         return {square: piece for square, piece in enumerate(self._position.cells) if piece != "."}  # type: ignore[misc]
 
     def king(self) -> int | None:
-        """Return the king's square, or None if there is not exactly one."""
+        """Return the king's square, or None if there is no king or more than one."""
         cells = self._position.cells
         return cells.index("K") if cells.count("K") == 1 else None
 
     def status(self) -> Status:
-        """Return every reason why the position is impossible; `Status.VALID` if there is none."""
+        """Return all reasons why the position is impossible; `Status.VALID` if there are none."""
         return position_status(self.variant, self._position)
 
     def transform(self, symmetry: Symmetry | str) -> Board:
-        """Return a board without history whose position is the image under a symmetry of the variant.
+        """Return a board with the image of the position under a symmetry of the variant, without history.
 
         Parameters
         ----------
         symmetry : Symmetry or str
-            A symmetry that keeps the rules, or its name.
+            A symmetry under which the rules stay the same, or its name.
 
         Returns
         -------
         Board
-            The image.
+            A new board.
 
         Raises
         ------
         InputError
-            If the rules are not symmetric so.
+            If the rules do not have this symmetry.
         """
         found = next((one for one in self.variant.symmetries if symmetry in (one, one.name)), None)
         if found is None:
@@ -276,7 +282,7 @@ class Board:
 
     @cached_property
     def _engine(self) -> Any:
-        # Loading the engine loads numba; code that asks for no moves does not need it.
+        # Imported here, because it loads numba, which is needed only for moves.
         from tablut.engine import engine_for
 
         try:
@@ -300,7 +306,7 @@ class Board:
         return self._codes
 
     def _recurs_too_often(self, code: int) -> bool:
-        """Return whether a move makes the occurrence of a position that counts."""
+        """Return whether a move would repeat a position more often than the rules allow."""
         array = self._playable().copy()
         self._engine.make(array, code)
         cells, side = self._engine.cells(array)
@@ -308,16 +314,16 @@ class Board:
 
     @property
     def legal_moves(self) -> LegalMoves:
-        """The legal moves of the side to move; none in a decided position."""
+        """The legal moves of the side to move; empty in a decided position."""
         return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
-        """Return whether a move, by value or as text, is legal.
+        """Return whether a move is legal.
 
         Parameters
         ----------
         move : Move or str
-            Text as `push_text` reads it; captures that it names are not checked.
+            Text in any format that `push_text` reads; captures named in it are not checked.
 
         Returns
         -------
@@ -337,12 +343,14 @@ class Board:
         return move in self.legal_moves
 
     def perft(self, depth: int) -> int:
-        """Return the number of move sequences of exactly so many plies from here; the history plays no part.
+        """Return the number of move sequences of a given length from the present position.
+
+        The history of the game is ignored: repetitions and the move limit end no sequence.
 
         Parameters
         ----------
         depth : int
-            Plies, at least 0.
+            Length of the sequences in plies, at least 0.
 
         Returns
         -------
@@ -371,14 +379,14 @@ class Board:
         Parameters
         ----------
         move : Move or str
-            A legal move; text as `push_text` reads it.
+            A legal move; text in any format that `push_text` reads.
 
         Raises
         ------
         InputError
-            If it is not a move.
+            If the text cannot be read as a move.
         IllegalMoveError
-            If it is not legal; the board is unchanged.
+            If the move is not legal; the board is unchanged.
         """
         if not isinstance(move, Move):
             self._push_said(as_move(move, self.size), str(move))
@@ -395,7 +403,7 @@ class Board:
         self._earlier[placed] = self._earlier.get(placed, 0) + 1
         cells = list(before.cells)
         cells[move.target], cells[move.start] = cells[move.start], "."
-        if undo != code:  # what captures nothing is its own record
+        if undo != code:  # the undo record of a move without captures equals its code
             for square in self._engine.captured(undo):
                 cells[square] = "."
         self._position = Position("".join(cells), "b" if before.side == "w" else "w", before.fields)
@@ -418,7 +426,7 @@ class Board:
         Parameters
         ----------
         text : str
-            Such as ``e4-e7``, ``e4e7`` or ``e4-e7xe8``, or another program's; see
+            For example ``e4-e7``, ``e4e7`` or ``e4-e7xe8``, or a move in the notation of another program; see
             `tablut.formats.reading.read_move`.
 
         Returns
@@ -431,8 +439,8 @@ class Board:
         InputError
             If the text is not a move.
         IllegalMoveError
-            If the move is not legal, is said to be the other side's, or captures something
-            else; the board is unchanged.
+            If the move is not legal, if the text gives it to the side that is not to move, or if it captures other
+            pieces than the text names. The board is unchanged.
 
         Examples
         --------
@@ -449,7 +457,7 @@ class Board:
             raise IllegalMoveError(f"move {excerpt(text)}: is {other}'s; in {where} it is {self.turn}'s turn")
         self.push(said.move)
         captured = self.captured()
-        # Records of OpenTafl name a captured king among the captures.
+        # OpenTafl's records list a captured king among the captures.
         if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
@@ -459,7 +467,18 @@ class Board:
         return said.move
 
     def pop(self) -> Move:
-        """Take the last move back and return it; `NoMoveError`, an `InputError` and `IndexError`, if none was made."""
+        """Take back the last move.
+
+        Returns
+        -------
+        Move
+            The move taken back.
+
+        Raises
+        ------
+        NoMoveError
+            If no move was made; it is both an `InputError` and an `IndexError`.
+        """
         if not self._plies:
             raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
         last = self._plies.pop()
@@ -469,13 +488,13 @@ class Board:
         return last.move
 
     def peek(self) -> Move:
-        """Return the last move made; `NoMoveError`, as of `pop`, if none was."""
+        """Return the last move made; raise `NoMoveError` if there is none."""
         if not self._plies:
             raise NoMoveError(f"position '{self._position}': no move was made")
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
-        """Return the square of a king that the last move captured; it stays there."""
+        """Return the square of the king if the last move captured it, else None; a captured king is not removed."""
         reached = self._reached
         return self.king() if reached is not None and reached.termination == "king_captured" else None
 
@@ -484,13 +503,13 @@ class Board:
         return self._captured_by(self._plies[-1]) if self._plies else ()
 
     def _captured_by(self, ply: _Ply) -> tuple[int, ...]:
-        # What captures nothing is its own undo record.
+        # The undo record of a move without captures equals its code.
         return () if ply.undo == ply.move.code else tuple(self._engine.captured(ply.undo))
 
     # -- the end -----------------------------------------------------------------------
 
     def _decided(self) -> Outcome | None:
-        """Return how the position, or the ply that led to it, decided the game; the history plays no part."""
+        """Return the outcome by the last ply or, without one, by the placement; earlier history is ignored."""
         if self._reached is not None or self._plies:
             return self._reached
         found = self._standing()
@@ -501,7 +520,10 @@ class Board:
         return found
 
     def _standing(self) -> Outcome | None:
-        """Return how a position that was set up is decided by the way it stands, or None; the engine judges plies."""
+        """Return the outcome of a position that was set up, from its placement alone, or None.
+
+        The outcome of a move comes from the engine instead.
+        """
         either, king = self.variant.rules.no_moves == "either_after_ply", self.king()
         if either and king is not None and not self._mobile("white"):
             return Outcome("no_moves", "black")
@@ -520,14 +542,14 @@ class Board:
         Returns
         -------
         Outcome or None
-            Decided by the last ply, or lost for a side to move without a legal move, or
-            by repetition or the move limit of the variant.
+            The game can end by the last ply, because the side to move has no legal move, by repetition, or at the
+            move limit of the variant.
 
         Raises
         ------
         InputError
-            If the position was set up and cannot be played on, or stands decided although
-            it is impossible.
+            If the position was set up and cannot be played on, or if it is impossible although its placement
+            would decide the game.
 
         Examples
         --------
@@ -540,12 +562,12 @@ class Board:
         if decided is not None:
             return decided
         other: Literal["white", "black"] = "black" if self.turn == "white" else "white"
-        # The moves are asked for next; a list of them that was made to see whether there is one is kept.
+        # The whole list is generated and cached, because callers usually need the moves next.
         if not self._generated():
             return Outcome("no_moves", other)
         rules = self.variant.rules
         if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
-            # The position recurred by the move of the side that is not to move.
+            # The side that is not to move made the repetition.
             return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
 
@@ -554,7 +576,7 @@ class Board:
         return self.outcome() is not None
 
     def result(self) -> Literal["white", "black", "draw", "*"]:
-        """Return who has won, as game records write it, or that nobody has: ``*`` while the game goes on."""
+        """Return the result in the words of game records: the winner, ``draw``, or ``*`` while the game goes on."""
         outcome = self.outcome()
         return "*" if outcome is None else outcome.winner or "draw"
 
@@ -563,7 +585,7 @@ class Board:
         return self.occurrence() > 1
 
     def occurrence(self) -> int:
-        """Return which occurrence of the position (placement and side to move) on this board it is, from 1."""
+        """Return how often the position (placement and side to move) has occurred on this board, including now."""
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
@@ -572,14 +594,14 @@ class Board:
         Parameters
         ----------
         tags : mapping of str to str, optional
-            Who played, when and where: ``White``, ``Black``, ``Date``.
+            Players, time and place: ``White``, ``Black``, ``Date`` and so on.
         result : {'white', 'black', 'draw'}, optional
-            Who won; by default as `outcome` has it.
+            Result of the game; by default taken from `outcome`.
 
         Returns
         -------
         GameRecord
-            With captures; `tablut.records.write_record` makes a text of it.
+            The moves with their captures; `tablut.records.write_record` turns it into text.
 
         Raises
         ------
@@ -612,10 +634,16 @@ class Board:
     # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a board without history: the least image, by packed words, under the variant's symmetries."""
+        """Return a board with the canonical image of the position under the variant's symmetries, without history.
+
+        Returns
+        -------
+        Board
+            A new board. Its position is the image with the least packed words.
+        """
         engine = self._engine
         if isinstance(engine, PlainEngine):
-            # There are no words; the least by its letters is as good.
+            # The plain engine has no packed words, so the letters of the cells are compared instead.
             images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
             return Board(self.variant, min(images, key=lambda image: image.cells))
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
@@ -629,12 +657,12 @@ class Board:
         return engine_for(self.variant).key(self._playable())
 
     def assert_ok(self) -> None:
-        """Check that what is kept incrementally equals what the text says.
+        """Check that the incrementally updated engine board equals one made afresh from the position.
 
         Raises
         ------
         AssertionError
-            Naming the position, if the engine's board, its counts or its lines are off.
+            With the position in the message, if the engine's board, its counts or its lines are wrong.
         """
         fresh = self._engine.board(self._position.cells, self._position.side)
         assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"
@@ -643,7 +671,7 @@ class Board:
     def copy(self) -> Self:
         """Return a board with the same position and history; `copy.copy` and `copy.deepcopy` do the same."""
         board = object.__new__(type(self))
-        board.__dict__.update(self.__dict__)  # what is replaced and never changed is shared
+        board.__dict__.update(self.__dict__)  # values that are never changed in place may be shared
         board._plies = self._plies.copy()
         board._earlier = self._earlier.copy()
         board._array = None if self._array is None else self._array.copy()
@@ -655,18 +683,18 @@ class Board:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the board without the engine, which its variant finds again."""
+        """Pickle the board without the engine, which is found again by the variant."""
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 
     def __eq__(self, other: object) -> bool:
-        """Return whether variant, placement and side to move are equal; the history plays no part."""
+        """Return whether variant, placement and side to move are equal; the history is ignored."""
         if not isinstance(other, Board):
             return NotImplemented
         mine, theirs = self._position, other._position
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return the hash of what `__eq__` compares; do not push on a board that is a key."""
+        """Return a hash of variant, placement and side to move; do not push on a board that is used as a key."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

@@ -1,13 +1,14 @@
-"""Where two rule sets answer differently: after the fewest plies from the start, and with few men.
+"""Positions in which two rule sets differ: as few plies from the start as possible, or with few men.
 
-A position is asked for its plies: what each captures, and how it ends the game. What only the
-history of a game decides, a repetition or the move limit, no position shows.
+Two rule sets differ in a position if a ply is legal in only one of them, captures different
+pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
+the move limit) are not compared, because no single position shows them.
 
-From the start every position is asked, ply by ply, one of each class under the symmetries of
-both games. With few men placements are drawn, a crowded part of the board each. From one in
-which the two differ men are taken away as long as the same ply is still answered differently
-in the same way; so no man can be left out of what is returned. Non-guarantee: there may be a
-smaller position of that kind elsewhere, and kinds that were not drawn.
+There are two searches. The first examines every position from the start, ply by ply, one of each
+class under the symmetries that both games share. The second draws random placements, each crowded
+into a part of the board. Where the rule sets differ, men are removed one by one as long as the
+same ply still shows the same difference; no man of the result can be left out. There may still be
+a smaller position with that difference elsewhere, and differences that the sample missed.
 """
 
 from __future__ import annotations
@@ -34,19 +35,23 @@ from tablut.variants import Variant
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20
-"""A ply of some positions is one number: that of its parent above so many bits of the move."""
+"""Bits of a move in the key of a ply; the number of the parent position stands above them."""
 _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
-"""Positions of a kind from which men are taken away; the smallest is kept."""
+"""Positions of each kind from which men are removed; the smallest result is kept."""
 _EDGE: Final = 7
 """Longest side of the crowded part of a placement."""
 
 Kind = tuple[int, ...]
-"""How a ply is answered: outcomes in a and b, or 255 where it is not legal; soldiers that only a and only b take."""
+"""How the rule sets a and b differ about a ply, as four numbers.
+
+The outcomes under a and b, or 255 where the ply is not legal; then how many soldiers only a and only b captures, with 2
+for two or more.
+"""
 
 
 class Answer(NamedTuple):
-    """What a rule set answers to a ply: the squares captured, and how the game ends."""
+    """The effect of a ply under a rule set: the squares captured, and the outcome."""
 
     captures: tuple[int, ...]
     outcome: Outcome | None
@@ -54,18 +59,18 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A position in which two rule sets answer some plies differently.
+    """A position in which some plies have a different effect under two rule sets.
 
     Attributes
     ----------
     position : Position
         Undecided in both.
     line : tuple of Move or None
-        The moves that lead there from the start; None for a placement.
+        The moves that lead there from the start; None for a random placement.
     moves : tuple of Move
-        The plies that are answered differently, first the one for which the position is here.
+        The plies whose effects differ. The first one shows the kind of difference for which the position was chosen.
     answers : tuple of two tuples
-        What each rule set answers to them; None where the ply is not legal.
+        Effects of these plies under each rule set; None where a ply is not legal.
     """
 
     position: Position
@@ -76,16 +81,16 @@ class Difference:
 
 @dataclass(slots=True)
 class Differences:
-    """What was found, and how far the search went.
+    """The differences found, and the extent of the search.
 
     Attributes
     ----------
     found : list of Difference
-        Those from the start, one of each kind; then those with few men, the smallest first.
+        First one of each kind from the start; then those with few men, the smallest first.
     plies : int
-        After so many plies from the start every position was asked; -1 if not even the start was.
+        Greatest number of plies from the start at which all positions were compared; -1 if not even the start was.
     asked, drawn : int
-        Positions asked from the start, and placements drawn.
+        Number of positions compared from the start, and of placements drawn.
     stopped : str
         Why the search from the start ended early; empty if it did not.
     """
@@ -98,7 +103,7 @@ class Differences:
 
 
 class _Compared(NamedTuple):
-    """How two rule sets answer some positions: the plies that differ, their kinds, and what goes on in both."""
+    """A comparison of some positions: the plies that differ, with their kinds, and the children common to both."""
 
     plies: NDArray[np.int64]
     kinds: NDArray[np.uint8]
@@ -109,7 +114,7 @@ class _Compared(NamedTuple):
 def differences(
     a: Variant, b: Variant, observer: Observer, *, plies: int, most: int, samples: int, seed: int = 0
 ) -> Differences:
-    """Return where two rule sets on boards of one size differ: from the start, and in placements that are drawn."""
+    """Find differences between two rule sets for boards of the same size, from the start and in random placements."""
     if a.size != b.size:
         raise InputError(f"variants {a.name!r} and {b.name!r}: have boards of sides {a.size} and {b.size}")
     pair, result = _Pair(a, b), Differences()
@@ -123,7 +128,7 @@ def _size(position: Position) -> tuple[int, str]:
 
 
 class _Pair:
-    """Two rule sets, side by side."""
+    """Two rule sets that are compared."""
 
     def __init__(self, a: Variant, b: Variant) -> None:
         self.variants = (a, b)
@@ -131,7 +136,7 @@ class _Pair:
         self.games = (NaiveGame(a), NaiveGame(b))
         self.size = a.size
         region, other = a.regions, b.regions
-        # Where a king of an undecided position and soldiers may stand in both.
+        # Cells on which the king (of an undecided position) and the soldiers may stand under both rule sets.
         self._kings = region.king_cells & other.king_cells - region.escapes - other.escapes
         free = region.free_cells & other.free_cells
         self._men = {"b": free | (region.camp_cells & other.camp_cells), "w": free}
@@ -139,7 +144,7 @@ class _Pair:
     # -- from the start ------------------------------------------------------------------
 
     def from_start(self, result: Differences, plies: int, most: int, observer: Observer) -> None:
-        """Ask every position, ply by ply, until some differ."""
+        """Compare all positions, ply by ply, until a ply has differences."""
         a, b = self.variants
         start = Position.parse(a.start_position, self.size)
         if not self._is_possible(start):
@@ -185,7 +190,10 @@ class _Pair:
         base: int,
         group: tuple[Symmetry, ...],
     ) -> tuple[NDArray[np.uint64], ...]:
-        """Return canonical words, words and ways of one position of each class, those from before included."""
+        """Add the children of a comparison to those merged before, one of each class.
+
+        The arrays are the canonical words, the words, and the way (parent and move) of each position.
+        """
         canonical = self.engines[0].canonical(compared.words, group)[0]
         now = (canonical, compared.words, (compared.ways + base).astype(np.uint64))
         parts = now if before is None else tuple(np.concatenate(pair) for pair in zip(before, now, strict=True))
@@ -202,7 +210,7 @@ class _Pair:
     # -- with few men --------------------------------------------------------------------
 
     def with_few_men(self, result: Differences, samples: int, rng: Random, observer: Observer) -> None:
-        """Draw placements, and take men away from those that differ."""
+        """Draw random placements, and remove men from those in which the rule sets differ."""
         kinds: dict[Kind, list[tuple[int, Move, Position]]] = defaultdict(list)
         observer.begin("placements", samples)
         while result.drawn < samples:
@@ -213,7 +221,7 @@ class _Pair:
             for key, kind in zip(compared.plies.tolist(), compared.kinds.tolist(), strict=True):
                 row, code = divmod(key, 1 << _SHIFT)
                 if any(kind[2:]) and NO_ATTACKERS in kind[:2]:
-                    continue  # the same capture is found where it takes not the last attackers
+                    continue  # the same difference also occurs in placements where some attackers are left
                 men = sum(positions[row].material)
                 kinds[tuple(kind)].append((men, Move.from_code(code, self.size), positions[row]))
             for found in kinds.values():
@@ -232,7 +240,7 @@ class _Pair:
         ]
 
     def _placement(self, rng: Random) -> Position | None:
-        """Return a placement with men close together; None where a king or an attacker found no place."""
+        """Draw a placement with the men close together; return None if it has no cell for a king, or no attacker."""
         size, (a, b) = self.size, self.variants
         width, height = (rng.randint(2, min(size, _EDGE)) for _ in range(2))
         file, rank = (rng.choice((0, rng.randint(0, size - side), size - side)) for side in (width, height))
@@ -252,7 +260,7 @@ class _Pair:
         return Position("".join(cells), rng.choice("wb")) if "b" in cells else None  # type: ignore[arg-type]
 
     def _without_men(self, position: Position, move: Move, kind: Kind) -> Position:
-        """Take men away while the ply is answered in the same way, until none can be left out."""
+        """Remove men as long as the ply still shows the same kind of difference."""
         removed = True
         while removed:
             removed = False
@@ -264,22 +272,22 @@ class _Pair:
                     position, removed = without, True
         return position
 
-    # -- one position, or some -----------------------------------------------------------
+    # -- comparing positions --------------------------------------------------------------
 
     def compare(self, words: NDArray[np.uint64]) -> _Compared:
-        """Ask both rule sets for all plies of some positions."""
+        """Compare all plies of some positions under both rule sets."""
         a, b = (engine.expand(words) for engine in self.engines)
         ways = (a.parents << _SHIFT | a.moves, b.parents << _SHIFT | b.moves)
         both, in_a, in_b = np.intersect1d(ways[0], ways[1], assume_unique=True, return_indices=True)
         words_a, words_b = a.words[in_a], b.words[in_b]
         kinds = np.zeros((len(both), 4), dtype=np.uint8)
         kinds[:, 0], kinds[:, 1] = a.outcomes[in_a], b.outcomes[in_b]
-        # A soldier that only one of them captures is still there in the other's word.
+        # A soldier that only one rule set captures is still present in the words of the other.
         for column, only in ((2, words_b & ~words_a), (3, words_a & ~words_b)):
             kinds[:, column] = np.minimum(np.bitwise_count(only).sum(axis=1), 2)
         same = (kinds[:, 0] == kinds[:, 1]) & ~kinds[:, 2:].any(axis=1)
         goes_on = same & (kinds[:, 0] == 0)
-        # How both end the game alike is no part of a difference.
+        # An outcome that both rule sets agree on does not belong to the difference.
         kinds[kinds[:, 0] == kinds[:, 1], :2] = 0
         alone = [np.setdiff1d(mine, both, assume_unique=True) for mine in ways]
         plies = np.concatenate([both[~same], *alone])
@@ -293,7 +301,7 @@ class _Pair:
         return dict(zip(compared.plies.tolist(), map(tuple, compared.kinds.tolist()), strict=True))
 
     def _is_possible(self, position: Position) -> bool:
-        """Return whether both find no fault with a position, and it is not decided by what stands there already."""
+        """Return whether a position is possible under both rule sets and not already decided by its placement."""
         cells, king = position.cells, position.cells.index("K")
         around = [cells[near] for near in self.variants[0].regions.neighbours(king)]
         if around == ["b"] * 4 or any(position_status(variant, position) for variant in self.variants):

@@ -1,4 +1,6 @@
-"""The errors of the toolkit: a shallow tree, each message naming the input and the way out; and words of messages.
+"""Exceptions of the toolkit, and helpers for error messages.
+
+Every message names the input that is wrong and says what to do about it.
 
 On the command line every `TablutError` becomes one line on standard error; its class
 gives the exit code.
@@ -27,7 +29,7 @@ _WRONG_NAME = frozenset(
         errno.ENXIO,
     }
 )
-"""System errors that another name would avoid; all others are failures of the machine."""
+"""System errors that the user can avoid by giving another file name; all others are failures of the machine."""
 
 
 class TablutError(Exception):
@@ -36,21 +38,21 @@ class TablutError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong, without the subject if the next two fields name it.
+        What is wrong. The message does not repeat the subject if ``parameter`` and ``value`` name it.
     parameter : str
-        Name of the parameter that is to blame; empty if the message names its subject.
+        Name of the parameter at fault; empty if the message names its subject itself.
     value : object
         Value of that parameter.
     remedy : str
-        What to do, if the message does not say it. Parameters stand between backquotes. The command line replaces
-        them, and ``parameter``, by the options that the user knows.
+        What to do, if the message does not say it. Names of parameters stand between backquotes. The command line
+        replaces them, and ``parameter``, by the names of its options.
 
     Attributes
     ----------
     exit_code : int
-        Exit code of a command that ends with the error.
+        Exit code of a command that fails with the error.
     parameter, value, remedy : str
-        The fields above, as text.
+        The parameters above, as text.
     """
 
     exit_code = 2
@@ -69,34 +71,34 @@ class TablutError(Exception):
         return ": ".join(filter(None, [subject, super().__str__()]))
 
     def within(self, place: str) -> None:
-        """Put the place of an error in front of its message.
+        """Prefix the message with the place of the error.
 
         Parameters
         ----------
         place : str
-            A file and line, or whatever else the error is about.
+            Where the error is, for example a file and a line.
         """
         self.args = (f"{place}: {self.problem}",)
         self.parameter = self.value = ""
 
     def rename(self, name: Callable[[str], str | None]) -> None:
-        """Replace the names of parameters in the error by those that a user interface has for them.
+        """Replace the names of parameters in the error by the names that a user interface gives them.
 
         Parameters
         ----------
         name : callable
-            Takes a parameter and returns its name for users, or None if it has none.
+            Takes the name of a parameter and returns its name in the interface, or None if it has none there.
         """
         self.parameter = name(self.parameter) or self.parameter
         self.remedy = re.sub("`([a-z_]+)`", lambda found: name(found[1]) or found[0], self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the message and the fields; a copy is not made by the parameters of a class, which may be others."""
+        """Pickle the message and the fields, because subclasses may take other parameters than this class."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
 def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TablutError:
-    """Return a copy of an error; a system error would lose its arguments if only its class was asked for one."""
+    """Rebuild a pickled error; the arguments are set directly, because a system error would lose them otherwise."""
     error = kind.__new__(kind)
     error.args = arguments
     error.__dict__.update(fields)
@@ -104,16 +106,16 @@ def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[
 
 
 class InputError(TablutError, ValueError):
-    """An input that cannot be read or makes no sense."""
+    """An input that cannot be read, or that has no meaning here."""
 
 
 class IllegalMoveError(InputError):
-    """A move that the rules do not allow; the message carries the position.
+    """A move that the rules do not allow; the message includes the position.
 
     Attributes
     ----------
     why : str
-        The reason alone; empty if the message is all there is to say.
+        Only the reason; empty if there is nothing beyond the message.
     """
 
     def __init__(self, message: str, why: str = "") -> None:
@@ -122,15 +124,15 @@ class IllegalMoveError(InputError):
 
 
 class NoMoveError(InputError, IndexError):
-    """A move taken back or asked for on a board on which none was made."""
+    """`pop` or `peek` on a board on which no move has been made."""
 
 
 class VariantError(InputError):
-    """A rule set that is unknown, or a variant file that does not say what it must."""
+    """An unknown rule set, or an invalid variant file."""
 
 
 class UncompiledError(InputError):
-    """A board or a rule that the compiled rules do not hold; the message says what the plain ones answer."""
+    """A board or a rule that the compiled engine does not support; the message says what works without it."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
@@ -140,43 +142,43 @@ class UncompiledError(InputError):
 
 
 class UseError(TablutError, RuntimeError):
-    """A use that an object does not allow: a copy of it, or a call while it serves another one."""
+    """An invalid use of an object, such as copying it, or calling it while another call is running."""
 
 
 class UnknownError(TablutError):
-    """A question that is still open when the limits of the search ran out."""
+    """A question that a search could not settle within its limits."""
 
     exit_code = 3
 
 
 class OutputError(TablutError, OSError):
-    """A file or folder that cannot be written under that name."""
+    """A file or folder that cannot be written under the given name."""
 
 
 class MachineError(OutputError):
-    """The machine failed: a full disk, no permission, no memory, no answer at an address. Finished work is kept."""
+    """A failure of the machine: disk full, no permission, no memory, no answer at an address. Finished work is kept."""
 
     exit_code = 74
 
 
 def input_failure(message: str, error: OSError) -> TablutError:
-    """Return the error to raise where the system cannot read: an `InputError` if another name would help."""
+    """Return the error to raise after a failed read: an `InputError` if another file name would help."""
     return InputError(message) if error.errno in _WRONG_NAME else MachineError(message)
 
 
 def output_failure(message: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error to raise where the system cannot write: a `MachineError` unless another name would help."""
+    """Return the error to raise after a failed write: a `MachineError` unless another file name would help."""
     return (OutputError if error.errno in _WRONG_NAME else MachineError)(message, remedy=remedy)
 
 
-# -- words of messages: the nearest known name, and what a model of pydantic found wrong ---
+# -- helpers for messages: suggestions of names, and the errors of pydantic ----------------
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a question that names the known word nearest to an unknown one; ``otherwise`` if none is near."""
+    """Return a suggestion of the known word most similar to an unknown one; ``otherwise`` if there is none."""
     from difflib import get_close_matches
 
-    # A number is near to itself: ashton-1 means ashton-01, not ashton-21.
+    # Leading zeros do not matter: ashton-1 means ashton-01, not ashton-21.
     plain = partial(re.sub, r"(?<!\d)0+(?=\d)", "")
     names = {plain(name.lower()): name for name in known}
     found = get_close_matches(plain(word[:80].lower()), names, n=1)
@@ -205,13 +207,13 @@ _VALUE.maxstring = _VALUE.maxother = 80
 
 
 def shown_value(value: Any) -> str:
-    """Return a value from outside for an error message, however long or deep it is."""
+    """Return a value for display in an error message, shortened if it is long or deeply nested."""
     words = {"None": "null", "True": "true", "False": "false"}
     return words.get(text := _VALUE.repr(value), text)
 
 
 def whole_number(parameter: str, value: object, least: int = 0) -> int:
-    """Return a whole number that a caller gave, or raise an error about the parameter."""
+    """Return an argument as an int; raise an error about the parameter unless it is a whole number ≥ ``least``."""
     if not isinstance(value, Integral) or value < least:
         why = f"expected a whole number, {least:,} or more"
         raise InputError(why, parameter=parameter, value=shown_value(value))
@@ -219,14 +221,14 @@ def whole_number(parameter: str, value: object, least: int = 0) -> int:
 
 
 def text_value(what: str, value: object) -> str:
-    """Return a text that a caller gave, or raise an error about what it should have been."""
+    """Return an argument unchanged; raise an error if it is not a string."""
     if not isinstance(value, str):
         raise InputError(f"{what} {shown_value(value)}: expected a text")
     return value
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return in our words what pydantic found wrong with a value; ``kinds`` names what it may have expected."""
+    """Return the message for an error that pydantic found in a value; ``kinds`` describes the possible types."""
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])
@@ -243,7 +245,7 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
 
 
 def fault_of(details: Sequence[Mapping[str, Any]], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return in our words the first fault that pydantic found, with its field, and how many more there are."""
+    """Return the message for the first error that pydantic found, with its field, and the number of further ones."""
     first, more = details[0], len(details) - 1
     field = ".".join(str(part) for part in first["loc"])
     named, others = f"field {shown_value(field)}: " if field else "", f" (and {more} more error{'s' * (more > 1)})"

@@ -1,4 +1,4 @@
-"""Squares and diagrams as text: ``e4``, rows of ``b w K .``, and the one-line position.
+"""Text forms of squares and diagrams: ``e4``, rows of ``b w K .``, and the one-line position.
 
 Squares are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a
 tuple of rows from the top rank down; index 0 of a row is file a.
@@ -25,8 +25,8 @@ def square_name(square: int, size: int) -> str:
 
 
 def parse_square(name: str, size: int) -> int:
-    """Return the index of a named square, in either case; the inverse of `square_name`."""
-    # No square has a longer name, and `int` refuses numbers of thousands of digits.
+    """Return the index of a square from its name in lower or upper case; the inverse of `square_name`."""
+    # The length is checked first, because `int` raises an error of its own for thousands of digits.
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
     if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
@@ -35,7 +35,7 @@ def parse_square(name: str, size: int) -> int:
 
 
 def diagram_cells(rows: Sequence[str]) -> str:
-    """Return the cells of a diagram in the order of their indices."""
+    """Return the cells of a diagram as one string, in the order of their indices."""
     return "".join(reversed(rows))
 
 
@@ -46,5 +46,8 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row with runs of empty cells as numbers; rows recur, and solving in plain Python writes millions."""
+    """Return a row with runs of empty cells as numbers.
+
+    Cached, because solving in plain Python writes millions of rows, most of them many times.
+    """
     return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))

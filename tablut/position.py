@@ -1,7 +1,7 @@
-"""Positions and moves as values, and their text: the one line, the grid, ``e4-e7xe8``.
+"""Immutable values for positions and moves, and their text forms: one line, a grid, ``e4-e7xe8``.
 
-Parsing rejects text that is not a position. `tablut.board.Board.status` answers whether
-a position is possible.
+Parsing rejects text that is not a position. Whether a position is possible is a separate
+question, which `tablut.board.Board.status` answers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
 
 _LETTERS = "bwK"
 _TEXT = 480
-"""Characters of a position that an error message shows: all those of a board of side 19."""
+"""Maximum length of a position in an error message, enough for a board of side 19."""
 _ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
 _PIECES = {"b": "b", "w": "w", "K": "K"}
 _FOREIGN = dict.fromkeys("tT", "OpenTafl's ")
 _SQUARE = f"[a-{FILES[-1]}][0-9]{{1,2}}"
-# After the first capture each part begins with a letter that says which it is: no text can be read in two ways.
+# Every part after the first capture begins with a letter that identifies it, so the pattern is unambiguous.
 _MOVE = re.compile(
     rf"(?P<start>{_SQUARE})-?(?P<target>{_SQUARE})(?P<taken>x{_SQUARE}(?:(?:/x?|xx?)?{_SQUARE})*+)?",
     re.IGNORECASE | re.ASCII,
@@ -42,13 +42,16 @@ _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
 NARROW: Final = 11
-"""The largest board whose lines and moves are laid out for as few bits as Tablut needs."""
+"""Side of the largest board that uses the narrow layout of lines and moves, which suffices for Tablut."""
 WIDEST: Final = len(FILES)
-"""The largest board there is."""
+"""Side of the largest board that is supported."""
 
 
 def code_of_cells(start: Any, target: Any, size: int) -> Any:
-    """Return the code of a move, or of many: 14 bits on every board, see `tablut.engine.layout`."""
+    """Return the code of a move, or the codes of an array of moves: 14 bits on every board.
+
+    `tablut.engine.layout` describes the codes.
+    """
     if size <= NARROW:
         return start | target << 7
     along_row = start // size == target // size
@@ -56,7 +59,7 @@ def code_of_cells(start: Any, target: Any, size: int) -> Any:
 
 
 def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
-    """Return the cells that a move, or many, begins and ends on."""
+    """Return the start and target cells of a move code, or of an array of codes."""
     if size <= NARROW:
         return code & 127, code >> 7 & 127
     start, place = code // (2 * WIDEST), code % (2 * WIDEST)
@@ -67,7 +70,7 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
 
 @runtime_checkable
 class BoardLike(Protocol):
-    """A position of a game under way: `tablut.board.Board`, as modules below it know it."""
+    """The part of `tablut.board.Board` that modules use which `board` itself imports."""
 
     @property
     def variant(self) -> Variant:
@@ -75,7 +78,7 @@ class BoardLike(Protocol):
 
     @property
     def position(self) -> Position:
-        """The position as a value."""
+        """The present position, as an immutable value."""
 
     @property
     def ply(self) -> int:
@@ -92,9 +95,9 @@ class Move:
     Attributes
     ----------
     start, target : int
-        Squares.
+        Indices of the squares.
     size : int
-        Side of the board in cells, by which the squares have names.
+        Side of the board in cells, which determines the names of the squares.
 
     Examples
     --------
@@ -108,24 +111,24 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Move:
-        """Return the move of a text without captures; the dash is optional, and case does not matter.
+        """Parse a move without captures; the dash is optional, and letters may be in either case.
 
         Parameters
         ----------
         text : str
-            Such as ``e4-e7``.
+            For example ``e4-e7``.
         size : int
             Side of the board in cells.
 
         Returns
         -------
         Move
-            Legal or not.
+            The move, which need not be legal.
 
         Raises
         ------
         InputError
-            If the text is not a move on the board.
+            If the text is not a move on a board of this size.
 
         Examples
         --------
@@ -139,7 +142,7 @@ class Move:
 
     @classmethod
     def from_code(cls, code: int, size: int) -> Move:
-        """Return the move of a code; the inverse of `code`.
+        """Return the move with a given code; the inverse of `code`.
 
         Parameters
         ----------
@@ -151,7 +154,7 @@ class Move:
         Returns
         -------
         Move
-            Legal or not.
+            The move, which need not be legal.
 
         Examples
         --------
@@ -162,11 +165,11 @@ class Move:
 
     @property
     def code(self) -> int:
-        """The move as the engine has it: ``start | target << 7`` on boards up to 11×11, always 14 bits."""
+        """The engine's code of the move, of 14 bits: ``start | target << 7`` on boards up to 11×11."""
         return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
-        """Return the move's image under a symmetry of the board.
+        """Return the image of the move under a symmetry of the board.
 
         Parameters
         ----------
@@ -192,20 +195,20 @@ class Move:
     def __repr__(self) -> str:
         try:
             return f"Move.parse({str(self)!r}, {self.size})"
-        except InputError:  # a move is any three numbers
+        except InputError:  # squares off the board have no names
             return f"Move({self.start}, {self.target}, {self.size})"
 
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move as a game record writes it, with the captures that the record claims."""
+    """A move from a game record, with the claimed captures; ``captures`` is None if the record names none."""
 
     move: Move
     captures: frozenset[int] | None = None
 
     @classmethod
     def parse(cls, text: str, size: int) -> MoveText:
-        """Return the move of a text such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``."""
+        """Parse a move such as ``e4-e7``, ``e4e7``, ``e4-e7xe8xd7`` or ``e4-e7xe8/d7``."""
         found = _MOVE.fullmatch(text)
         if found is None:
             raise InputError(
@@ -232,11 +235,11 @@ class Position:
     Attributes
     ----------
     cells : str
-        One letter a cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
+        One letter for each cell in the order of cell indices: ``.``, ``b``, ``w`` or ``K``.
     side : {'w', 'b'}
         The side to move.
     fields : mapping of str to str
-        Further ``name=value`` fields of the text, kept as they are.
+        Further ``name=value`` fields of the text; they are kept but have no meaning here.
 
     Examples
     --------
@@ -265,12 +268,12 @@ class Position:
 
     @property
     def material(self) -> tuple[int, int]:
-        """Numbers of attackers and of defenders, kings not counted."""
+        """Numbers of attackers and of defenders; kings are not counted."""
         counts = Counter(self.cells)
         return counts["b"], counts["w"]
 
     def rows(self) -> tuple[str, ...]:
-        """Return the diagram, the top rank first."""
+        """Return the rows of the diagram, the top rank first."""
         size = self.size
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
@@ -307,26 +310,26 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, size: int) -> Position:
-        r"""Return the position of a text, one-line or grid.
+        r"""Parse a position from its one-line text or from a grid.
 
         Parameters
         ----------
         text : str
-            Rows from the top rank down, ``/`` between them, runs of empty cells as
-            decimal numbers, a space, ``w`` or ``b``, further fields; or N lines of N
-            characters and a line with the side to move.
+            Either one line: the rows from the top rank down, separated by ``/``, with runs of empty cells as decimal
+            numbers; then a space, the side to move (``w`` or ``b``), and optional further fields. Or a grid: N lines of
+            N characters and a line with the side to move.
         size : int
             Side of the board in cells.
 
         Returns
         -------
         Position
-            Possible or not.
+            The position, which need not be possible.
 
         Raises
         ------
         InputError
-            Naming what is wrong with the text.
+            If the text is not a position on a board of this size.
 
         Examples
         --------
@@ -378,13 +381,13 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Return the cells of a row in which runs of empty cells are numbers; errors name what is foreign."""
+    """Expand a row in which runs of empty cells are numbers; ``foreign`` describes letters of other programs."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:
             cells += pieces[item]
         elif item[0] in "123456789":
-            # A run longer than the board is wrong whatever its length, so it is not written out.
+            # Capped, because a run longer than the board is an error anyway and could be huge.
             cells += "." * min(int(item[:4]), size + 1)
         else:
             what = f"{foreign.get(item, '')}{item[:20]!r}"

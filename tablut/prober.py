@@ -1,9 +1,9 @@
-"""What search, players and analysis ask of tablebases and of proof searches, and how they find them.
+"""Interfaces through which search, players and analysis use tablebases and proof searches, and their discovery.
 
-The protocols stand here, below both sides: search does not import the solver. A package registers two
-functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for what
-ships) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`. Each returns
-None if it has nothing on that variant.
+The protocols are defined here so that the search does not have to import the solver. A package registers two
+functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
+shipped tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
+Each returns None if it has nothing for the variant.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ if TYPE_CHECKING:
 
 
 class MissingTableError(TablutError, LookupError):
-    """A position that no table covers."""
+    """A position that no tablebase covers."""
 
 
 class Prober(Protocol):
     """Exact values of positions, without history.
 
-    Every position is taken for the first of its game: a move limit leaves it all its plies.
+    Every position is treated as the first one of its game, with all plies of a move limit still to come.
     """
 
     variant: Variant
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether positions of a material are known."""
+        """Return whether the values of all positions of a material are known."""
 
     def probe(self, position: Position) -> Verdict:
         """Return the verdict on an undecided position."""
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed undecided positions."""
+        """Return the values of undecided positions, given as packed words."""
 
 
 @runtime_checkable
 class TierProber(Prober, Protocol):
     """A prober that also gives its values to compiled code.
 
-    They are those of `Prober.probe_words`, without history: a search allows for the plies made.
+    The values are those of `Prober.probe_words`, without history; the search itself accounts for the plies made.
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of all tiers that fit into memory, the tiers with the fewest men first."""
+        """Return the values of as many tiers as fit into the memory, beginning with the fewest men."""
 
 
 class Proved(NamedTuple):
-    """What was proved about a position."""
+    """The proved value of a position, with the best moves."""
 
     wdl: Wdl
     dtm: int | None
@@ -71,22 +71,22 @@ class Prover(Protocol):
     """A proof search of one variant."""
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
-        """Return what can be proved of a position, or None if the nodes run out first."""
+        """Return the proved value of a position, or None if the nodes run out first."""
 
 
 @cache
 def _registered(name: str) -> tuple[EntryPoint, ...]:
-    """Return what installed packages have registered; looking for it takes tens of milliseconds, so it is kept."""
+    """Return the registered entry points of a name; cached, because the lookup takes tens of milliseconds."""
     return tuple(entry_points(group="tablut.probers", name=name))
 
 
 def _first(name: str, *asked: Any) -> Any:
-    """Return the first that answers, or None."""
+    """Return the first result of the registered functions that is not None, or None."""
     return next((found for entry in _registered(name) if (found := entry.load()(*asked)) is not None), None)
 
 
 def find_prober(variant: VariantLike, store: Path | str | None = None) -> Prober | None:
-    """Return what can be probed about a variant."""
+    """Return a prober for a variant, or None if no package has a tablebase for it."""
     variant = as_variant(variant)
     prober: Prober | None = _first("tables", variant, store)
     if prober is None and store is not None:
@@ -95,6 +95,6 @@ def find_prober(variant: VariantLike, store: Path | str | None = None) -> Prober
 
 
 def find_prover(variant: VariantLike, nodes: int) -> Prover | None:
-    """Return what can prove positions of a variant."""
+    """Return a prover for a variant, or None if no package has one."""
     prover: Prover | None = _first("proofs", as_variant(variant), nodes)
     return prover

@@ -1,7 +1,7 @@
-"""Game records replayed: every claim is checked against the rules.
+"""Replaying of game records: every claim of a record is checked against the rules.
 
 A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
-that do not hold. It stops at the first illegal move, because nothing after it has a meaning.
+that are false. It stops at the first illegal move, because the moves after it have no meaning.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tablut.store.files import brief
 from tablut.variants import Variant
 
 MOST_PLIES: Final = 20_000
-"""Most moves of a record that is replayed; that many take some seconds."""
+"""Maximum number of moves in a record that is replayed; this many take a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record, as the rules give it."""
+    """One move of a record with its true captures, and the position and outcome after it."""
 
     move: MoveText
     position: Position
@@ -48,7 +48,7 @@ class Replay:
 
 
 def replay(record: GameRecord) -> Replay:
-    """Make the moves of a record and compare what it claims."""
+    """Make the moves of a record, and compare its claims with the rules."""
     if record.variant is None:
         raise InputError("record: names no rule set; it has to be given beside the record")
     if len(record.moves) > MOST_PLIES:
@@ -93,7 +93,7 @@ def _told(outcome: Outcome) -> str:
     return outcome.how + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
 
 
-# -- an archive: many games, each a line, of which some claims may not hold -----------------
+# -- archives: many games, one on each line ------------------------------------------------
 
 Ranks = Literal["bottom", "top", "either"]
 
@@ -109,24 +109,24 @@ class IllegalPly(NamedTuple):
 @brief
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """A game of an archive by our rules.
+    """A game of an archive, replayed under a rule set.
 
     Attributes
     ----------
     game : ArchivedGame
-        What its line says, ranks counted from the bottom.
+        The game as its line gives it, with ranks counted from the bottom.
     plies : int
-        How many of its moves are legal.
+        Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None
-        The first one that is not; one after the end of the game is none.
+        The first illegal move. A move after the end of the game counts as illegal.
     differing : tuple of int
-        The plies whose captures are not those that the line marks.
+        The plies that capture other pieces than the line says.
     captures : tuple of int
-        Soldiers captured by attackers and by defenders.
+        Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None
-        The first ply that makes as many occurrences of a position as the rules count.
+        The first ply at which a position has occurred as often as the repetition rule requires.
     outcome : Outcome or None
-        How the game ended, if its moves end it.
+        The outcome on the board; None if the moves do not end the game.
     """
 
     game: ArchivedGame
@@ -139,14 +139,14 @@ class ReplayedGame:
 
     @property
     def captures_agree(self) -> bool:
-        """Whether captures are as marked, and their numbers, in which a captured king may count."""
+        """Whether the captures and their numbers are those of the line; the line may count a captured king."""
         king = self.outcome is not None and self.outcome.termination == "king_captured"
         ours, theirs = self.captures, self.game.captures
         return not self.differing and ours[1] == theirs[1] and theirs[0] - ours[0] in (0, int(king))
 
     @property
     def contradicted(self) -> bool:
-        """Whether the board shows another result than the line says."""
+        """Whether the result on the board differs from the result of the line."""
         said = self.game.winner
         return self.outcome is not None and said is not None and said != (self.outcome.winner or "draw")
 
@@ -154,10 +154,13 @@ class ReplayedGame:
 def replay_archive(
     variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
 ) -> tuple[list[ReplayedGame], Ranks]:
-    """Make the moves of all games; return what they are by our rules, and from which edge their ranks are counted."""
+    """Replay all games of an archive under a rule set.
+
+    Archives count ranks from either edge. The direction in which more games are legal is taken, and returned as well.
+    """
     rules = variant.rules
     counted = rules.repetition.times
-    # Games begin alike, so most of their words recur.
+    # Cached, because most words occur in many games.
     read = lru_cache(1 << 14)(partial(MoveText.parse, size=variant.size))
     if ignore_repetition:
         endless = rules.repetition.model_copy(update={"result": "none"})
@@ -180,7 +183,7 @@ def replay_archive(
 
 
 def same_upside_down(variant: Variant) -> bool:
-    """Return whether a game is the same upside down: each of an archive's is as legal either way."""
+    """Return whether the rules are symmetric upside down, so that the direction of the ranks does not matter."""
     return any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries)
 
 

@@ -1,4 +1,4 @@
-"""Results of commands: pydantic models with exact integers, and rounded numbers for people."""
+"""Base classes for the results of commands (pydantic models with exact integers), and number formats for people."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ ExactInt = Annotated[
     BeforeValidator(lambda value: int(value) if isinstance(value, str) else value),
     PlainSerializer(str, return_type=str, when_used="json"),
 ]
-"""An integer that may exceed 2^53: a Python int in memory, a decimal string in JSON."""
+"""An integer that may exceed 2^53: an int in Python, a decimal string in JSON."""
 
 
 _ROWS_SHOWN = 20
-"""Rows of a table that a notebook shows."""
+"""Maximum number of rows of a table that a notebook shows."""
 
 
 @brief
 class Result(BaseModel):
-    """Base class of every result: frozen, and strict about its fields.
+    """Base class of all results: immutable, and without unknown fields.
 
-    A notebook shows it as tables, and its repr leaves out what is long.
+    Notebooks show a result as tables. The repr shortens long values.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def _tables(self) -> dict[str, Sequence[Result]]:
-        """Return the fields that hold results below one another, by name."""
+        """Return the fields that are lists of results, by name."""
         found: dict[str, Sequence[Result]] = {}
         for name, field in type(self).model_fields.items():
             item = get_args(field.annotation)[0] if get_origin(field.annotation) in (list, tuple) else None
@@ -50,17 +50,17 @@ class Result(BaseModel):
         return found
 
     def to_rows(self, table: str | None = None) -> list[dict[str, Any]]:
-        """Return a table that the result holds as data frames take it, a dictionary a row.
+        """Return a table of the result as a list of rows, from which a data frame can be made.
 
         Parameters
         ----------
         table : str, optional
-            The field that holds it; by default the first one. A result without a table is one row itself.
+            Field that contains the table; by default the first one. A result without tables becomes a single row.
 
         Returns
         -------
         list of dict
-            Exact integers stay Python's.
+            One dictionary for each row. Exact integers are Python ints.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Result(BaseModel):
 
 
 def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("field", "value")) -> str:
-    """Return a table of values as HTML; what is long in a cell is cut."""
+    """Return a table of values as HTML; long texts in cells are cut off."""
     lines = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         texts = [value if isinstance(value, str) else repr(value) for value in row]
@@ -105,7 +105,7 @@ def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("f
 
 
 class SparseResult(Result):
-    """A result that leaves out what is empty: there are thousands of it, and most have little to say."""
+    """A result whose empty fields are left out of the JSON, because an answer may contain thousands of them."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -113,12 +113,12 @@ class SparseResult(Result):
 
 
 def grouped(value: int) -> str:
-    """Return an exact integer as people read it, in groups of three digits that a line does not part."""
+    """Return an integer in groups of three digits, with no-break spaces between them."""
     return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
 def scientific(value: int, digits: int = 4) -> str:
-    """Return an exact integer rounded to so many significant digits."""
+    """Return an integer rounded to a number of significant digits, as in ``1.235e9``."""
     if abs(value) < 10**digits:
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
@@ -126,7 +126,7 @@ def scientific(value: int, digits: int = 4) -> str:
 
 
 def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
-    r"""Return a sequence as a b-file: lines of index and value, comments behind ``#``."""
+    r"""Return a sequence as a b-file of the OEIS: comments after ``#``, then lines of index and value."""
     from tablut import __version__
 
     lines = [f"# {comment}" for comment in (*comments, f"Tablut state-space toolkit {__version__}.")]

@@ -1,7 +1,7 @@
-"""Why a position is impossible: every reason at once, as flags.
+"""Reasons why a position is impossible, as flags that can be combined.
 
-A position is judged by its placement. `Status.VALID` means that no objection was found,
-not that a game leads to it. Decided positions (an escaped king, no attacker left) are valid.
+Only the placement and the side to move are examined. `Status.VALID` means that no reason was found,
+not that some game leads to the position. Decided positions (an escaped king, no attacker left) are valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tablut.variants import VariantLike, as_variant
 
 
 class Status(IntFlag):
-    """Reasons why a position is impossible or outside the rules.
+    """Flags for the reasons why a position is impossible or cannot be played on.
 
     Examples
     --------
@@ -56,7 +56,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""Reasons for which the rules do not apply: such a position cannot be played on and has no outcome."""
+"""Reasons that prevent play: the rules cannot be applied to the position, and it has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",
@@ -76,12 +76,12 @@ MEANINGS = {
 
 
 def reasons(status: Status) -> str:
-    """Return the reasons of a status in words."""
+    """Return the reasons of a status as text."""
     return "; ".join(meaning for flag, meaning in MEANINGS.items() if flag in status)
 
 
 def check_playable(variant: VariantLike, position: PositionLike) -> Status:
-    """Return the status of a position that the rules can be applied to, impossible or not."""
+    """Return the status of a position; raise `InputError` if the position cannot be played on."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     status = position_status(variant, position)
@@ -91,7 +91,7 @@ def check_playable(variant: VariantLike, position: PositionLike) -> Status:
 
 
 def position_status(variant: VariantLike, position: PositionLike) -> Status:
-    """Return every reason why a position is impossible under a rule set."""
+    """Return all reasons why a position is impossible under a rule set."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     regions, cells = variant.regions, position.cells

@@ -1,4 +1,4 @@
-"""A solution as a picture: the position, then the line, one board after each move, in rows; sheets of boards."""
+"""Drawings with several boards: a line of play with one board after each move, and sheets of boards in rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_strip(
     columns: int = 4,
     pixels: int = 220,
 ) -> str:
-    """Return a drawing of a line of play."""
+    """Return an SVG drawing of a line of play: the position, then one board after each move."""
     variant = as_variant(variant)
     board = Board(variant, position)
     moves = [as_move(move, variant.size).said.move for move in line]
@@ -58,9 +58,9 @@ def draw_strip(
 
 
 def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = "") -> str:
-    """Return drawings of one width side by side, in rows.
+    """Return one SVG drawing with several drawings of the same width in rows.
 
-    What most boards have in common of their cells stands there once.
+    Cells that most boards share are written only once, which keeps the file small.
     """
     shared, drawings = _shared(drawings)
     heights = [float(_attribute(drawing, "height")) for drawing in drawings]
@@ -82,13 +82,16 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what boards of one size share of their cells, and the boards with only what is their own."""
+    """Return the definition of the cells that the boards share, and the boards with a reference to it.
+
+    Without enough boards of one size, the definition is empty and the boards are unchanged.
+    """
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
     cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]
     if len(places) < max(2, len(boards)) or len({len(some) for some in cells}) > 1:
         return [], list(drawings)
-    # Of each cell the commonest drawing; a board with another one draws it above.
+    # The most frequent drawing of each cell is shared; a board with another one draws it on top.
     common = [Counter(some).most_common(1)[0][0] for some in zip(*cells, strict=True)]
     name = f"cells-{hashlib.sha256(''.join(common).encode()).hexdigest()[:12]}"
     own = []

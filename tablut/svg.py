@@ -1,8 +1,8 @@
-"""Boards as SVG: the same input gives the same bytes.
+"""SVG drawings of boards; equal input gives identical bytes.
 
-A board is drawn in units of one cell, file a at the left and rank 1 at the bottom,
-and scaled to the size asked for. Terrain is distinguished by shape as well as by
-colour: camps bear a triangle, escapes a star, the castle a cross.
+A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
+and scaled to the requested size. Terrain is distinguished by shape as well as by
+colour: camps have a triangle, escapes a star, the castle a cross.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ FILLS = {
     "white": "#fdfbf5",
     "cross": "#b3261e",
 }
-"""Colours, by what they are the colour of."""
+"""Colours of cells, pieces, lines and marks."""
 TERRAIN = '<g class="terrain">'
-"""What the cells of a board begin with."""
+"""Opening tag of the group of cells in a drawing."""
 _MARGIN = 0.55
 _NAMES = {"b": "attacker", "w": "defender", "K": "king"}
 _MEANINGS = {
@@ -47,7 +47,7 @@ _MEANINGS = {
 
 
 def kind_of(letter: str) -> str:
-    """Return what a cell is, by its letter in a diagram of the terrain."""
+    """Return the kind of a cell from its letter in the terrain diagram."""
     return {"T": "castle", "*": "escape", "X": "corner", ".": "ordinary", "+": "ordinary"}.get(letter, "camp")
 
 
@@ -63,7 +63,7 @@ def board(
     turn: bool = False,
     pixels: int = 400,
 ) -> str:
-    """Return a drawing of a position."""
+    """Return an SVG drawing of a position."""
     if isinstance(variant, BoardLike):
         game = variant.variant
         if position is None:
@@ -75,7 +75,7 @@ def board(
     shown = as_position(game.start_position if position is None else position, game)
     cells = shown.cells
     margin = _MARGIN if coordinates else 0.1
-    # Words keep their height where the cells are small.
+    # On large boards, where cells are small, the text keeps its height.
     unit = max(1, size / 9)
     below = 0.6 * unit * (bool(caption) + turn)
     width, height = size + 2 * margin, size + 2 * margin + below
@@ -88,14 +88,14 @@ def board(
     ]
     tinted = {*_ends(last_move, size)} if last_move else set()
     framed = {parse_square(square, size) if isinstance(square, str) else square for square in highlights}
-    # A line for each cell, which `tablut.strip` relies on.
+    # `tablut.strip` relies on one line of text for each cell.
     parts.append(TERRAIN)
     parts += [
         _cell(square, letter, size, tinted=square in tinted)
         for square, letter in enumerate(diagram_cells(game.terrain))
     ]
     parts.append("</g>")
-    # Above all cells, so that no neighbour covers a frame.
+    # Drawn after all cells, so that no neighbouring cell covers a frame.
     parts += [_frame(square, size) for square in sorted(framed)]
     parts += [_piece(piece, *_centre(square, size)) for square, piece in enumerate(cells) if piece != "."]
     for start, target in (_ends(arrow, size) for arrow in arrows):
@@ -188,7 +188,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
-    """Return a line that says who is to move: a piece of that side, and the words."""
+    """Return a line with the side to move: a piece of that side, and words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
     scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'
@@ -196,7 +196,7 @@ def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
 
 
 def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
-    """Return a drawing that says what the signs on the boards of some rule sets are."""
+    """Return an SVG drawing that explains the pieces and the terrain on the boards of some rule sets."""
     games = [as_variant(variant) for variant in variants]
     pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
     kinds = {kind_of(letter) for game in games for row in game.terrain for letter in row}

@@ -1,4 +1,4 @@
-"""``tablut census``: the reachable positions, ply by ply, as a table or JSON."""
+"""``tablut census``: count the reachable positions, ply by ply, and verify a stored census."""
 
 from __future__ import annotations
 
@@ -30,50 +30,56 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def census_command(
     variant: VariantOption = "ashton",
     plies: Annotated[
-        int | None, typer.Option(min=0, max=999, help="How many plies. [default: 3 without --all]")
+        int | None, typer.Option(min=0, max=999, help="Number of plies. [default: 3 without --all]")
     ] = None,
-    all_plies: Annotated[bool, typer.Option("--all", help="Until nothing is new; small boards allow it.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Count once more without symmetry, and compare.")] = False,
+    all_plies: Annotated[
+        bool, typer.Option("--all", help="Continue until no new positions appear (feasible on small boards only).")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Count a second time without symmetry, and compare.")] = False,
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder to keep the positions in. [default: a temporary one]")
+        str | None, typer.Option(metavar="DIR", help="Folder for the positions. [default: a temporary one]")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     memory: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Most memory, and most disk without --store, in MiB.")
+        int, typer.Option(metavar="MIB", min=1, help="Memory limit in MiB; without --store also the disk limit.")
     ] = 4096,
-    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("Number of tasks that run in parallel.")] = 1,
     scheduler: SchedulerOption = None,
     disk: Annotated[
         float | None,
-        typer.Option(metavar="GIB", min=0.001, help="Most disk, in GiB; a ply that needs more is made in passes."),
+        typer.Option(
+            metavar="GIB", min=0.001, help="Disk limit in GiB; a ply that needs more is made in several passes."
+        ),
     ] = None,
     passes: Annotated[
-        int, typer.Option(min=1, max=4096, help="Passes over the last ply, at least; no bin is cut.")
+        int, typer.Option(min=1, max=4096, help="Minimum number of passes over the last ply; bins are not divided.")
     ] = 1,
     count_last: Annotated[
         bool, typer.Option("--count-last", help="Count the last ply without storing its positions.")
     ] = False,
     part: Annotated[
-        str, typer.Option(metavar="K/N", help="With --count-last: only that part of the ply, by a hash.")
+        str, typer.Option(metavar="K/N", help="With --count-last: part K of N of the ply, chosen by a hash.")
     ] = "1/1",
     again: Annotated[
-        bool, typer.Option("--again", help="With --count-last: count anew what was counted before, and compare.")
+        bool, typer.Option("--again", help="With --count-last: repeat an earlier count, and compare.")
     ] = False,
     against_bounds: Annotated[
         bool,
-        typer.Option("--against-bounds", help="Show the bound by material; complete censuses always do."),
+        typer.Option(
+            "--against-bounds", help="Compare with the bound by material (always done for a complete census)."
+        ),
     ] = False,
     graph: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the state graph of a complete census as Parquet.")
+        str | None, typer.Option(metavar="FILE", help="Parquet file for the state graph of a complete census.")
     ] = None,
     as_bfile: Annotated[
-        bool, typer.Option("--bfile", help="Print the new positions of each ply as a b-file instead.")
+        bool, typer.Option("--bfile", help="Print the numbers of new positions as a b-file instead.")
     ] = False,
 ) -> Reply:
-    """Count the positions that are reachable from the start, ply by ply, exactly.
+    """Count the positions reachable from the start exactly, ply by ply.
 
-    A position is a placement with the side to move; classes are taken under the
-    symmetries that keep the start. Decided positions are counted and not expanded.
+    A position is a placement with the side to move. Classes are orbits under the symmetries that
+    leave the start in place. Decided positions are counted but not expanded.
     """
     from counting.census.counted import CountWish
     from counting.census.report import Ply, census
@@ -118,7 +124,7 @@ def census_command(
         except (MachineError, TooLargeError, KeyboardInterrupt) as error:
             if not partial:
                 raise
-            # What is done is shown first, then why it is not more.
+            # The results so far are shown first, then the reason for the end.
             go_on = "the same command" if store is not None else "--store DIR keeps what is done"
             raise Interrupted(reply(partial[0], ended=False), go_on, error) from None
     return reply(report, ended=True)
@@ -228,29 +234,30 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
 @app.command("verify")
 @command
 def verify_command(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="A census, as given with --store.")],
+    store: Annotated[str, typer.Argument(metavar="STORE", help="Folder of a census, as given with --store.")],
     variant: Annotated[
         str | None,
-        variant_option("The rules, if they do not ship. [default: the store's]"),
+        variant_option("Rule set, needed if it is not a shipped one. [default: that of the store]"),
     ] = None,
     parents: Annotated[
         bool,
         typer.Option(
             "--parents",
-            help="Expand every position again: each has a parent in the ply before, and no child is missing.",
+            help="Expand all positions again, and check that each has a parent and that no child is missing.",
         ),
     ] = False,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="Most memory for positions, in MiB.")] = 2048,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="Memory limit for positions in MiB.")] = 2048,
 ) -> Reply:
-    """Verify a stored census from its files, as far as possible by other code than made it.
+    """Verify a stored census.
 
-    Exit code 1: something is wrong.
+    Its files are checked, as far as possible by other code than that of the census. Exit code 1: an
+    error was found.
     """
     from counting.census.verification import verify_census
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as observer:
-        # It writes nothing, so an interrupt may abandon it.
+        # The verification writes nothing, so an interrupt may abandon it.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
         )

@@ -1,4 +1,4 @@
-"""``tablut reachable``: how much of the counted space can be reached, with certificates."""
+"""``tablut reachable``: estimate the reachable share of the counted space, and check its certificates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from counting.reachable.estimation import ReachableEstimate
 
 app = typer.Typer(
-    rich_markup_mode=None, add_completion=False, help="Estimate what share of the counted positions can be reached."
+    rich_markup_mode=None, add_completion=False, help="Estimate the share of the counted positions that can be reached."
 )
 
 _SHOWN = 20
@@ -36,43 +36,51 @@ _WHY = {
     "no_last_ply": "no ply makes the placement",
     "predecessors": "a lemma excludes every position before",
 }
-"""Why final placements are out of reach, by the name in JSON."""
+"""Reasons why final placements are unreachable, keyed by their names in JSON."""
 
 
 @app.command("estimate")
 @command
 def estimate_command(
     variant: VariantOption = "ashton",
-    samples: Annotated[int, typer.Option(min=1, max=10**9, help="Samples that are decided one by one.")] = 1000,
-    seed: Annotated[int, seed_option("Of the samples.")] = 1,
+    samples: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Number of samples for which reachability is decided.")
+    ] = 1000,
+    seed: Annotated[int, seed_option("Seed of the samples.")] = 1,
     space: Annotated[
         Literal["undecided", "decided"],
-        typer.Option(help="Undecided positions with the side to move, or final placements."),
+        typer.Option(help="Space to sample: undecided positions with the side to move, or final placements."),
     ] = "undecided",
     lemma_samples: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=10**12,
-            help="Samples on which the lemmas alone are tried, those above among them. [default: as many]",
+            help="Number of samples on which the lemmas are tried, --samples included. [default: --samples]",
         ),
     ] = None,
     certificates: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a certificate for each sample; .gz is compressed.")
+        str | None,
+        typer.Option(metavar="FILE", help="File for the certificates of all samples; compressed if it ends in .gz."),
     ] = None,
     checks: Annotated[
-        int, typer.Option("--check", min=0, help="Certificates that the plain rules re-check at once, the first ones.")
+        int,
+        typer.Option(
+            "--check", min=0, help="Number of certificates (the first ones) that the plain rules check immediately."
+        ),
     ] = 50,
-    threads: Annotated[int, threads_option("Chunks of samples at once.")] = 1,
+    threads: Annotated[int, threads_option("Number of chunks of samples processed in parallel.")] = 1,
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder to keep finished chunks of samples in.")
+        str | None, typer.Option(metavar="DIR", help="Folder for finished chunks of samples, from which a run resumes.")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Draw positions that the bound counts, and decide for each whether the start can reach it.
+    """Estimate the reachable share from random samples.
 
-    A lemma excludes it, a proof game reaches it, or its whole backward tree does not contain the start.
+    Each sample is a position that the bound counts. It is decided by a lemma that excludes it, by a
+    proof game that reaches it, or by its complete backward tree, if that does not contain the
+    start.
     """
     from counting.reachable.estimation import estimate
 
@@ -103,7 +111,7 @@ def estimate_command(
         except (MachineError, KeyboardInterrupt) as error:
             if not partial:
                 raise
-            # What is certain so far is shown first, then why it is not more.
+            # The results so far are shown first, then the reason for the end.
             go_on = "the same command" if store is not None else "--store DIR keeps what is done"
             raise Interrupted(reply(partial[0]), go_on, error) from None
     return reply(found)
@@ -169,15 +177,16 @@ class _Checked(Result):
 @app.command("check")
 @command
 def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Certificates that `estimate --certificates` wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File written by `estimate --certificates`.")],
     variant: Annotated[
         str | None,
-        variant_option("The rule set. [default: the one the file names]"),
+        variant_option("Rule set, as a name or a TOML file. [default: as named in the file]"),
     ] = None,
 ) -> Reply:
-    """Check certificates with the plain rules alone: draw again, replay every game, derive every lemma.
+    """Check certificates with the plain rules alone.
 
-    Exit code 1: a certificate does not hold.
+    The samples are drawn again, every proof game is replayed and every lemma is derived again. Exit
+    code 1: a certificate is wrong.
     """
     from counting.reachable.checker import check_file
 

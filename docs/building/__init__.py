@@ -1,1 +1,1 @@
-"""What the documentation is built with: pages made from the packages, pictures, notebooks, formulas."""
+"""Tools for building the documentation: generated pages, pictures, notebooks, formulas."""

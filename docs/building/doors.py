@@ -1,7 +1,7 @@
-"""The API reference: one page for each door of the packages, made from what it exports.
+"""Pages of the API reference, one for each public package or module (a *door*), made from its exports.
 
-A door is a package that has ``__all__``, or one of the modules in `MODULES`, of which all that is public
-counts. A name is described once, at the outermost door that has it; inner doors refer to it.
+A door is a package with ``__all__``, or one of the modules in `MODULES`, where every public name counts. A name that
+several doors export is described only on the page of the outermost one; the other pages link to it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MODULES = (
     "tablut.strip",
     "tablut.svg",
 )
-"""Modules beside the doors that people call from Python."""
+"""Modules for users of the Python interface, in addition to the packages."""
 SHELL = {"tablut.cli", "tablut.commands"}
-"""Doors of the command line: what they hold is told by ``tablut help``."""
+"""Packages of the command line, which ``tablut help`` documents instead."""
 
 
 class Door(NamedTuple):
-    """A door: its name, the first line of its docstring, the names that it lists."""
+    """A door: its name, the first line of its docstring, and the names that it exports."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Door(NamedTuple):
 
 
 def _listed(name: str) -> tuple[str, ...]:
-    """Return the names in ``__all__``; of a module of `MODULES`, which has none, what it defines in public."""
+    """Return the names in ``__all__``; for a module of `MODULES` without it, the public functions and classes."""
     module = import_module(name)
     if name not in MODULES or hasattr(module, "__all__"):
         return tuple(getattr(module, "__all__", ()))
@@ -47,7 +47,7 @@ def _listed(name: str) -> tuple[str, ...]:
 
 
 def doors() -> list[Door]:
-    """Return all doors, packages in their order, outer ones first."""
+    """Return all doors in the order of the packages, outer ones first."""
     found = []
     for package in PACKAGES:
         inits = sorted((ROOT / package).rglob("__init__.py"), key=lambda path: (len(path.parts), path))
@@ -77,7 +77,7 @@ def _entry(door: str, name: str) -> list[str]:
 
 
 def _told(door: str, name: str) -> str:
-    """Return the docstring below the assignment of a constant, in the door's module or package."""
+    """Return the docstring below the assignment of a constant, searched in all modules of the door."""
     place = ROOT.joinpath(*door.split("."))
     for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -93,13 +93,13 @@ def _told(door: str, name: str) -> str:
 
 
 def _page(door: Door, owner: dict[int, str]) -> str:
-    """Return a door's page, and note in `owner` what it describes."""
+    """Return the page of a door, and record in ``owner`` which names it describes."""
     lines = [f"``{door.name}``", "=" * (len(door.name) + 4), "", f".. automodule:: {door.name}", ""]
     lines += [f".. currentmodule:: {door.name}", ""]
     elsewhere = []
     for name in sorted(door.names, key=str.lower):
         thing = getattr(import_module(door.name), name)
-        # Constants and aliases of types may be equal objects without being the same thing.
+        # Only for classes and functions, because unrelated constants may be the same object.
         told = owner.setdefault(id(thing), f"{door.name}.{name}") if inspect.isclass(thing) or callable(thing) else None
         if told in (None, f"{door.name}.{name}"):
             lines += _entry(door.name, name)
@@ -111,6 +111,6 @@ def _page(door: Door, owner: dict[int, str]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return the pages in reStructuredText, each by the name of its file."""
+    """Return all pages in reStructuredText, keyed by file name."""
     owner: dict[int, str] = {}
     return {f"{door.name}.rst": _page(door, owner) for door in doors()}

@@ -1,7 +1,7 @@
-"""Pages that the build makes below ``docs/generated``: the API reference, the rendered results, the changelog.
+"""Sphinx extension that generates pages below ``docs/generated``: API reference, rendered results, changelog.
 
-What is in the repository is never written to. A link to one of these files becomes a link to its copy while pages are
-read; a link to another file of the repository becomes plain text, since a reader of the built pages has none of them.
+Files of the repository are never changed. While Sphinx reads a page, links to copied files are redirected to their
+copies. Links to other files of the repository become plain text, because the built pages do not contain them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 DOCS = ROOT / "docs"
 MADE = DOCS / "generated"
-# What is copied, and to where.
+# Files and folders that are copied, with their targets.
 COPIES = {
     ROOT / "reports" / "rendered": MADE / "results",
     ROOT / "CHANGELOG.md": MADE / "changelog.md",
     ROOT / "README.md": MADE / "readme.md",
-    # Sphinx has a page of that name itself.
+    # Sphinx has its own page of that name.
     DOCS / "search.md": MADE / "search.md",
 }
 _LINK = re.compile(r"""(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)((?:\s+"[^"]*")?)\)""")
 
 
 def make_pages(_: Sphinx) -> None:
-    """Write what is made, replacing what an earlier build made."""
+    """Write all generated pages, replacing those of an earlier build."""
     shutil.rmtree(MADE, ignore_errors=True)
     (MADE / "api").mkdir(parents=True)
     for name, text in pages().items():
@@ -44,7 +44,7 @@ def make_pages(_: Sphinx) -> None:
 
 
 def _write_results() -> None:
-    """Write the results as they are now: what was rendered last where it is current, made again where it is not."""
+    """Write the pages of results: the rendered files of the repository, rendered again where they are out of date."""
     for generate in GENERATORS.values():
         for artefact in generate():
             last = ROOT / "reports" / "rendered" / artefact.path
@@ -57,7 +57,7 @@ def _write_results() -> None:
 
 
 def _results() -> str:
-    """Return the first page of the results, which lists the others."""
+    """Return the index page of the results."""
     top = sorted(page.stem for page in (MADE / "results").glob("*.md"))
     below = sorted(page.stem for page in (MADE / "results" / "solutions").glob("*.md"))
     listed = "\n".join([*top, *(f"solutions/{name}" for name in below)])
@@ -65,7 +65,7 @@ def _results() -> str:
 
 
 def _swapped(file: Path, places: dict[Path, Path]) -> Path:
-    """Return a file as it lies in the other tree, or itself."""
+    """Return the corresponding file in the other tree, or the file itself if there is none."""
     for old, new in places.items():
         if file == old or old in file.parents:
             return new / file.relative_to(old)
@@ -73,7 +73,7 @@ def _swapped(file: Path, places: dict[Path, Path]) -> Path:
 
 
 def redirected(text: str, page: Path) -> str:
-    """Return a page with its links as the build needs them."""
+    """Return the text of a page with its links adapted to the built documentation."""
     origin = _swapped(page, {built: real for real, built in COPIES.items()})
 
     def _changed(match: re.Match[str]) -> str:
@@ -81,7 +81,7 @@ def redirected(text: str, page: Path) -> str:
         path, hash_, anchor = target.partition("#")
         real = (origin.parent / path).resolve()
         if re.match(r"[a-z]+:", target) or not path or not real.exists():
-            return match[0]  # a link that leads nowhere stays, and Sphinx warns of it
+            return match[0]  # a broken link is kept, so that Sphinx warns about it
         file = _swapped(real, COPIES)
         if not real.is_file() or DOCS not in file.parents:
             return label
@@ -91,19 +91,19 @@ def redirected(text: str, page: Path) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Change the links of a page that Sphinx is about to read."""
+    """Adapt the links of a page that Sphinx is about to read."""
     page = Path(app.env.doc2path(name))
     if page.suffix == ".md":
         source[0] = redirected(source[0], page)
 
 
 def skip_fields(*told: object) -> bool | None:
-    """Leave out the fields of a named tuple that Python describes by their number; the class describes them itself."""
+    """Skip the fields of named tuples whose docstrings Python generated; the docstring of the class describes them."""
     return True if str(getattr(told[3], "__doc__", "")).startswith("Alias for field number") else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the pages when a build begins, and change links as it reads."""
+    """Register the extension: generate pages when a build begins, and adapt links when pages are read."""
     app.connect("builder-inited", make_pages)
     app.connect("source-read", read_page)
     app.connect("autodoc-skip-member", skip_fields)

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, nothing to load from elsewhere."""
+"""Sphinx extension that writes formulas as MathML, which browsers display without scripts or downloads."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the writer of formulas."""
+    """Register the renderer of formulas."""
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""Pictures of the pages, drawn by the toolkit itself: ``python -m docs.building.pictures`` draws them again.
+"""Pictures of the documentation, drawn by the toolkit; ``python -m docs.building.pictures`` draws all of them again.
 
-The scenes of the rules pages are in `reports.rulebook`, where the engine plays them: it decides which piece is framed
-and what is said below a picture. Their tables stand between ``<!-- scenes: NAME -->`` and ``<!-- scenes: end -->``.
-The pictures of a tutorial are what its own code gives; `docs.building.sessions` runs it.
+The scenes of the two rules pages are defined in `reports.rulebook`. The engine plays them, which determines the framed
+pieces and the text below each picture. Their tables stand between ``<!-- scenes: NAME -->`` and
+``<!-- scenes: end -->``. The pictures of tutorials come from the tutorials' own code; see `docs.building.sessions`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIXELS = 210
 
 
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
-    """Return the picture of a scene under a value with what is said below it, and put it into `made`."""
+    """Return the table cell with the picture of a scene under a value and its text; add the picture to ``made``."""
     if scene.rules.get(point.name, value) != value:
         return ""
     game = game_of(scene, None, "" if value is None else point.name, value)
@@ -41,7 +41,7 @@ def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str])
 
 
 def _table(point: Point, made: dict[str, str]) -> str:
-    """Return the table of a point, and put its pictures into `made`."""
+    """Return the table of a point of the rules, and add its pictures to ``made``."""
     if point.values:
         shown = [json.dumps(value) if isinstance(value, tuple) else _plain(value) for value in point.values]
         rows = [["", *(f"`{value}`" for value in shown)], ["in words", *map(point.said_of, point.values)]]
@@ -59,7 +59,7 @@ def _plain(value: Value) -> str:
 
 
 def _repetition(point: Point, made: dict[str, str]) -> str:
-    """Return the strip of boards and the table of the point that takes more than one move."""
+    """Return the table of the repetition rule with a strip of boards, since its scene takes several moves."""
     (scene,) = point.scenes
     rows = ["| value | in words | what happens |", "|---|---|---|"]
     for value in point.values:
@@ -72,7 +72,7 @@ def _repetition(point: Point, made: dict[str, str]) -> str:
 
 
 def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the pictures of the rules page by file name, and its tables by the name of their subject."""
+    """Return the pictures of the rules page, keyed by file name, and its tables, keyed by the name of the point."""
     made: dict[str, str] = {}
     tables = {
         point.name: (_repetition if point.name == "repetition" else _table)(point, made)
@@ -83,7 +83,7 @@ def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def with_tables(text: str, tables: dict[str, str]) -> str:
-    """Return a page with its tables of pictures made again."""
+    """Return the text of a page with its tables of pictures replaced."""
     return re.sub(
         r"(<!-- scenes: ([\w.]+) -->\n).*?(<!-- scenes: end -->)",
         lambda match: f"{match[1]}{tables[match[2]]}\n{match[3]}",
@@ -93,12 +93,12 @@ def with_tables(text: str, tables: dict[str, str]) -> str:
 
 
 def other_pictures() -> dict[str, str]:
-    """Return the pictures that stand alone, by file name."""
+    """Return the pictures outside the rules page, keyed by file name."""
     return {"start.svg": svg.board("ashton", pixels=380)}
 
 
 def pictures() -> dict[Path, str]:
-    """Return every file that this module makes, with its text."""
+    """Return all files that this module generates, with their contents."""
     made, tables = rule_pictures()
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
     pages = [DOCS / "rules.md", DOCS / "rules-family.md"]
@@ -106,7 +106,7 @@ def pictures() -> dict[Path, str]:
 
 
 def write() -> None:
-    """Draw everything again; pictures that nothing draws any more are removed."""
+    """Draw all pictures again, and remove pictures of rules that are no longer drawn."""
     files = pictures()
     for old in FIGURES.glob("rule-*.svg"):
         if old not in files:

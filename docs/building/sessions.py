@@ -1,13 +1,13 @@
-"""Tutorials as sessions: their pictures and their notebooks, both made from the page.
+"""Pictures and notebooks of the tutorials, both generated from their pages.
 
-The Python blocks of a tutorial are one session; the tests try it like the blocks of any page. A picture stands below a
-mark that says what it shows::
+The Python blocks of a tutorial form one session, which the tests run like the blocks of any page. A comment above each
+picture gives the expression that it shows::
 
     <!-- picture: EXPRESSION -->
     ![what is to be seen](../figures/tutorial-NAME-1.svg)
 
-EXPRESSION is a board, or a drawing as text, of the session as it stands there. The notebook has the expression itself
-in place of the picture. ``python -m docs.building.sessions`` draws the pictures and runs the notebooks again.
+EXPRESSION is evaluated at this point of the session, and gives a board or an SVG text. In the notebook the expression
+itself replaces the picture. ``python -m docs.building.sessions`` draws all pictures and runs all notebooks again.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ DOCS = ROOT / "docs"
 TUTORIALS = tuple(sorted((DOCS / "tutorials").glob("*.md")))
 NOTEBOOKS = DOCS / "notebooks"
 SECONDS = 120
-"""A cell that takes longer is an error."""
+"""Time limit for a cell of a notebook, in seconds."""
 _MUST_SUCCEED = "\nassert _exit_code == 0"
-"""Behind a command while a notebook is run: by itself a command that fails is no error of a notebook."""
+"""Appended to shell commands while a notebook runs, because a failed command is otherwise not an error there."""
 _PICTURE = re.compile(r"<!-- picture: (.*?) -->\n!\[[^\]]*\]\(\.\./figures/([\w-]+\.svg)\)\n")
 
 
 class Picture(NamedTuple):
-    """A picture of a tutorial: what it shows, and its file."""
+    """A picture of a tutorial: the expression that it shows, and its file name."""
 
     expression: str
     file: str
 
 
 class Cell(NamedTuple):
-    """A cell of a notebook: its kind and text, the file of its picture, whether it shows an error."""
+    """A cell of a notebook: its kind and text, the file of its picture, and whether it shows an error."""
 
     kind: Literal["markdown", "code"]
     source: str
@@ -57,7 +57,7 @@ class Cell(NamedTuple):
 
 
 def parts(text: str) -> Iterator[str | Block | Picture]:
-    """Yield the prose, the blocks and the pictures of a page in order."""
+    """Yield the texts, code blocks and pictures of a page in order."""
     lines = text.splitlines(keepends=True)
     at = 0
     for block in [*blocks_of(text), None]:
@@ -106,7 +106,7 @@ def cells(text: str) -> Iterator[Cell]:
 
 
 def notebook(page: Path) -> NotebookNode:
-    """Return the notebook of a tutorial, not yet run."""
+    """Return the notebook of a tutorial without outputs."""
     from nbformat import v4
 
     made = []
@@ -119,12 +119,12 @@ def notebook(page: Path) -> NotebookNode:
 
 
 def run(notebook: NotebookNode) -> NotebookNode:
-    """Run a notebook in an empty folder."""
+    """Run a notebook in an empty folder, and return it with its outputs."""
     from nbclient import NotebookClient
 
     commands = [cell for cell in notebook.cells if cell.source.startswith("!")]
     before = os.environ["PATH"]
-    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + before  # where `!tablut` is
+    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + before  # so that `!tablut` is found
     try:
         for cell in commands:
             cell.source += _MUST_SUCCEED
@@ -139,7 +139,7 @@ def run(notebook: NotebookNode) -> NotebookNode:
 
 
 def _settle(done: NotebookNode) -> None:
-    """Leave of what commands print on a terminal what stands there in the end; of traces no paths of this machine."""
+    """Clean the outputs: keep only what remains visible on a terminal, and remove local paths from tracebacks."""
     for cell in done.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
@@ -149,14 +149,14 @@ def _settle(done: NotebookNode) -> None:
             continue
         printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(output.text for output in streams))
         lines = [line.rpartition("\r")[2] for line in printed.replace("\r\n", "\n").split("\n")]
-        # The last bar ends with its line, and the terminal wipes it afterwards.
+        # A finished progress bar still ends with a line, which the terminal erases afterwards.
         kept = [line.rstrip() for line in lines if "━━━" not in line and not line.startswith("tablut: compiling")]
         streams[0].text = "\n".join(kept).strip("\n") + "\n"
         cell.outputs = [output for output in cell.outputs if output not in streams[1:]]
 
 
 def pictures(done: NotebookNode) -> dict[str, str]:
-    """Return the pictures of a notebook that was run."""
+    """Return the pictures of a notebook after it was run, keyed by file name."""
     return {
         cell.metadata["picture"]: cell.outputs[0].data["image/svg+xml"].rstrip() + "\n"
         for cell in done.cells
@@ -165,7 +165,7 @@ def pictures(done: NotebookNode) -> dict[str, str]:
 
 
 def stale(page: Path) -> list[str]:
-    """Run a tutorial's notebook and say what in the repository is not as the page has it."""
+    """Run the notebook of a tutorial, and return the names of its files in the repository that are out of date."""
     import nbformat
 
     kept = NOTEBOOKS / f"{page.stem}.ipynb"
@@ -181,7 +181,7 @@ def stale(page: Path) -> list[str]:
 
 
 def write(page: Path) -> None:
-    """Run a tutorial's notebook again, and keep it and its pictures."""
+    """Run the notebook of a tutorial again, and save it with its pictures."""
     import nbformat
 
     done = run(notebook(page))
@@ -193,7 +193,7 @@ def write(page: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write all notebooks, or with ``--check`` only compare; return 1 if one is stale."""
+    """Write the notebooks, or with ``--check`` only compare them; return 1 if one is out of date."""
     names = [argument for argument in arguments if argument != "--check"]
     bad = []
     for page in TUTORIALS:

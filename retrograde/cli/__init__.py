@@ -1,1 +1,1 @@
-"""The commands that solve, each a module: what a user types, and how the answer is shown."""
+"""Commands for solving: their options, and how their answers are shown."""

@@ -1,4 +1,4 @@
-"""``tablut tablebase build`` and ``tablut solve``: from a rule set to a store."""
+"""``tablut tablebase build`` and ``tablut solve``: compute values and store them."""
 
 from __future__ import annotations
 
@@ -24,31 +24,34 @@ if TYPE_CHECKING:
     from retrograde.solver.report import Line, SideCounts, SolveReport
 
 _LONG = 10
-"""A build that takes more seconds is announced with its cost."""
+"""Estimated seconds from which on the cost of a build is printed in advance."""
 
 
 @tabular
 def build_command(
-    men: Annotated[int | None, typer.Option(min=2, help="Most men, the king counted.")] = None,
+    men: Annotated[int | None, typer.Option(min=2, help="Maximum number of men, the king included.")] = None,
     material: Annotated[
         list[str] | None,
-        material_option("Attackers and defenders, such as 5v1, with all that captures lead to; may be repeated."),
+        material_option("Attackers and defenders, such as 5v1, with all material after captures; may be repeated."),
     ] = None,
     variant: VariantOption = "ashton",
     store: Annotated[
-        str | None, typer.Option(metavar="STORE", help="A folder. [default: ./tablebase-NAME]", show_default=False)
+        str | None,
+        typer.Option(metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]", show_default=False),
     ] = None,
-    threads: Annotated[int, threads_option("Threads for each tier.")] = 1,
+    threads: Annotated[int, threads_option("Number of threads for each tier.")] = 1,
     memory: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Most memory, in MiB; larger tiers are built in slices.")
+        int, typer.Option(metavar="MIB", min=1, help="Memory limit in MiB; larger tiers are built in slices.")
     ] = 4096,
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Solve all tiers of at most so many men, or of some material, and store every value with its distance.
+    """Build a tablebase, or add tiers to one.
 
-    Stored tiers are kept: an interrupted build goes on, and a build of more men or other material adds
-    to what is there. A long build prints its cost first, and which tiers it builds in slices.
-    The workers of --scheduler run what this program sends them: name only a cluster of your own.
+    All positions with up to --men men, or with the material given, are solved and stored with value
+    and distance to the end. Stored tiers are kept, so an interrupted build resumes, and a build
+    with more men or other material adds to them. A long build first prints its cost and the tiers
+    that it builds in slices. The workers of --scheduler execute code from this program: use only a
+    cluster of your own.
     """
     from retrograde.answers import TierResult, info_of
     from retrograde.solver.build import build_tablebase
@@ -91,7 +94,7 @@ def build_command(
 
 
 def _say_what_is_kept(store: Path | str | None) -> None:
-    """Say after an interrupt which tiers are stored, and how to go on."""
+    """Print after an interrupt which tiers are stored, and how to resume."""
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
@@ -99,14 +102,14 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (with --store DIR it can go on); start it again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Remove what the abandoned thread has left; the next run would do it, too.
+            # Removes temporary files of the abandoned thread, as the next run would do.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; tiers finished and kept: {finished}; go on: {typed()}")
 
 
 def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
-    """Print what a tablebase holds, as a table."""
+    """Print the tiers of a tablebase as a table."""
     more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
     what = f"  tablebase, every position of at most {info.max_men} men" + (" and some tiers of more" if more else "")
     console.print(Text.assemble((info.variant, "bold"), what))
@@ -141,19 +144,19 @@ def solve_command(
         str | None,
         typer.Option(
             metavar="STORE",
-            help="Also keep every value, in a folder; a solution that was stopped goes on from there.",
+            help="Folder in which all values are stored, and from which an interrupted run resumes.",
             show_default=False,
         ),
     ] = None,
-    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    threads: Annotated[int, threads_option("Number of tasks that run in parallel.")] = 1,
     memory: Annotated[
-        int | None, typer.Option(metavar="MIB", min=1, help="Most memory, in MiB. [default: what the machine has]")
+        int | None, typer.Option(metavar="MIB", min=1, help="Memory limit in MiB. [default: all memory of the machine]")
     ] = None,
 ) -> Reply:
-    """Solve a reduced board completely: the value of every position that the start reaches.
+    """Solve a small board completely: find the value of every position reachable from the start.
 
-    Values are those of the position as the first of its game: under a move limit a win counts if it
-    ends within the limit. Distances are in plies to the end under best play.
+    Each position counts as the first one of its game; under a move limit, a win must end within the
+    limit. Distances are in plies to the end under best play.
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed

@@ -1,4 +1,4 @@
-"""``tablut prove``: a claim about a position, by a search that can be stopped and shared out."""
+"""``tablut prove``: prove a claim about a position, by a search that can be interrupted and distributed."""
 
 from __future__ import annotations
 
@@ -30,28 +30,47 @@ from tablut.variants import load_variant
 
 @tabular
 def prove_command(
-    claim: Annotated[Claim, typer.Option("--claim", help="Who wins, or what is not so.", show_default=False)],
+    claim: Annotated[
+        Claim,
+        typer.Option(
+            "--claim", help="Claim to prove: a side wins, a side does not win, or a draw.", show_default=False
+        ),
+    ],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    moves: Annotated[str, typer.Option("--moves", metavar="MOVES", help="Played first, with spaces between.")] = "",
-    store: Annotated[str | None, typer.Option("--store", metavar="DIR", help="Folder to keep the search in.")] = None,
+    moves: Annotated[
+        str, typer.Option("--moves", metavar="MOVES", help="Moves to play first, separated by spaces.")
+    ] = "",
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Folder for the state of the search, from which a run resumes."),
+    ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
     tablebase: StoreOption = None,
     hours: Annotated[
         float | None,
-        typer.Option("--hours", metavar="HOURS", min=0, help="Start no task after this many hours in all."),
+        typer.Option(
+            "--hours",
+            metavar="HOURS",
+            min=0,
+            help="Time limit in hours, after which no new task starts.",
+        ),
     ] = None,
-    nodes: Annotated[int, typer.Option("--nodes", min=1, max=10**12, help="Moves made by one task.")] = 10_000_000,
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=1, max=10**12, help="Number of moves made by each task.")
+    ] = 10_000_000,
     memory: Annotated[
-        int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="Memory for the table of each worker.")
+        int,
+        typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="Memory for the table of each worker in MiB."),
     ] = 256,
-    threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
+    threads: Annotated[int, threads_option("Number of threads for each task; they share one table.")] = 1,
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Prove that a side wins from a position, or never loses, with a strategy that `tablut puzzle check` checks.
+    """Prove that a side wins from a position, never loses, or that it is a draw.
 
-    Exit code 1: the claim is refuted; 3: the hours were over before it was settled. The same command goes on
-    with what the folder has. The workers of --scheduler run what this program sends them.
+    The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat the
+    command with the same --store. The workers of --scheduler execute code from this program. Exit
+    code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
     """
     if scheduler is not None and store is None:
         raise InputError("--scheduler: needs --store DIR, in which the answers are kept")
@@ -102,7 +121,7 @@ def _show(console: PeopleConsole, found: Proving) -> None:
 
 
 def _way_to_check(found: Proving) -> str:
-    """Return the command that has the plain rules check a claim that is settled."""
+    """Return the command that checks a settled claim with the plain rules."""
     if found.status == "proved":
         return f"tablut puzzle check {found.certificate or '(the certificate that --store DIR keeps)'}"
     opposite = found.claim.removeprefix("not-") if found.claim.startswith("not-") else f"not-{found.claim}"

@@ -1,4 +1,4 @@
-"""``tablut puzzle``: list, show, play and check; what solves is in `retrograde.cli.puzzle_solving`."""
+"""``tablut puzzle``: list, show, play and check; `retrograde.cli.puzzle_solving` contains ``solve``."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Seconds of a check whose speed is worth a line."""
+"""Seconds from which on the speed of a check is printed."""
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, prove wins.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, and prove wins, losses and draws.")
 
 
 class _Checked(CheckedProof):
@@ -70,20 +70,25 @@ class _Checked(CheckedProof):
 
 @command
 def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-proof wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Proof file, written by --save-proof.")],
     variant: Annotated[
-        str | None, variant_option("A shipped rule set, or a TOML file. [default: what the proof names]")
+        str | None, variant_option("Name of a shipped rule set, or a TOML file. [default: as named in the proof]")
     ] = None,
     plies: Annotated[
-        int, typer.Option(min=0, max=10**12, help="Plies to make in the search for a shorter win; 0: none.")
+        int,
+        typer.Option(
+            min=0, max=10**12, help="Number of plies to make in the search for a shorter win; 0 for no search."
+        ),
     ] = 20_000,
     tablebase: StoreOption = None,
-    deep: Annotated[bool, typer.Option("--deep", help="Play out what the proof leaves to tables.")] = False,
-    threads: Annotated[int, threads_option("Processes that check side by side.")] = 1,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also play out the positions that the proof leaves to tablebases.")
+    ] = False,
+    threads: Annotated[int, threads_option("Number of processes that check in parallel.")] = 1,
 ) -> Reply:
-    """Check a saved proof by the rules alone, in plain Python; docs/proofs.md says what a proof is.
+    """Check a saved proof by the rules alone, in plain Python.
 
-    Exit code 1: it proves nothing, or there is a shorter win.
+    docs/puzzles.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from tablut.position import Position
@@ -99,7 +104,7 @@ def check_command(
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        # What is wrong with the file itself names it already.
+        # Errors about the file itself name it already.
         if not error.problem.startswith(f"{named}: "):
             error.within(named)
         raise
@@ -128,7 +133,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     from rich.text import Text
 
     def say(text: str, mark: str = "", style: str = "") -> None:
-        # The text of a proof is never markup.
+        # Text from the proof must not be read as markup.
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 
     left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
@@ -178,25 +183,36 @@ class _Shown(PuzzleFacts):
 @tabular
 def list_command(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A puzzle file, or one that ships (ashton, endings, mcgill …).")
+        str, typer.Argument(metavar="FILE", help="A puzzle file, or a shipped one (ashton, endings, mcgill …).")
     ] = "collection",
-    variant: Annotated[str | None, variant_option("Only puzzles of a rule set, shipped or a TOML file.")] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to move.")] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to win.")] = None,
-    shortest: Annotated[int | None, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = None,
-    longest: Annotated[int | None, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = None,
+    variant: Annotated[
+        str | None, variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
+    ] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Side to move.")] = None,
+    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Side that wins.")] = None,
+    shortest: Annotated[
+        int | None, typer.Option("--min-plies", min=1, max=1000, help="Minimum length of the win in plies.")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option("--max-plies", min=1, max=1000, help="Maximum length of the win in plies.")
+    ] = None,
     grade: Annotated[
-        list[int] | None, typer.Option(min=1, max=5, help="1 is easiest; may be given more than once.")
+        list[int] | None, typer.Option(min=1, max=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
     ] = None,
     theme: Annotated[
         str | None,
-        typer.Option(help="Part of a theme: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."),
+        typer.Option(
+            help="Part of a theme's name: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."
+        ),
     ] = None,
 ) -> Reply:
-    """List puzzles, filtered, without their solutions; exit code 0 also where none is left."""
+    """List puzzles, without their solutions.
+
+    With filters, only matching puzzles are listed; an empty list is no error.
+    """
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
-    # What ships names its rules; a file of one's own may not.
+    # Shipped files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
     wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
@@ -221,12 +237,12 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
 def show_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
     file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("The rule set of a file that names none.")] = None,
+    variant: Annotated[str | None, variant_option("Rule set of a file that names none.")] = None,
     hint: Annotated[bool, typer.Option("--hint", help="Name the square of the piece that moves.")] = False,
-    solution: Annotated[bool, typer.Option("--solution", help="Print the line as well.")] = False,
+    solution: Annotated[bool, typer.Option("--solution", help="Print the solution as well.")] = False,
     nodes: NodesOption = 50_000_000,
 ) -> Reply:
-    """Draw one puzzle and say what is asked, without its solution."""
+    """Draw a puzzle with its task, without the solution."""
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
@@ -290,18 +306,19 @@ class _Played(Result):
 def play_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
     file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("The rule set of a file that names none.")] = None,
+    variant: Annotated[str | None, variant_option("Rule set of a file that names none.")] = None,
     moves: Annotated[
         list[str] | None,
         typer.Option(
-            "--move", "-m", metavar="MOVE", help="A move of yours, tried before you are asked; may be repeated."
+            "--move", "-m", metavar="MOVE", help="Move to try first, before the program reads input; may be repeated."
         ),
     ] = None,
     nodes: NodesOption = 200_000_000,
 ) -> Reply:
-    """Solve a puzzle at the terminal: type moves; the defence answers, and wrong moves are refuted.
+    """Solve a puzzle interactively in the terminal.
 
-    Exit code 1: it was left unsolved; 3: the limits ran out before a move was judged.
+    Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
+    unsolved; 3: the limits were reached before a move was judged.
     """
     from retrograde.proofs.solution import ProofLimits
     from retrograde.puzzles.game import open_puzzle
@@ -316,7 +333,7 @@ def play_command(
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
-    """Return what gives the next line: first those of the command line, then those that are typed."""
+    """Return a function that supplies lines of input: first those of the command line, then those typed."""
     reader = LineReader(live)
 
     def ask(prompt: str) -> str | None:
@@ -330,7 +347,7 @@ def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
 
 
 class _Table:
-    """A puzzle at the terminal."""
+    """An interactive session with a puzzle in the terminal."""
 
     def __init__(self, puzzle: Puzzle, game: PuzzleGame, live: Live, ask: Callable[[str], str | None]) -> None:
         self._puzzle, self._game, self._live, self._ask = puzzle, game, live, ask

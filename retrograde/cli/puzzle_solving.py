@@ -47,17 +47,18 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 FileOption = Annotated[
-    str, typer.Option("--file", "-f", metavar="FILE", help="The puzzle file that has it, or one that ships.")
+    str, typer.Option("--file", "-f", metavar="FILE", help="Puzzle file that contains the puzzle, or a shipped one.")
 ]
 
 NodesOption = Annotated[
-    int, typer.Option("--nodes", min=1, max=10**15, help="Moves to be made on the board, for each position.")
+    int,
+    typer.Option("--nodes", min=1, max=10**15, help="Maximum number of moves made in the search, for each position."),
 ]
 SecondsOption = Annotated[
-    float | None, typer.Option("--seconds", metavar="SECONDS", min=0.0, max=1e9, help="Wall time for each position.")
+    float | None, typer.Option("--seconds", metavar="SECONDS", min=0.0, max=1e9, help="Time limit for each position.")
 ]
 MemoryOption = Annotated[
-    int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="For the transposition tables.")
+    int, typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="Memory for the transposition tables in MiB.")
 ]
 PositionsOption = Annotated[
     int,
@@ -65,21 +66,22 @@ PositionsOption = Annotated[
         "--positions",
         min=0,
         max=10**9,
-        help="Most positions of an exhaustive listing, which can prove a draw; 0: none.",
+        help="Maximum number of positions in an exhaustive listing, which can prove a draw; 0 for none.",
     ),
 ]
 StoreOption = Annotated[
-    str | None, typer.Option("--tablebase", metavar="STORE", help="A folder. [default: what ships, if anything]")
+    str | None,
+    typer.Option("--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"),
 ]
 
 
 def puzzle_ids_from(incomplete: str) -> list[str]:
-    """Return the ids of the puzzles that ship and begin so, for the shell's completion."""
+    """Return the ids of shipped puzzles that begin with a text, for completion."""
     return [id_ for id_ in shipped_ids() if id_.startswith(incomplete)]
 
 
 def read_one(name: str, file: str, variant: str | None) -> Puzzle:
-    """Return one puzzle of a file."""
+    """Return a puzzle of a file by its id."""
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
@@ -91,7 +93,7 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
 
 
 def _sources_from(incomplete: str) -> list[str]:
-    """Return what ships and begins so: files, and once something is typed, puzzles."""
+    """Return the shipped puzzle files and puzzles that begin with a text, for completion; for no text only files."""
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -102,12 +104,13 @@ def solve_command(
         str | None,
         typer.Argument(
             metavar="FILE",
-            help="A puzzle file, or one that ships (collection, ashton, mcgill …), or a puzzle's id.",
+            help="A puzzle file, a shipped one (collection, ashton, mcgill …), or the id of a puzzle.",
             autocompletion=_sources_from,
         ),
     ] = None,
     variant: Annotated[
-        str | None, variant_option("A shipped rule set, or a TOML file. [default: what the puzzles name, else ashton]")
+        str | None,
+        variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, else ashton]"),
     ] = None,
     position: PositionOption = None,
     nodes: NodesOption = 50_000_000,
@@ -116,19 +119,21 @@ def solve_command(
     positions: PositionsOption = 250_000,
     tablebase: StoreOption = None,
     plies_left: Annotated[
-        int | None, typer.Option(min=0, max=10**6, help="Plies before a draw. [default: the variant's move limit]")
+        int | None,
+        typer.Option(min=0, max=10**6, help="Number of plies before a draw. [default: the move limit of the rules]"),
     ] = None,
-    all_wins: Annotated[bool, typer.Option("--all-wins", help="Look for wins that take longer as well.")] = False,
-    save_proof: Annotated[Path | None, typer.Option(help="Write the winner's whole strategy.")] = None,
+    all_wins: Annotated[bool, typer.Option("--all-wins", help="Also look for moves that win later.")] = False,
+    save_proof: Annotated[Path | None, typer.Option(help="File for the winner's complete strategy.")] = None,
     proof_positions: Annotated[
-        int, typer.Option(min=1, max=4000000, help="Most positions of a saved strategy.")
+        int, typer.Option(min=1, max=4000000, help="Maximum number of positions in a saved strategy.")
     ] = 2_000_000,
-    svg: Annotated[Path | None, typer.Option(help="Draw the line as a strip of boards.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="File for an SVG drawing of the line as a strip of boards.")] = None,
 ) -> Reply:
-    """Prove win, loss or draw of a position, or check the stipulations of a puzzle file.
+    """Solve a position or the puzzles of a file.
 
-    Exit code 1: a stipulation is refuted; 3: the limits ran out before a proof. An interrupt prints
-    what was proved until then.
+    For a position, a win, a loss or a draw is proved; for puzzles, their stipulations are checked.
+    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
+    the limits were reached before a proof.
     """
     from retrograde.proofs.solution import ProofLimits
     from retrograde.proofs.solver import Solver
@@ -144,7 +149,7 @@ def solve_command(
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # A proof must be checkable by the rules alone, so it may not rest on a tablebase.
+    # A proof to be saved must be checkable by the rules alone, so no tablebase is used.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -191,7 +196,7 @@ def _prove(
 
 
 def _verdict(solution: Solution) -> str:
-    """Return what is known, in words."""
+    """Return a description of what was proved."""
     if solution.winner is not None:
         return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
     return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
@@ -210,7 +215,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
 
 def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     def say(text: str, style: str = "") -> None:
-        # Names, ids, paths and positions come from outside: none of it is markup.
+        # Names, ids, paths and positions come from outside and must not be read as markup.
         console.print(Text(text, style=style), soft_wrap=True)
 
     console.print(draw_board(variant, solution.position.rows()))
@@ -242,11 +247,11 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         say(f"drawn to {result.svg}", style="dim")
 
 
-# -- solve FILE: the puzzles of a file, and whether their stipulations hold --------------
+# -- solve FILE: check the stipulations of a puzzle file ---------------------------------
 
 
 def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
-    """Check the stipulations of a puzzle file; an interrupt answers what was solved until then."""
+    """Check the stipulations of a puzzle file; after an interrupt, return the results so far."""
     from retrograde.proofs.solver import Solver
 
     if file == "-":
@@ -290,7 +295,10 @@ def solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: s
 
 
 def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
-    """Refuse puzzles that cannot be solved before solving any: a slip in the last line must not cost an hour."""
+    """Raise an error for puzzles that cannot be solved, before the search begins.
+
+    Otherwise a mistake in the last line of a file would be reported only after hours.
+    """
     from retrograde.proofs.solver import is_lost_at_once
 
     for puzzle in puzzles:

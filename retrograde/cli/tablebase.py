@@ -1,4 +1,4 @@
-"""``tablut tablebase`` but for ``build``, and ``tablut probe``: tablebases from the shell."""
+"""``tablut probe``, and the sub-commands of ``tablut tablebase`` except ``build``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from retrograde.tablebase.store import Store
     from retrograde.verification.findings import Verification
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Build, describe and verify tablebases.")
+app = typer.Typer(
+    rich_markup_mode=None, add_completion=False, help="Build, describe, query and verify endgame tablebases."
+)
 app.command("build")(build_command)
 
 
@@ -49,7 +51,7 @@ app.command("build")(build_command)
 @app.command("info")
 @tabular
 def info_command(store: StoreArgument) -> Reply:
-    """Say what a tablebase holds: its game, its tiers, their values and sizes."""
+    """Describe a tablebase: rules, tiers, values, sizes."""
     from retrograde.tablebase.probing import open_tablebase
 
     info = info_of(open_tablebase(store))
@@ -63,25 +65,31 @@ def info_command(store: StoreArgument) -> Reply:
 @command
 def verify_command(
     store: StoreArgument,
-    quick: Annotated[bool, typer.Option("--quick", help="Only compare every file with its digest.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Only compare the files with their digests.")] = False,
     sample: Annotated[
-        int | None, typer.Option(min=0, help="Positions to play out by the naive rules. [default: 20; --quick: 0]")
+        int | None,
+        typer.Option(min=0, help="Number of positions to play out by the naive rules. [default: 20; with --quick, 0]"),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 1,
-    threads: Annotated[int, threads_option("Tasks at once.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 1,
+    threads: Annotated[int, threads_option("Number of tasks that run in parallel.")] = 1,
     memory: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Most memory for unpacked tiers; beyond it, a disk.")
+        int,
+        typer.Option(
+            metavar="MIB", min=1, help="Memory limit for unpacked tiers in MiB; beyond it, they are kept on disk."
+        ),
     ] = 4096,
     record: Annotated[
-        Path | None, typer.Option(help="Note verified tiers there; pass over those it has.", show_default=False)
+        Path | None, typer.Option(help="File that records verified tiers, which later runs skip.", show_default=False)
     ] = None,
 ) -> Reply:
-    """Verify every stored value from its moves, by other code than the solver.
+    """Verify the stored values of a tablebase.
 
-    The move generator and the rank of a position are shared; a sample of wins, losses and draws is
-    played out by the naive rules. Also compares every file with its digest and the values with those published, and
-    proves that the index has each position exactly once. With --record, a run that was stopped goes on with the tiers
-    that are not verified yet; one that has changed since is verified again.
+    Every value is derived again from the moves of its position, by other code than the solver; only
+    the move generator and the ranking of positions are shared. A sample of wins, losses and draws
+    is played out by the naive rules. The command also compares all files with their digests and the
+    values with published ones, and proves that the index contains each position exactly once. With
+    --record, an interrupted run resumes with the tiers that are not yet verified; changed tiers are
+    verified again. Exit code 1: an error was found.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
@@ -145,14 +153,18 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 @tabular
 def probe_command(
     store: Annotated[
-        str | None, typer.Argument(metavar="STORE", help="A folder. [default: what ships]", show_default=False)
+        str | None,
+        typer.Argument(metavar="STORE", help="Folder of the tablebase. [default: a shipped one]", show_default=False),
     ] = None,
     position: PositionOption = None,
-    variant: Annotated[str | None, variant_option("A rule set, or a TOML file. [default: STORE's, or ashton]")] = None,
+    variant: Annotated[
+        str | None, variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
+    ] = None,
 ) -> Reply:
-    """Look a position up in a tablebase: who wins, how soon, and what each move is worth.
+    """Look up a position in a tablebase, with the value of each move.
 
-    The position counts as the first of its game: under a move limit all plies are left.
+    Values are wins, losses and draws with their distances to the end in plies. The position counts
+    as the first one of its game, with all plies of a move limit left.
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
@@ -166,7 +178,7 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: how to build it, or that no game comes to it."""
+    """Return the error for missing material: it names the command that builds it, or says that it is impossible."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
@@ -193,7 +205,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return the command that makes a tablebase: the whole game if this machine can solve it, else its endings."""
+    """Return a command that makes a tablebase: of the whole game if it fits into memory, else of endings."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()
@@ -241,24 +253,31 @@ class _Found(Result):
 def query_command(
     store: StoreArgument,
     wdl: Annotated[
-        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option(help="Its value, for the mover.")
+        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option(help="Value for the side to move.")
     ] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Who is to move.")] = None,
-    shortest: Annotated[int | None, typer.Option("--min-plies", min=0, max=20_000, help="Least distance.")] = None,
-    longest: Annotated[int | None, typer.Option("--max-plies", min=0, max=20_000, help="Largest distance.")] = None,
+    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Side to move.")] = None,
+    shortest: Annotated[
+        int | None, typer.Option("--min-plies", min=0, max=20_000, help="Minimum distance to the end in plies.")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option("--max-plies", min=0, max=20_000, help="Maximum distance to the end in plies.")
+    ] = None,
     material: Annotated[
         list[str] | None, material_option("Attackers and defenders, such as 2v1; may be repeated.")
     ] = None,
     zugzwang: Annotated[
         Literal["full", "half", "any"] | None,
-        typer.Option(help="Either side would rather not be to move: both lose (full), it costs a draw."),
+        typer.Option(help="Mutual zugzwangs: either side to move loses (full), or having to move costs a draw (half)."),
     ] = None,
-    order: Annotated[Literal["index", "longest", "shortest"], typer.Option(help="What comes first.")] = ("index"),
-    most: Annotated[int, typer.Option("--most", "-n", min=0, max=10**6, help="Positions to be listed.")] = 20,
+    order: Annotated[Literal["index", "longest", "shortest"], typer.Option(help="Order of the positions.")] = ("index"),
+    most: Annotated[
+        int, typer.Option("--most", "-n", min=0, max=10**6, help="Maximum number of positions to list.")
+    ] = 20,
 ) -> Reply:
-    """List positions of a tablebase: the longest wins, the draws of some material, mutual zugzwangs.
+    """List positions of a tablebase by their values.
 
-    One position of each class under the symmetries of the board; all that match are counted.
+    For example the longest wins, the draws with some material, or mutual zugzwangs. One position of
+    each class under the symmetries of the board is listed; all matching classes are counted.
     """
     from retrograde.tablebase.querying import TableQuery
     from retrograde.tablebase.store import open_store

@@ -1,8 +1,8 @@
-"""The ``tablut`` command: a shell that finds its sub-commands in the packages that contribute them.
+"""Command line program ``tablut``, whose sub-commands are contributed by the installed packages.
 
-`shell` lists and loads commands; `runtime` gives each of them JSON, provenance,
-exit codes and error lines; `people` and `streams` are what they print on; `options`
-holds the parameters that many share.
+`shell` lists and loads the commands. `runtime` provides JSON output, provenance, exit codes and
+error lines for all of them; `people` and `streams` handle output; `options` defines parameters
+that many commands share.
 """
 
 __all__ = ["main"]
@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the ``tablut`` command."""
-    # Imported here, so that an interrupt during the imports ends like any other.
+    # Imported here, so that an interrupt during the imports is handled like any other.
     try:
         from tablut.cli import shell
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Parameters that many commands share, so that they are the same everywhere."""
+"""Options and arguments that many commands share, and the functions that read their values."""
 
 from __future__ import annotations
 
@@ -25,61 +25,62 @@ _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
 
 def variant_names_from(incomplete: str) -> list[str]:
-    """Return the shipped rule sets whose names begin so, for ``autocompletion=``."""
+    """Return the names of shipped rule sets that begin with a text, for ``autocompletion=``."""
     from tablut.variants import variant_names
 
     return [name for name in variant_names() if name.startswith(incomplete)]
 
 
 def variant_option(text: str) -> Any:
-    """Return the option ``--variant`` of a command whose default is not a rule set's name."""
+    """Return the option ``--variant`` with its own help text, for commands without a rule set as default."""
     return typer.Option("--variant", "-v", metavar="NAME|FILE", help=text, autocompletion=variant_names_from)
 
 
 def seed_option(text: str) -> Any:
-    """Return the option ``--seed``."""
+    """Return the option ``--seed`` with a help text."""
     return typer.Option("--seed", min=0, max=(1 << 63) - 1, help=text)
 
 
 def threads_option(text: str) -> Any:
-    """Return the option ``--threads``."""
+    """Return the option ``--threads`` with a help text."""
     return typer.Option("--threads", min=1, max=MOST_THREADS, help=text)
 
 
 def material_option(text: str) -> Any:
-    """Return the option ``--material``, which may be repeated; `read_materials` reads what it names."""
+    """Return the option ``--material``, which may be repeated; `read_materials` parses its values."""
     return typer.Option("--material", metavar="AvD", help=text, show_default=False)
 
 
-VariantOption = Annotated[str, variant_option("A shipped rule set, or a TOML file.")]
+VariantOption = Annotated[str, variant_option("Name of a shipped rule set, or a TOML file.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", hidden=True)]
-"""Not needed: work goes on by itself with what its folder has. Published commands name it."""
+"""Option without effect, kept because published commands contain it: work in a folder always resumes."""
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster whose workers see DIR."),
+    typer.Option("--scheduler", metavar="ADDRESS", help="Running Dask cluster whose workers can access DIR."),
 ]
-StoreArgument = Annotated[str, typer.Argument(metavar="STORE", help="The tablebase: its folder.", show_default=False)]
+StoreArgument = Annotated[str, typer.Argument(metavar="STORE", help="Folder of the tablebase.", show_default=False)]
 PositionOption = Annotated[
     str | None,
     typer.Option(
         "--position",
         "-p",
         metavar="TEXT|FILE|-",
-        help="A position, one-line, a grid or another program's; a file, or - for standard input. [default: the start]",
+        help="Position as text (one line, a grid or another program's format), file, or - for standard input. "
+        "[default: the start]",
     ),
 ]
 
 _POSITION_BYTES: Final = 64 << 10
-"""Most bytes of a file with a position; the longest form, JSON of a board of side 11, has about 2,000."""
+"""Maximum size of a position file in bytes; the JSON of a board of side 11 needs about 2,000."""
 
 
 def warn(message: str) -> None:
-    """Say on standard error, in one line, what the user should know about the answer."""
+    """Print a warning about the answer on standard error, in one line."""
     typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
 def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
-    """Return the content of a file, or of standard input for ``-``."""
+    """Return the content of a file, or all of standard input for ``-``."""
     if source != "-":
         return files.read_bytes(Path(source), what, most)
     stream = getattr(sys.stdin, "buffer", None)
@@ -93,7 +94,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 
 
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
-    """Return the text of a file in UTF-8, or of standard input for ``-``."""
+    """Return the text of a UTF-8 file, or all of standard input for ``-``."""
     if source != "-":
         return files.read_text(Path(source), what, most)
     try:
@@ -104,7 +105,7 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 
 
 def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
-    """Return the game of a record, whose rules ``--variant`` gives where it names none."""
+    """Parse a game record; ``variant``, the value of ``--variant``, is required if the record names no rules."""
     try:
         record = read_record(text, variant, origin=origin)
         if record.variant is None:
@@ -115,7 +116,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
-    """Write a record to a file, in the format of its suffix, and warn of what the file does not keep."""
+    """Write a record to a file in the format of its suffix, and warn about contents that the format loses."""
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:
@@ -123,7 +124,7 @@ def save_record(record: GameRecord, target: Path, source: str | None = None) -> 
 
 
 def position_text(source: str) -> str:
-    """Return the text of a position that an option names: itself, a file's content, or standard input for ``-``."""
+    """Return the text of a position from an option: the value itself, a file's content, or standard input for ``-``."""
     if source != "-" and not _exists(source):
         if reading.looks_like_position(source):
             return source
@@ -138,7 +139,7 @@ def position_text(source: str) -> str:
 
 
 def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
-    """Return the materials that ``--material`` names, each once."""
+    """Parse the values of ``--material``, without duplicates."""
     materials = []
     for text in texts or ():
         found = _MATERIAL.fullmatch(text)
@@ -149,7 +150,7 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Refuse a folder for output that is a file, before anything is written there."""
+    """Raise `InputError` if a folder for output exists as a file; called before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(f"{option} {excerpt(str(folder))}: is no folder; name one, which need not exist yet")
 
@@ -157,7 +158,10 @@ def check_folder(folder: Path, option: str) -> None:
 def read_position(
     source: str | None, variant: Variant | str, *, side: str | None = None, judged: bool = True
 ) -> Position | None:
-    """Return the position that an option names; None for the start."""
+    """Return the position that an option gives; None for the start.
+
+    With ``judged`` the position must be playable, and the user is warned if it is impossible.
+    """
     if side not in (None, "w", "b"):
         raise InputError(f"side {excerpt(side or '')}: expected w or b")
     if source is None:
@@ -172,7 +176,7 @@ def read_position(
 
 
 def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
-    """Say on standard error why a position is impossible, if it is; by default it is named by its text."""
+    """Warn on standard error if a position is impossible, with the reasons; ``where`` replaces the position's text."""
     if status := position_status(variant, position):
         shown = f"position '{position}'" if where is None else where
         warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")
@@ -182,5 +186,5 @@ def _exists(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()
     except (OSError, ValueError):
-        # A name that is too long, or with a character that no file name has, is not a file.
+        # The name is too long for a file, or contains an invalid character.
         return False

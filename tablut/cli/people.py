@@ -1,10 +1,10 @@
-"""What people read: a console on which text is never markup, never a control character, and never cut.
+"""Output for people: a console that never interprets markup or control characters and never cuts text off.
 
-Every command prints through `PeopleConsole`. Text from outside (a variant's name, a
-record's tag) is passed to it as it is: square brackets are not markup there, and characters
-that a terminal would obey are shown as escapes. Words, integers above all, are never
-broken: a word that is longer than a line gets a longer line. Our own styling is
-`rich.text.Text` and ``style=``, never a tag within a string.
+Every command prints through `PeopleConsole`. Text from outside (the name of a variant, the tag of a
+record) can be passed to it unchanged: square brackets are not markup, and control characters are
+shown as escapes. Words, and above all integers, are never broken: a word that is longer than a line
+makes a longer line. The toolkit's own styling uses `rich.text.Text` and ``style=``, never tags
+within strings.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 NARROWEST: Final = 40
-"""The least columns of a layout; a narrower terminal breaks lines itself."""
+"""Minimum width of a layout in columns; a narrower terminal breaks the lines itself."""
 
 UNLIMITED: Final = 100_000
-"""Columns of a file or a pipe: no line is broken there."""
+"""Width for files and pipes, where no line is broken."""
 
 _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return text as the console shows it: without markup, and without characters that a terminal obeys."""
+    r"""Return a text without markup, in which control characters are replaced by escapes."""
     if isinstance(content, str):
         return Text(printable(content))
     plain = printable(content.plain)
@@ -49,14 +49,14 @@ def safe_text(content: str | Text) -> Text:
 
 
 def wrapped(content: str | Text, width: int, *, indent: int = 0) -> list[Text]:
-    """Break text between words; a word longer than a line is not broken."""
+    """Break a text into lines between words; words longer than a line are kept whole."""
     lines = []
     for line in safe_text(content).split("\n", allow_blank=True):
         breaks, used = [], indent
         for word in _WORD.finditer(line.plain):
             length = cell_len(word[0])
             if used + length > width and word.start() > 0:
-                # The spaces before the word stay on the line that ends.
+                # The spaces before the word remain at the end of the previous line.
                 breaks.append(word.end() - len(word[0].lstrip()))
                 length = cell_len(word[0].lstrip())
                 used = indent
@@ -68,7 +68,7 @@ def wrapped(content: str | Text, width: int, *, indent: int = 0) -> list[Text]:
 
 
 class PeopleConsole(Console):
-    """A console for text that people read."""
+    """Console for output to people; see the module's description."""
 
     def __init__(self, *, stderr: bool = False, file: IO[str] | None = None) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, stderr=stderr, file=file)
@@ -79,7 +79,7 @@ class PeopleConsole(Console):
             self.width = NARROWEST
 
     def print(self, *objects: Any, indent: int = 0, **settings: Any) -> None:
-        """Print as `rich.console.Console.print` does, but break text between words only."""
+        """Print like `rich.console.Console.print`, but break text only between words."""
         if any(isinstance(thing, Control) for thing in objects):
             super().print(*objects, **settings)
             return
@@ -92,21 +92,21 @@ class PeopleConsole(Console):
         super().print(*objects, **{"crop": False, **settings})
 
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
-        """Write text as it is, except for characters that a terminal obeys."""
+        """Write text unchanged, except for control characters, which become escapes."""
         text = Text(sep.join(printable(str(thing)) for thing in objects))
-        # Not by rich's own `out`, which would call the `print` above, and that wraps.
+        # Rich's own `out` would call `print` above, which breaks lines.
         super().print(text, end=end, **{"no_wrap": True, "overflow": "ignore", "crop": False, **settings})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render anything; control characters that rich itself did not add become escapes."""
+        """Render an object; control characters in its text become escapes, but not those that rich adds."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-# -- tables that show every number and label whole, at any width ---------------------------
+# -- tables in which numbers and labels are never broken, at any width ---------------------
 
 
-# The columns stand side by side where they fit; else the text of each row stands below it; else each field has a line.
+# Three layouts are tried: all columns side by side; the text columns below each row; one line for each field.
 
 
 _GAP = 2
@@ -124,22 +124,22 @@ class Column(NamedTuple):
 
 
 def number(name: str, field: str = "", style: str = "") -> Column:
-    """Return a column of numbers, right-aligned and never broken."""
+    """Return a column of right-aligned numbers, which are never broken."""
     return Column(name, field or name, "number", style)
 
 
 def label(name: str = "", field: str = "", style: str = "") -> Column:
-    """Return a column of words that are never broken."""
+    """Return a column of short texts, which are never broken."""
     return Column(name, field or name, "label", style)
 
 
 def prose(name: str = "", field: str = "", style: str = "", least: int = 24) -> Column:
-    """Return a column of text that may be broken between words."""
+    """Return a column of text, which may be broken between words."""
     return Column(name, field or name, "prose", style, least)
 
 
 class Table:
-    r"""A table that rich prints."""
+    r"""A table for `PeopleConsole`, which chooses a layout that fits the width."""
 
     def __init__(self, *columns: Column, header: bool = True) -> None:
         self.columns = columns
@@ -147,12 +147,12 @@ class Table:
         self._rows: list[tuple[list[Text], str]] = []
 
     def add(self, *cells: str | Text, style: str = "") -> None:
-        """Add a row; missing cells at its end are empty."""
+        """Add a row; missing cells at the end become empty."""
         texts = [safe_text(cell) for cell in cells]
         self._rows.append((texts + [Text()] * (len(self.columns) - len(texts)), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines, in the layout that fits."""
+        """Yield the lines of the table, as rich requires."""
         for line in self.lines(options.max_width):
             line.no_wrap, line.overflow = True, "ignore"
             yield line
@@ -160,7 +160,7 @@ class Table:
     def lines(self, width: int) -> list[Text]:
         """Return the lines of the table in the layout that fits a width."""
         whole = len(self.columns)
-        # The columns at the end that say what the row is about can stand below it.
+        # Text columns at the end can be moved below the row.
         beside = max(
             (i + 1 for i, column in enumerate(self.columns) if column.kind != "prose" and column.name), default=1
         )
@@ -171,7 +171,7 @@ class Table:
         return self._fields(width)
 
     def _widths(self, width: int, shown: int) -> list[int] | None:
-        """Return how wide each of the first columns is, or None if they do not fit side by side."""
+        """Return the widths of the first columns, or None if they do not fit side by side."""
         natural, least = [], []
         for place, column in enumerate(self.columns[:shown]):
             cells = [row[place].plain for row, _ in self._rows]
@@ -184,7 +184,7 @@ class Table:
         if sum(least) > room:
             return None
         for place in range(shown):
-            # What is left goes to the texts, from left to right.
+            # The remaining width is given to the text columns, from left to right.
             least[place] = min(natural[place], least[place] + room - sum(least))
         return least
 
@@ -223,7 +223,7 @@ class Table:
         return lines
 
     def _fields(self, width: int) -> list[Text]:
-        """Return every row as a block of fields."""
+        """Return the lines of the table with each row as a block of fields."""
         lines: list[Text] = []
         for cells, style in self._rows:
             lines += [Text()] if lines else []
@@ -234,7 +234,7 @@ class Table:
 
 
 def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
-    """Return the lines of one field: beside its name if it fits, else below it; alone if it has no name."""
+    """Return the lines of a field: its name with the value beside it, or below it if it does not fit."""
     text = cell.copy()
     text.stylize_before(column.style or style)
     limit = width if column.kind == "prose" else _WHOLE
@@ -246,10 +246,10 @@ def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
     return [head, *wrapped(text, limit, indent=_GAP)]
 
 
-# -- boards in the terminal: terrain and pieces as rich text, coordinates around them ------
+# -- boards in the terminal: coloured terrain and pieces, with coordinates -----------------
 
 
-# Each kind of cell: its sign when empty, its colour, its name.
+# For each kind of cell: the sign for an empty one, its style, its name.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),
@@ -261,7 +261,7 @@ _PIECES = {"b": ("●", "bold red", "attacker"), "w": ("○", "bold white", "def
 
 
 def draw_board(variant: Variant, rows: tuple[str, ...]) -> Text:
-    """Return a drawn board."""
+    """Return a drawing of a board for the terminal."""
     board = Text()
     size = variant.size
     for down, (row, ground) in enumerate(zip(rows, variant.terrain, strict=True)):
@@ -276,7 +276,7 @@ def draw_board(variant: Variant, rows: tuple[str, ...]) -> Text:
 
 
 def legend(variant: Variant) -> Text:
-    """Return the signs of a variant's board with what they mean."""
+    """Return an explanation of the signs on a variant's board."""
     pieces = [_PIECES[piece] for piece in "bwK" if any(piece in row for row in variant.start)]
     grounds = dict.fromkeys(_GROUND[letter] for row in variant.terrain for letter in row if letter not in ".+")
     order = list(_GROUND.values())
@@ -287,23 +287,23 @@ def legend(variant: Variant) -> Text:
 
 
 def side_by_side(boards: Mapping[str, Text]) -> Columns:
-    """Return drawn boards in frames with titles, as many in a row as fit."""
+    """Return drawings of boards in frames with titles, as many in a row as fit."""
     from rich.columns import Columns
     from rich.panel import Panel
 
-    # A title that is a string would be read as markup.
+    # The title is a `Text`, because rich would interpret a string as markup.
     return Columns([Panel.fit(board, title=Text(title), border_style="dim") for title, board in boards.items()])
 
 
-# -- what a command says while it still runs: moves of a game, players that come and go ----
+# -- output while a command is running: moves of a game, players that connect --------------
 
 
-# People read it on standard output. Under ``--json`` that is kept for the answer: what is
-# said goes to standard error if that is a terminal, and nowhere otherwise.
+# This output goes to standard output. With ``--json``, which reserves standard output for the
+# result, it goes to standard error if that is a terminal, and is dropped otherwise.
 
 
 class Page(io.StringIO):
-    """Takes what is printed, and is a terminal in the console's eyes if the stream that it goes to is one."""
+    """A buffer for output that reports the encoding of its target stream, and whether that is a terminal."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()
@@ -311,27 +311,27 @@ class Page(io.StringIO):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """That of the stream."""
+        """Encoding of the target stream."""
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
+        """Return whether the target stream is a terminal."""
         return bool(self._stream.isatty())
 
 
 class Live:
-    """Prints at once, for whoever watches."""
+    """Printer of output while a command is still running."""
 
     def __init__(self) -> None:
         self._json = AS_JSON.get()
 
     @property
     def watched(self) -> bool:
-        """Whether a terminal shows what is printed."""
+        """Whether the output goes to a terminal."""
         return bool((sys.stderr if self._json else sys.stdout).isatty())
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """Print as `tablut.cli.people.PeopleConsole` does."""
+        """Print immediately, in the same way as `PeopleConsole.print`."""
         if self._json and not self.watched:
             return
         stream = sys.stderr if self._json else sys.stdout

@@ -1,8 +1,8 @@
-"""What every command shares: ``--json``, provenance, exit codes, progress on standard error.
+"""Common behaviour of all commands: ``--json``, provenance, exit codes, progress on standard error.
 
-A command is a function decorated with `command` that returns a `Reply`: a result
-(pydantic), a way to show it to people, and an exit code. An interrupted command
-raises `Interrupted` with a reply that holds what was done until then.
+A command is a function decorated with `command` that returns a `Reply`: a result (a pydantic
+model), a function that shows it to people, and an exit code. An interrupted command raises
+`Interrupted` with a reply that contains the results so far.
 """
 
 from __future__ import annotations
@@ -58,39 +58,39 @@ Answer = TypeVar("Answer")
 _TYPED: ContextVar[str] = ContextVar("typed")
 
 EXIT_NO = 1
-"""The answer is no: a check failed, a stipulation is refuted."""
+"""Exit code for a negative answer: a check failed, or a stipulation is refuted."""
 EXIT_UNKNOWN = 3
-"""Limits ran out before a proof."""
+"""Exit code for an unknown answer: the limits were reached before a proof."""
 
 _EVERY = 30.0
-"""Seconds between lines about long work where no terminal shows a bar."""
+"""Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
 _LONG = 60
-"""Seconds from which on a forecast is printed where there is no terminal."""
+"""Forecast duration in seconds from which on work is announced even without a terminal."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
-"""Most seconds, or of any other number that is not whole: thirty years."""
+"""Limit on times in seconds (about thirty years), and on all other numbers that are not whole."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a command answers."""
+    """The answer of a command."""
 
     result: Result
     show: Callable[[PeopleConsole], None]
     exit_code: int = 0
     seed: int | None = None
     table: tuple[type[Result], Sequence[Result]] | None = None
-    """What ``--csv`` prints: rows, and their kind."""
+    """Type and rows of the table that ``--csv`` prints."""
     commented: bool = True
-    """Whether ``--csv`` says first where the table comes from."""
+    """Whether the CSV begins with a comment on its provenance."""
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Ends a command early with a reply: exit code 130, or that of the error that ended it.
+    """End of a command by an interrupt or an error, with a reply that contains the results so far.
 
-    Raised where the command caught the `KeyboardInterrupt` or the error. The reply is printed
-    as always, under ``--json`` with ``interrupted`` true, and standard error says how to go on.
+    Raised where a command catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
+    ``interrupted`` set to true, and standard error tells how to continue. The exit code is 130, or that of the error.
     """
 
     def __init__(self, reply: Reply, go_on: str = "", cause: BaseException | None = None) -> None:
@@ -102,17 +102,17 @@ class Interrupted(Exception):  # noqa: N818
 
 @dataclass_transform(frozen_default=True)
 def option_group(group: type[Answer]) -> type[Answer]:
-    """Make a frozen dataclass of options that several commands share; see `command`."""
+    """Decorate a class of options that several commands share; it becomes a frozen dataclass (see `command`)."""
     return dataclass(frozen=True)(group)
 
 
 def tabular(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Make a sub-command, as `command` does, of a function whose `Reply` has a table: it has the option ``--csv``."""
+    """Decorate a command whose `Reply` has a table: like `command`, with the additional option ``--csv``."""
     return command(function, table=True)
 
 
 def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command have sub-commands; no options stand before their names."""
+    """Decorate a command that has sub-commands; options must come after the name of a sub-command."""
 
     @wraps(function)
     def callback(ctx: typer.Context, **parameters: Any) -> None:
@@ -131,9 +131,9 @@ def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[..., None]:
-    """Make a sub-command of a function that returns a `Reply`.
+    """Decorate a function that returns a `Reply`, so that it becomes a sub-command.
 
-    A parameter whose type is an `option_group` stands for the options that the group declares.
+    A parameter whose type is an `option_group` is replaced by the options that the group declares.
     """
     hints = get_type_hints(function, include_extras=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -159,7 +159,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         stopped, token = None, AS_JSON.set(as_json)
         parameters.pop("as_csv", None)
         asked = dict(parameters)
-        parameters.pop("as_toml", None)  # a form of the answer, as CSV is
+        parameters.pop("as_toml", None)  # only a form of output, like CSV
         for name, group in groups.items():
             asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:
@@ -212,11 +212,11 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
     return _wrapper
 
 
-_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # a number that is not whole has a unit, which its option names
+_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # for floats, each option names its own unit
 
 
 def _metavar(kind: Any) -> str | None:
-    """Return what stands in the help for a value of a kind: its choices, or a word; None for a flag."""
+    """Return the placeholder for a value in the help: its choices, or a word for its type; None for a flag."""
     inner = [one for one in get_args(kind) if one is not NoneType]
     if get_origin(kind) is Literal:
         return "|".join(inner)
@@ -227,11 +227,14 @@ _NUMBERS = {
     int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}")),
     float: ("a number", re.compile(r"[+-]?(([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?|inf|nan)")),
 }
-"""What a number is called, and how it is written: Python also reads ``1_0``, blanks and the digits of all scripts."""
+"""Names and permitted forms of numbers.
+
+The forms are stricter than Python's own, which include ``1_0``, blanks and the digits of all scripts.
+"""
 
 
 def _number_parser(kind: Any, least: float | None, most: float | None) -> Callable[[Any], Any] | None:
-    """Return what reads a number of the command line within its limits; None for other kinds of values."""
+    """Return a parser for numbers on the command line that checks their limits; None for other types."""
     while inner := [one for one in get_args(kind) if one is not NoneType and get_origin(kind) is not Literal]:
         kind = inner[0]
     if kind not in _NUMBERS:
@@ -251,7 +254,7 @@ def _number_parser(kind: Any, least: float | None, most: float | None) -> Callab
 
 
 def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
-    """Return whether the answer is to be CSV; refuse a second form beside it."""
+    """Return whether ``--csv`` was given; raise `InputError` if it is combined with another form of output."""
     forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
     asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
     if "--csv" in asked and len(asked) > 1:
@@ -260,7 +263,7 @@ def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
 
 
 def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
-    """Refuse numbers that no kernel and no clock can take: beyond 63 bits, infinite, or not a number."""
+    """Raise `InputError` for numbers that kernels or clocks cannot handle: beyond 63 bits, infinite, or NaN."""
     for name, value in parameters.items():
         numbers = value if isinstance(value, (list, tuple)) else [value]
         for given in numbers:
@@ -273,20 +276,20 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
 
 
 def _option(ctx: typer.Context, name: str) -> str | None:
-    """Return how the user types a parameter, or None if the command does not have it."""
+    """Return the option for a parameter, or None if the command does not have it."""
     words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
-    # The library says `count` and `hash` where the command has a longer name.
+    # The library has parameters `count` and `hash`, for which the commands have longer names.
     return words.get(name) or next((word for long, word in words.items() if name and long.startswith(f"{name}_")), None)
 
 
 def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
-    """Put the option that the user typed in the place of the parameter that an error blames."""
+    """Replace the names of parameters in an error by the options that the user knows."""
     if error is not None:
         error.rename(lambda name: _option(ctx, name))
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment on where it comes from, the names of the columns, the rows."""
+    """Return the table of a reply as CSV: a comment on its provenance, the names of the columns, the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()
@@ -300,14 +303,14 @@ def csv_of(reply: Reply, *, whole: bool) -> str:
 
 
 def source(variant: str | None) -> str:
-    """Return where an answer comes from, for a comment in it: rule set, version and command."""
+    """Return a one-line provenance for a comment: rule set, version and command."""
     from tablut import __version__
 
     return f"variant {variant}; " * (variant is not None) + f"version {__version__}; command {typed()}"
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell of CSV: nothing for None, the parts of a list or an object with spaces between."""
+    """Return a value as a CSV cell: empty for None; the parts of lists and objects are separated by spaces."""
     match value:
         case None | bool():
             return {None: "", True: "yes", False: "no"}[value]
@@ -319,7 +322,7 @@ def _cell(value: Any) -> Any:
 
 
 def text_of(reply: Reply) -> str:
-    """Return what a reply shows to people, laid out for standard output as it is now."""
+    """Return the output of a reply for people, laid out for the present standard output."""
     from tablut.cli.people import Page, PeopleConsole
 
     page = Page(sys.stdout)
@@ -328,14 +331,14 @@ def text_of(reply: Reply) -> str:
 
 
 def typed() -> str:
-    """Return the command that runs, as it was typed."""
+    """Return the running command as it was typed."""
     return _TYPED.get()
 
 
 def origin(
     command_line: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
 ) -> dict[str, Any]:
-    """Return where a result comes from, whoever asked for it."""
+    """Return the provenance of a result, for commands and for the explorer."""
     from tablut import __version__
 
     return {
@@ -357,7 +360,7 @@ def _plain(value: Any) -> Any:
 
 
 def commit() -> str | None:
-    """Return the commit of the checkout that runs, ``+`` appended if it has changes; None outside of one."""
+    """Return the commit of the running checkout, with ``+`` if it has uncommitted changes; None outside a checkout."""
     root = Path(__file__).resolve().parents[2]
     project = root / "pyproject.toml"
     if not (root / ".git").exists() or not project.exists():
@@ -370,24 +373,24 @@ def commit() -> str | None:
 
     try:
         if 'name = "tablut"' not in project.read_text(encoding="utf-8", errors="replace"):
-            return None  # a copy of the packages in another project's checkout
+            return None  # the packages were copied into another project's checkout
         _git("ls-files", "--error-unmatch", "tablut/cli/runtime.py")
         return _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else "")
     except (OSError, subprocess.SubprocessError):
-        # No git on this machine, a checkout that it will not read, or files that it does not track.
+        # git is missing, refuses to read the checkout, or does not track these files.
         return None
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:
-    """Run work that compiled code may keep busy for hours, so that an interrupt is still heard at once.
+    """Run a function that may spend hours in compiled code, so that it can still be interrupted immediately.
 
-    A kernel does not handle signals. It runs in a thread of its own here, which is
-    abandoned when the main thread is interrupted; the process then ends without it.
+    Kernels do not handle signals. The function therefore runs in a separate thread, which is
+    abandoned when the main thread is interrupted; the process then ends without waiting for it.
     """
     ended: Future[Answer] = Future()
 
     def run() -> None:
-        """Do the work and keep what it returns or raises."""
+        """Do the work, and store its result or exception."""
         try:
             ended.set_result(work())
         except BaseException as error:
@@ -401,16 +404,16 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
 @contextmanager
 def progress(name: str) -> Iterator[Observer]:
-    """Yield who shows progress on standard error: a bar on a terminal, else a line now and then."""
+    """Yield an observer that shows progress on standard error: a bar on a terminal, otherwise occasional lines."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from tablut.cli.people import PeopleConsole
 
-    # The stream of this moment: the code that runs within may redirect its own.
+    # Bound to the present stream, because the code within the context may redirect standard error.
     console = PeopleConsole(file=sys.stderr)
 
     class Doing(TextColumn):
-        """What is done; while kernels compile, that."""
+        """Column with the present activity, and a note while kernels are being compiled."""
 
         def render(self, task: Task) -> Text:
             return super().render(task).append(_COMPILES if compiling() else "")
@@ -434,7 +437,7 @@ def progress(name: str) -> Iterator[Observer]:
 
 
 class _Shown(Observer):
-    """Shows the progress of a command, at the speed of its work: compiling takes none of its time."""
+    """Observer that shows the progress of a command; rates and forecasts exclude the time spent on compiling."""
 
     def __init__(self, name: str, display: Progress) -> None:
         self.name, self.display, self.watched = name, display, display.console.is_terminal
@@ -442,35 +445,35 @@ class _Shown(Observer):
         self.begin("")
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Start a bar for a step."""
+        """Start the progress bar of a step."""
         self.step, self.total, self.done = step, total, 0
         self.began = self.moved = wall_clock()
         self.display.remove_task(self.task)
         self.task = self.display.add_task(step, total=total, rate="")
 
     def advance(self, count: int = 1) -> None:
-        """Move the bar on."""
+        """Advance the progress bar."""
         self.done, self.moved = self.done + count, wall_clock()
         self.display.update(self.task, completed=self.done, rate=self._rate())
 
     def note(self, text: str) -> None:
-        """Put it beside the bar."""
+        """Show a text beside the bar."""
         self.step = text
         self.display.update(self.task, description=text)
 
     def say(self, text: str) -> None:
-        """Print a line above the bar."""
+        """Print a line above the bar; without a terminal, nothing."""
         if self.watched:
             self.display.console.print(text, soft_wrap=True)
 
     def announce(self, text: str, seconds: float) -> None:
-        """Print what begins; where nobody watches, only what takes long."""
+        """Print what is about to begin; without a terminal, only work that takes long."""
         self.say(text)
         if not self.watched and seconds >= _LONG:
             complain(f"{self.name}: {text}")
 
     def speak_until(self, ended: threading.Event) -> None:
-        """Write a line now and then until the work has ended."""
+        """Write a progress line at regular intervals until the work has ended."""
         while not ended.wait(_EVERY):
             of_all = "" if self.total is None else f" of {self.total:,}"
             speed = "" if compiling() else f"{self._rate()}{self._left()}"

@@ -1,4 +1,4 @@
-"""The shell: it lists the sub-commands, loads the one that is used, and turns errors into lines and exit codes."""
+"""Main program of the command line: lists sub-commands, loads the one in use, and reports errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COMPLETE = "_TABLUT_COMPLETE"
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _COMPLETION = ("--install-completion", "--show-completion")
 
-# Plain help: rich would cost more time than everything else that `tablut --help` does.
+# Help without rich, which would take more time than everything else in `tablut --help`.
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "add_completion": False,
@@ -52,14 +52,14 @@ _SETTINGS: dict[str, Any] = {
 
 
 def command_specs() -> dict[str, CommandSpec]:
-    """Return every command that an installed package contributes, by name, in the order of the list."""
+    """Return all commands of the installed packages, keyed by name, in the order of ``tablut --help``."""
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
     groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
 
 
 class _LazyGroup(TyperGroup):
-    """A group whose commands are known by name and help line until one is used."""
+    """A command group that imports the module of a command only when the command is used."""
 
     @cached_property
     def specs(self) -> dict[str, CommandSpec]:
@@ -88,7 +88,7 @@ class _LazyGroup(TyperGroup):
             if args[:1] == ["help"]:
                 args = [*(name for name in args[1:] if name != "help"), "--help"]
             if args[:1] and args[0] in _COMPLETION and not (args[1:] and args[1] in _SHELLS):
-                # The name of the shell may be left out: it is the one that asks.
+                # The name of the shell may be left out; by default it is the calling shell.
                 args = [args[0], "", *args[1:]]
         return super().parse_args(ctx, args)
 
@@ -108,7 +108,7 @@ class _LazyGroup(TyperGroup):
 
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
         found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        # Of the class above only what it says about options: its commands are all loaded.
+        # Only the completion of options is inherited; the completion of commands would load all of them.
         return [*found, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -119,7 +119,7 @@ class _LazyGroup(TyperGroup):
 
 
 def _complete_help(command: Any, name: str, examples: Sequence[str]) -> None:
-    """Put examples at the end of a command's help, and of each sub-command's help its own; name no type of Python."""
+    """Append the examples to the help of a command and of its sub-commands, and hide the Python types of arguments."""
     for argument in command.params:
         if argument.param_type_name == "argument":
             argument.display_type_rich = lambda **_: None
@@ -132,7 +132,7 @@ def _complete_help(command: Any, name: str, examples: Sequence[str]) -> None:
 def _write_examples(lines: Sequence[str], _: Any, formatter: Any, title: str = "Examples") -> None:
     if lines:
         with formatter.section(title):
-            # Whole, however narrow the terminal is: they are there to be copied.
+            # Lines are not wrapped, so that the examples can be copied.
             formatter.write("".join(f"  {line}\n" for line in lines))
 
 
@@ -156,16 +156,16 @@ def _tablut(
         None, "--install-completion", metavar="SHELL", help="Install completion for bash, zsh, fish or powershell."
     ),
     show_completion: str = typer.Option(
-        None, "--show-completion", metavar="SHELL", help="Print the script that does it."
+        None, "--show-completion", metavar="SHELL", help="Print the script that installs completion."
     ),
 ) -> None:
-    """Exact answers about Tablut and its tafl relatives.
+    """Find exact answers about Tablut and related tafl games.
 
-    Every command takes --json, which prints one JSON object and nothing else.
+    With --json, every command prints one JSON object and nothing else.
 
-    Exit codes: 0 done, 1 the answer is no, 2 bad input, 3 unknown (limits ran out
-    before a proof), 70 a defect of ours, 74 the machine failed and work done was kept,
-    130 interrupted.
+    Exit codes: 0 done, 1 the answer is no, 2 bad input, 3 unknown (limits reached
+    before a proof), 70 defect of this program, 74 failure of the machine (finished work
+    is kept), 130 interrupted.
     """
     if version:
         from tablut import __version__
@@ -182,7 +182,7 @@ def _tablut(
 
 
 def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -> int:
-    """Run the command line of a program, `tablut` unless another is given, and return its exit code."""
+    """Run a command line (by default of `tablut`), and return the exit code."""
     try:
         with get_command(program).make_context(name, list(args), obj=[*name.split(), *args]) as context:
             context.command.invoke(context)
@@ -191,7 +191,7 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
     except (KeyboardInterrupt, typer.Abort):
         return fail("interrupted", EXIT_INTERRUPTED, args)
     except BrokenPipeError:
-        # Nobody reads any more (`tablut help bounds | head -1`).
+        # The reader of the output has ended, as in `tablut help bounds | head -1`.
         return 0
     except Exception as error:
         if os.environ.get(_TRACE):
@@ -201,7 +201,7 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
 
 
 def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
-    """Return the line that reports an error, and the exit code."""
+    """Return the message and the exit code for an error."""
     match error:
         case TablutError():
             return str(error), error.exit_code
@@ -214,7 +214,7 @@ def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
             about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
             return f"{about}{error.strerror}", MachineError.exit_code
         case OSError() if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
-            # The system answers with an error when it is asked whether such a file exists.
+            # Even a test for the existence of such a file raises this error.
             return f"file {excerpt(os.fsdecode(error.filename or ''))}: {error.strerror}", EXIT_BAD_INPUT
     where, trace = "", error.__traceback__
     while trace is not None:
@@ -225,16 +225,16 @@ def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and the errors that caused it."""
+    """Yield an error and then, one by one, the errors that caused it."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 _NO_MEMORY = re.compile("failed to map segment|cannot allocate memory|can't start new thread", re.IGNORECASE)
-"""How the loader of shared libraries and the thread module report a lack of memory."""
+"""Messages of the loader of shared libraries and the thread module about a lack of memory."""
 _ADDRESS_SPACE_MIB = 192
-"""Needed by commands that compile nothing."""
+"""Address space that commands without compiled code need, in MiB."""
 _MACHINE = frozenset(
     {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EMFILE}
     | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}
@@ -245,7 +245,7 @@ _MACHINE = frozenset(
 
 def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
     command = " ".join([name, *args[:1]]) if args and not args[0].startswith("-") else name
-    # Some errors know how deep among the sub-commands they arose.
+    # Some errors carry the context of the sub-command in which they arose.
     if (context := getattr(error, "ctx", None)) is not None:
         command = context.command_path
     message, known = error.message or error.format_message(), getattr(error, "possibilities", None) or ()
@@ -280,19 +280,19 @@ _USAGE = (
     (r"\. Did you mean", "; did you mean"),
     (r"^Got unexpected extra argument.*? \((.*)\)", r"argument '\1': is one too many"),
 )
-"""What typer says of a command line, and how we do: first what it is about."""
+"""Patterns of typer's messages about a command line, with replacements that name the subject first."""
 _MOVED = {
     "tablut puzzle: command 'make'": "in a checkout: python -m reports.studies.collection",
     "tablut tablebase build: --trace": "in a checkout: python -m reports.studies.scale trace",
 }
-"""Former commands and options, with the place where each of them is now."""
+"""Former commands and options, with their present places."""
 
 
 # -- completion on the tab key ------------------------------------------------------------
 
 
 def _completion(shell: str, *, install: bool) -> str:
-    """Install completion for a shell, or return the script that does it."""
+    """Install completion for a shell and return a message, or return the script that installs it."""
     typers: Any = import_module("typer.completion")
     name = shell or _asking()
     option = "--install-completion" if install else "--show-completion"
@@ -309,7 +309,7 @@ def _completion(shell: str, *, install: bool) -> str:
 
 
 def _asking() -> str:
-    """Return the name of the shell that the program was started from; empty if there is none."""
+    """Return the name of the shell from which the program was started; an empty text if unknown."""
     import shellingham  # type: ignore[import-untyped]
 
     try:
@@ -319,20 +319,20 @@ def _asking() -> str:
 
 
 def _complete(group: Any) -> NoReturn:
-    """Answer a shell that asks how the line goes on, and exit; nothing else is ever printed."""
+    """Print the completions that a shell requests, and exit; nothing else is printed."""
     import_module("typer.completion").completion_init()
     try:
         group.main([], "tablut", complete_var=_COMPLETE)
         sys.exit(0)
     except Exception:
-        # Half a line often makes no sense to a command; this is not the place to report that.
+        # Errors are common in an incomplete line, and are not worth reporting.
         if os.environ.get("TABLUT_TRACE"):
             raise
         sys.exit(0)
 
 
 def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
-    """Run a program as the ``tablut`` command is run: streams, interrupts, completion, and the exit code."""
+    """Run a program with the conventions of ``tablut`` for streams, interrupts, completion and exit codes."""
     try:
         prepare_streams()
         watch_interrupts()
@@ -345,15 +345,15 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
             _complete(get_command(app))
         code = run(sys.argv[1:], program, name)
         try:
-            write_output("")  # what is still in the buffers
+            write_output("")  # flushes the buffers
         except MachineError as error:
-            if code != error.exit_code:  # else it was reported already
+            if code != error.exit_code:  # otherwise it was reported already
                 complain(str(error))
             code = error.exit_code
     except KeyboardInterrupt:
         leave("interrupted")
     if code == EXIT_INTERRUPTED:
         leave()
-    # Python would search for garbage among millions of objects, half a second long, just before it goes.
+    # Without this, a last garbage collection among millions of objects would delay the exit by half a second.
     gc.freeze()
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""How a package contributes commands: entries light enough to be read for ``tablut --help``."""
+"""Descriptions of commands that packages contribute, light enough to be loaded for ``tablut --help``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ GROUPS = {
     "look": "Look at games",
     "check": "This installation",
 }
-"""What people want, in the order of ``tablut --help``; a group of another package's own comes after these."""
+"""Headings of the groups of commands, in the order of ``tablut --help``; groups of other packages follow."""
 
 
 class CommandSpec(NamedTuple):
-    """A sub-command, named but not loaded; the target is ``module:attribute``, or a module with ``NAME_command``.
+    """Description of a sub-command whose module is not yet loaded.
 
-    A package lists its own in a tuple ``COMMANDS`` and registers that under the
-    entry point group ``tablut.commands``.
+    The target is ``module:attribute``, or a module that contains ``NAME_command``. A package lists its
+    commands in a tuple ``COMMANDS`` and registers it under the entry point group ``tablut.commands``.
     """
 
     name: str
@@ -32,13 +32,17 @@ class CommandSpec(NamedTuple):
 
     @property
     def home(self) -> tuple[str, str]:
-        """The module, and the command's name there."""
+        """Module of the command, and its name there."""
         module, _, attribute = self.target.partition(":")
         return module, attribute or f"{self.name}_command"
 
 
 def command_table(beside: str) -> tuple[CommandSpec, ...]:
-    """Return the commands of ``commands.txt`` beside a module: name, group and place, target, help; examples below."""
+    """Read the commands from ``commands.txt`` in the folder of a module.
+
+    Each line has the name, the group with the position in it, the target, and the help text. Indented lines below it
+    are examples.
+    """
     found: list[CommandSpec] = []
     for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):

@@ -1,4 +1,4 @@
-"""Text from outside, made safe for a terminal, for one line and for any encoding."""
+"""Standard streams: safe text for terminals and any encoding, error lines, and interrupts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import IO, Any, Final, NoReturn
 from tablut.errors import InputError, MachineError, input_failure
 
 ENCODING_ERRORS: Final = "tablut.signs"
-"""Name of the handler of encoding errors that `plain_signs` registers."""
+"""Name of the error handler for encodings that `plain_signs` registers."""
 
 EXIT_DEFECT: Final = 70
 EXIT_INTERRUPTED: Final = 130
@@ -35,7 +35,7 @@ _PLAIN = {
 
 
 def printable(text: str) -> str:
-    r"""Return a text with an escape for every character that a terminal might obey; line ends stay."""
+    r"""Return a text in which all control characters except line feeds are replaced by escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -45,8 +45,8 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, most: int = _LINE) -> str:
-    r"""Return a message as one safe line; a very long one loses its middle."""
-    # Only the ends of a text of megabytes matter.
+    r"""Return a message as one line without control characters; the middle of a very long one is left out."""
+    # Shortened first, because the text may have megabytes.
     if len(text) > 4 * most:
         text = text[: 2 * most] + text[-2 * most :]
     line = printable(" ".join(text.split()))
@@ -57,9 +57,9 @@ def one_line(text: str, most: int = _LINE) -> str:
 
 
 def plain_signs() -> str:
-    r"""Register how to write signs that an encoding lacks, and return the name for ``errors=``.
+    r"""Register an error handler for characters that an encoding lacks, and return its name for ``errors=``.
 
-    Signs of boards and tables become ASCII characters, all others escapes.
+    The handler replaces the signs of boards and tables by ASCII characters, and all others by escapes.
     """
 
     def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -73,20 +73,20 @@ def plain_signs() -> str:
     return ENCODING_ERRORS
 
 
-# -- standard input, output and error of the command, made safe whatever they are ----------
+# -- standard input, output and error of the command ---------------------------------------
 
 
-# Redirected output is UTF-8; a terminal with another encoding gets ASCII signs for those
-# that it lacks. A closed or full standard output is a failure of the machine (exit code
-# 74); a reader that went away is not.
+# Redirected output is UTF-8; a terminal with another encoding gets ASCII replacements for
+# signs that it lacks. A closed or full standard output is a failure of the machine (exit
+# code 74); a reader that has ended, as in a pipe to `head`, is no failure.
 
 
 AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
-"""Whether the command that runs was given ``--json``."""
+"""Whether the running command was given ``--json``."""
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a standard stream that was closed before the program started."""
+    """Replacement for a standard stream that was closed before the program started."""
 
     name = "closed"
     encoding = "utf-8"
@@ -104,12 +104,12 @@ class _Closed(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the three standard streams usable; called once, before any file is opened."""
+    """Make the three standard streams usable; must be called once, before any file is opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next opened file would take its place, and get the text for the terminal.
+            # Otherwise the next opened file would get this descriptor, and with it the output for the terminal.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = _Closed()
@@ -124,12 +124,12 @@ def prepare_streams() -> None:
 
 
 def is_utf8(stream: IO[str] | None) -> bool:
-    """Return whether a stream shows every character."""
+    """Return whether a stream can represent every character."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def read_line(most: int) -> str:
-    """Return a line of standard input, of one that is too long the beginning; empty at the end."""
+    """Return a line of standard input, at most ``most + 1`` characters of it; an empty text at the end."""
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
@@ -153,48 +153,48 @@ def write_output(text: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Write one safe line to standard error, where there is one."""
+    """Write a message as one safe line to standard error, if that is open."""
     try:
         sys.stderr.write(f"tablut: {one_line(message)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        # There is no place for the message; the exit code still reports it.
+        # The message cannot be written; the exit code still reports the failure.
         _abandon(sys.stderr)
 
 
-# A message begins with what it is about: `position '9/9': has 2 rows`.
+# A message begins with its subject: `position '9/9': has 2 rows`.
 _NAMED = re.compile(r"""((?:'(?:\\.|[^'\\])*+'|"(?:\\.|[^"\\])*+"|[^:]|:(?! ))*+): """)
 
 
 def failure(message: str, status: int) -> dict[str, Any]:
-    """Return what ``--json`` says of a failure: the line, the exit code, and what the line is about."""
+    """Return the JSON object for a failure: the message, the exit code, and the input that is at fault."""
     line = one_line(message)
     named = _NAMED.match(line)
     return {"error": line, "status": status, "input": named[1] if named and status != EXIT_DEFECT else None}
 
 
 def fail(message: str, status: int, args: Sequence[str]) -> int:
-    """Say why a command ends, on standard error and, given ``--json``, on standard output; return the exit code."""
+    """Report a failure on standard error and, with ``--json``, also on standard output; return the exit code."""
     complain(message)
     if "--json" in takewhile(lambda word: word != "--", args):
-        with suppress(MachineError):  # where nothing can be written, the line above has said it
+        with suppress(MachineError):  # standard error has the message already
             write_output(json_text(failure(message, status)))
     return status
 
 
 def json_text(body: dict[str, Any]) -> str:
-    """Return an object as the JSON text that standard output can take."""
+    """Return an object as JSON text that standard output can represent."""
     text = json.dumps(body, ensure_ascii=not is_utf8(sys.stdout), indent=2)
 
     def escaped(sign: re.Match[str]) -> str:
         return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
 
-    # Outside its strings a JSON text is ASCII, so these characters stand within strings.
+    # JSON is ASCII outside of strings, so these characters occur only within strings.
     return re.sub(r"[^\n -~]", escaped, text) + "\n"
 
 
 def _abandon(stream: Any) -> None:
-    """Discard what remains in a buffer: the interpreter would try to write it at exit, and complain."""
+    """Discard the buffer of a stream, which the interpreter would otherwise try to write at exit, with an error."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -204,21 +204,22 @@ def _abandon(stream: Any) -> None:
     os.close(null)
 
 
-# -- an interrupt is heard within a second, whatever the program is doing ------------------
+# -- interrupts take effect within a second, whatever the program is doing -----------------
 
 
-# Python handles signals between its own instructions only. A compiler or a sort of a large
-# array may delay that for many seconds. Then a thread that waits for interrupts ends the
-# process; what was stored is kept. So does an interrupt that arrives where Python can only
-# print an exception and go on: in a function that a compiler calls, or in a finaliser.
+# Python handles signals only between its own instructions. Compiling, or sorting a large
+# array, can delay that for many seconds. In this case a thread that watches for interrupts
+# ends the process; stored results are kept. The process also ends if an interrupt arrives
+# where Python could only print the exception and continue: in a callback from a compiler, or
+# in a finaliser.
 
 
 _PATIENCE: Final = 0.7
-"""Seconds for Python to handle an interrupt itself, so that it can clean up."""
+"""Seconds that Python gets to handle an interrupt itself and clean up."""
 
 
 def watch_interrupts() -> None:
-    """Start to watch; this has no effect where interrupts are ignored, or outside the main thread."""
+    """Start to watch for interrupts, unless they are ignored or this is not the main thread."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
@@ -232,7 +233,7 @@ def watch_interrupts() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.signal(signal.SIGINT, _hear)
-    # The system's own handler writes the signal's number here at once.
+    # Python's low-level handler writes the number of the signal to this pipe immediately.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
 
@@ -254,7 +255,7 @@ def watch_interrupts() -> None:
 
 
 def leave(message: str = "") -> NoReturn:
-    """End the process at once with exit code 130; Python would wait for a kernel that still runs in a thread."""
+    """End the process immediately with exit code 130, without waiting for kernels that still run in threads."""
     try:
         if message:
             fail(message, EXIT_INTERRUPTED, sys.argv[1:])

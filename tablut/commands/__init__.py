@@ -1,4 +1,4 @@
-"""The commands of the game itself."""
+"""Commands about the game itself: positions, moves, rule sets, records, perft."""
 
 from tablut.cli.spec import command_table
 

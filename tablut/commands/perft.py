@@ -1,4 +1,4 @@
-"""``tablut perft``: how many move sequences there are, and whether a corpus of known numbers still holds."""
+"""``tablut perft``: count move sequences, or check the counts of a corpus."""
 
 from __future__ import annotations
 
@@ -57,21 +57,23 @@ def perft_command(
     depth: Annotated[int, typer.Option("--depth", "-d", min=0, max=20, help="Number of plies.")] = 3,
     variant: Annotated[
         str | None,
-        variant_option("A rule set, or a TOML file. [default: the corpus's, or ashton]"),
+        variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]"),
     ] = None,
     position: PositionOption = None,
-    divide: Annotated[bool, typer.Option("--divide", help="Show the share of each first move.")] = False,
+    divide: Annotated[bool, typer.Option("--divide", help="Also count separately for each first move.")] = False,
     applied: Annotated[
-        bool, typer.Option("--applied", help="Make and judge every last move instead of counting them.")
+        bool,
+        typer.Option("--applied", help="Make every last move and count the outcomes, instead of only counting moves."),
     ] = False,
     threads: Annotated[int, threads_option("Number of threads.")] = 1,
     corpus: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check a file of positions with known numbers instead.")
+        str | None, typer.Option(metavar="FILE", help="File of positions with known counts to check instead.")
     ] = None,
 ) -> Reply:
-    """Count the move sequences of exactly 1 to DEPTH plies; there is one of none.
+    """Count the move sequences of exactly 1, 2, … DEPTH plies (perft), to test a move generator.
 
-    A decided position has no children; repetition and move limits are ignored.
+    With --depth 0 the answer is 1. A decided position has no moves; repetition and move limits are
+    ignored.
     """
     from tablut.engine import engine_for
 
@@ -125,7 +127,7 @@ def _reply(found: PerftCount) -> Reply:
 
 
 def _by_ply(result: PerftResult) -> list[tuple[int, int]]:
-    """Return plies with their numbers; the only sequence of no plies is shown where nothing longer was counted."""
+    """Return pairs of ply and count; the empty sequence is listed only if nothing longer was counted."""
     return [*enumerate(result.perft, 1)] or [(0, 1)]
 
 
@@ -149,7 +151,7 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
 
 
 class _Entry(NamedTuple):
-    """A position of a corpus with the number of sequences by depth."""
+    """A position of a corpus with its known counts, as pairs of depth and number of sequences."""
 
     id: str
     position: Position
@@ -157,7 +159,7 @@ class _Entry(NamedTuple):
 
 
 def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
-    """Compare every number of a corpus file; a mismatch comes with its position and divide."""
+    """Check every count of a corpus file; each mismatch is reported with its position and its divide counts."""
     from tablut.engine import engine_for
 
     rules, entries = _read_corpus(file, variant)
@@ -196,7 +198,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, named in a line before its positions, and its claims."""
+    """Return the rules of a corpus, which a line before its positions names, and its entries."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []
@@ -216,7 +218,11 @@ def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]
 
 
 def _held_to(named: str, given: Variant | None, where: str) -> Variant:
-    """Return the rules that a corpus names; no file causes a file of rules to be opened."""
+    """Return the rules that a corpus names.
+
+    A corpus can only name a shipped rule set or the one given by ``--variant``, so that it cannot cause a file to be
+    opened.
+    """
     if named in variant_names():
         rules = load_variant(named)
         if given is not None and given != rules:

@@ -1,4 +1,4 @@
-"""``tablut show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``: one position."""
+"""Commands about a single position: ``tablut show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
 def show_command(
     variant: VariantOption = "ashton",
     position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the drawing to a file as well.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="File for an SVG drawing of the position.")] = None,
 ) -> Reply:
-    """Draw a position."""
+    """Draw a position, with the side to move or the way in which the game has ended."""
     board = _board(variant, position, judged=False)
     if svg is not None:
         from tablut.svg import board as draw_svg
@@ -75,7 +75,7 @@ def show_command(
         grid=list(board.position.rows()),
         turn=board.turn,
         status=status.names,
-        # The rules give no outcome to an impossible position.
+        # An impossible position has no outcome.
         outcome=None if status else outcome_result(board.outcome()),
         svg=None if svg is None else str(svg),
     )
@@ -96,7 +96,7 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
 
 @tabular
 def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
-    """List the legal moves with what they capture and how they end the game."""
+    """List the legal moves, with their captures and the ends of the game that they bring about."""
     result = moves_result(_board(variant, position))
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 
@@ -118,12 +118,14 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
 def apply_command(
     moves: Annotated[
         list[str],
-        typer.Argument(metavar="MOVES", help="Such as e4-e7, e4e7 or e4-e7xe8, or as another program writes them."),
+        typer.Argument(
+            metavar="MOVES", help="Moves such as e4-e7, e4e7 or e4-e7xe8, or in another program's notation."
+        ),
     ],
     variant: VariantOption = "ashton",
     position: PositionOption = None,
 ) -> Reply:
-    """Make moves and show the position after them."""
+    """Make moves from a position, and show the position after them."""
     board = _board(variant, position)
     told = [push_result(board, text) for text in moves]
     applied = _Applied(
@@ -146,7 +148,7 @@ def apply_command(
 
 @command
 def status_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
-    """Say why a position is impossible: every reason."""
+    """List all reasons why a position is impossible under the rules."""
     board = _board(variant, position, judged=False)
     result = _Status(
         variant=board.variant.name,
@@ -174,7 +176,7 @@ def _meanings(board: Board) -> dict[str, str]:
 
 
 class TierRank(Result):
-    """The place of a placement within its tier."""
+    """Rank of a placement within its tier, with the size of the tier and the offset of its ranks."""
 
     attackers: int
     defenders: int
@@ -193,26 +195,31 @@ class _Ranked(Result):
 
 @command
 def rank_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
-    """Return the rank of a position's placement among all undecided ones."""
+    """Find the number (rank) of a placement among all undecided placements.
+
+    The ranks are 0, 1, 2, … without gaps; unrank is the inverse.
+    """
     rules = load_variant(variant)
     return _reply(rules, Board(rules, read_position(position, rules)).position)
 
 
 @command
 def unrank_command(
-    rank: Annotated[str, typer.Argument(metavar="N", help="A rank, 0 to the size of the space less 1.")],
+    rank: Annotated[
+        str, typer.Argument(metavar="N", help="Rank of the placement, from 0 to the number of placements minus 1.")
+    ],
     variant: VariantOption = "ashton",
     side: Annotated[
         str | None, typer.Option(metavar="w|b", help="Side to move. [default: the side that moves first]")
     ] = None,
 ) -> Reply:
-    """Return the undecided placement of a rank."""
+    """Find the undecided placement with a given number; the inverse of rank."""
     rules = load_variant(variant)
     if side not in (None, "w", "b"):
         raise InputError(f"side {excerpt(side or '')}: expected w or b")
     if not (rank.isascii() and rank.isdecimal()):
         raise InputError(f"rank {excerpt(rank)}: expected a decimal number")
-    # Longer than any rank: not worth the conversion, which Python refuses for thousands of digits.
+    # A number of 100 digits exceeds every rank; Python refuses to convert thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     to_move = side or rules.rules.first[0]
     return _reply(rules, PlacementIndex(rules).unrank(number, "w" if to_move == "w" else "b"))

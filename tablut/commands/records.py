@@ -1,4 +1,4 @@
-"""``tablut convert`` and ``replay``: positions, moves and game records across formats."""
+"""``tablut convert`` and ``replay``: convert positions and moves between formats, and check game records."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
 }
-"""What `convert` writes of a board; Berkeley's and McGill's are notations of moves."""
+"""Functions by which `convert` writes a board; Berkeley and McGill have notations of moves only."""
 
 
 class _Converted(Result):
@@ -67,23 +67,24 @@ def convert_command(
         Format,
         typer.Option(
             "--to",
-            help="tablut and grid are ours; berkeley and mcgill write moves; otg is OpenTafl's record, rules its rules "
-            "string; archive is a line of an archive.",
+            help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
+            "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
         ),
     ],
     moves: Annotated[
-        list[str] | None, typer.Argument(metavar="MOVES", help="Legal moves from the position, in any notation.")
+        list[str] | None,
+        typer.Argument(metavar="MOVES", help="Legal moves to make from the position, in any notation."),
     ] = None,
     variant: VariantOption = "ashton",
     position: PositionOption = None,
     side: Annotated[
-        str | None, typer.Option(metavar="w|b", help="Side to move, where the format does not say it.")
+        str | None, typer.Option(metavar="w|b", help="Side to move, if the input does not specify it.")
     ] = None,
 ) -> Reply:
-    """Write a position, or the moves from it, in the format of another program.
+    """Convert a position, or moves made from it, to the format of another program.
 
-    The position may be given in any of the formats itself. With MOVES the moves are
-    written, each on a line, or for a format of positions the position after them.
+    The position may be given in any of the formats. With MOVES, a format of moves writes them one
+    on each line; a format of positions writes the position after them.
     """
     for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
         raise InputError(
@@ -177,32 +178,36 @@ class _Replayed(Result):
 @tabular
 def replay_command(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A game record, or an archive of games, or - for standard input.")
+        str, typer.Argument(metavar="FILE", help="Game record or archive of games, or - for standard input.")
     ],
     variant: Annotated[
         str | None,
-        variant_option("Rules to take instead of the record's own."),
+        variant_option("Rules to use instead of the record's own."),
     ] = None,
-    ply: Annotated[int | None, typer.Option(min=0, help="Draw the position after N plies. [default: the last]")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Draw every position.")] = False,
-    svg: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a drawing of every position into a folder.")
+    ply: Annotated[
+        int | None, typer.Option(min=0, help="Ply after which to draw the position. [default: the last]")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Draw the position after every ply.")] = False,
+    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all positions.")] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the record in our format; FILE.otg in OpenTafl's, FILE.csv as an archive's line."),
+        typer.Option(
+            help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any "
+            "other in the toolkit's own format."
+        ),
     ] = None,
-    game: Annotated[int | None, typer.Option(min=1, help="Step through the game on line N of an archive.")] = None,
+    game: Annotated[int | None, typer.Option(min=1, help="Line of an archive whose game is replayed.")] = None,
     repetition: Annotated[
-        Literal["judge", "ignore"], typer.Option(help="Whether repetitions end the games of an archive.")
+        Literal["judge", "ignore"],
+        typer.Option(help="Treatment of repetitions in an archive: apply the repetition rule, or ignore it."),
     ] = "judge",
 ) -> Reply:
-    """Check a game record move by move, and step through it; or check an archive of games.
+    """Check a game record, or an archive of games, against the rules, move by move.
 
-    Reads our own records and PGN, OpenTafl's, the logs of the Bologna server, and archives: a
-    game a line, its moves, the captures by attackers and by defenders, the result. Exit code
-    1 means that a record is wrong: a move is not legal, or a capture, a position or a
-    result is not what the rules give.
+    Supported are the toolkit's own records, PGN, OpenTafl's records, the logs of the Bologna
+    server, and archives with one game on each line: its moves, the captures by attackers and by
+    defenders, the result. Exit code 1: a record is wrong, because a move is illegal, or a capture,
+    a position or the result contradicts the rules.
     """
     if svg is not None:
         check_folder(svg, "--svg")

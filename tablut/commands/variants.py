@@ -1,4 +1,4 @@
-"""``tablut variants`` and ``variants diff``: which rule sets ship, one of them, and where two of them differ."""
+"""``tablut variants`` and ``variants diff``: list the shipped rule sets, describe one, or compare two."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class _Group(TyperGroup):
-    """``tablut variants [NAME]`` with a sub-command, whose name is not taken for that of a rule set."""
+    """Command group for ``tablut variants [NAME]``, where the sub-command ``diff`` is not read as NAME."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        # To the sub-command's usage the name belongs not.
+        # The usage of the sub-command must not show NAME.
         return [param for param in super().get_params(ctx) if ctx.command is self or param.name != "name"]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -76,9 +76,11 @@ def variants_command(
         str | None,
         _rules_argument("NAME|FILE"),
     ] = None,
-    as_toml: Annotated[bool, typer.Option("--toml", help="Print NAME as a rule file instead.")] = False,
+    as_toml: Annotated[
+        bool, typer.Option("--toml", help="Print the rule set NAME as a TOML rule file instead.")
+    ] = False,
 ) -> Reply:
-    """List the rule sets that ship, or draw one with all its rule fields."""
+    """List the shipped rule sets, or show the board and all rules of one."""
     if as_toml and name is None:
         raise InputError("--toml: prints one rule set; name it, such as `tablut variants copenhagen --toml`")
     if name is None:
@@ -132,7 +134,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
 
 
 def _shown(value: Any) -> str:
-    """Return a field's value as a variant file writes it, "none" for an empty one."""
+    """Return the value of a field as in a variant file; "none" if it is empty."""
     match value:
         case bool():
             return str(value).lower()
@@ -144,7 +146,7 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
-# -- ``tablut variants diff``: positions in which two rule sets answer differently ------------
+# -- ``tablut variants diff``: positions in which two rule sets differ ------------------------
 
 
 class _FieldOfBoth(Result):
@@ -183,27 +185,29 @@ class _Diff(Result):
 def diff_command(
     a: Annotated[str, _rules_argument("A")],
     b: Annotated[str, _rules_argument("B")],
-    plies: Annotated[
-        int, typer.Option(min=0, max=99, help="From the start, until positions differ, so many plies.")
-    ] = 3,
+    plies: Annotated[int, typer.Option(min=0, max=99, help="Maximum number of plies to search from the start.")] = 3,
     most: Annotated[
-        int, typer.Option("--positions", min=1, help="Ask no ply with more positions, up to symmetry, than this.")
+        int,
+        typer.Option(
+            "--positions",
+            min=1,
+            help="Maximum number of positions of a ply, up to symmetry, in the search from the start.",
+        ),
     ] = 100_000,
     samples: Annotated[
-        int, typer.Option(min=0, max=10000000, help="Placements to draw for positions with few men.")
+        int,
+        typer.Option(min=0, max=10000000, help="Number of random placements in the search for positions with few men."),
     ] = 20_000,
-    seed: Annotated[int, seed_option("Which placements are drawn.")] = 0,
-    svg: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a drawing of every position into a folder.")
-    ] = None,
+    seed: Annotated[int, seed_option("Seed of the random placements.")] = 0,
+    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of the positions.")] = None,
 ) -> Reply:
-    """Find the smallest positions in which two rule sets answer differently.
+    """Find the smallest positions in which two rule sets differ.
 
-    A position differs if a ply is legal in one alone, captures something else, or ends the
-    game in another way. Two searches: the fewest plies from the start of A; and
-    placements from which no man can be left out. What the history of a game decides,
-    repetitions and the move limit, no position shows. Exit code 3: none was found, and
-    the search from the start was cut short.
+    They differ in a position if a ply is legal in only one of them, captures different pieces, or
+    ends the game differently. One search looks for as few plies as possible from the start of A,
+    another for placements with as few men as possible. Repetition and the move limit depend on the
+    history of a game and are not compared. Exit code 3: no difference was found, and the search
+    from the start was cut short.
     """
     from tablut.differences import differences
 
@@ -265,7 +269,7 @@ def _told(one: Difference) -> _Difference:
 
 
 def _answered(one: _Difference, number: int) -> str:
-    """Return a ply and what both rule sets answer to it."""
+    """Return a ply and its effects under both rule sets, in words."""
     words = []
     for name, told in (("a", one.a[number]), ("b", one.b[number])):
         captures = "".join(f"x{square}" for square in told.captures) if told else ""

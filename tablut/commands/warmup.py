@@ -1,4 +1,4 @@
-"""``tablut warmup``: compiles what the commands need, by small cases of each, so that no later command has to."""
+"""``tablut warmup``: compile all kernels in advance, by running small cases of every command that needs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
 _CASES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-"""Commands that load all kernels, of boards of one word and of several; {folder} is a folder that all share."""
+"""Command lines that together use all kernels, for boards of one word and of several.
+
+``{folder}`` stands for a temporary folder that all cases share.
+"""
 
 
 class _Warmup(Result):
@@ -31,9 +34,10 @@ class _Warmup(Result):
 
 @command
 def warmup_command() -> Reply:
-    """Compile every kernel once, for this machine; what has been compiled is only loaded.
+    """Compile all kernels for this machine in advance, so that no later command has to wait.
 
-    It runs small cases of every command that needs kernels.
+    Kernels that are already compiled are only loaded. The command runs small cases of every command
+    that needs kernels.
     """
     started = time.perf_counter()
     before = compiled_kernels()
@@ -48,7 +52,7 @@ def warmup_command() -> Reply:
 
 
 def run_cases() -> None:
-    """Run all cases, showing progress on a terminal."""
+    """Run all cases, with progress shown on a terminal."""
     with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as observer:
         observer.begin("", len(_CASES))
         for case in _CASES:

@@ -1,4 +1,4 @@
-"""An environment for programs that learn: one game as PettingZoo or OpenSpiel has games, and many in compiled code."""
+"""Environments for machine learning: single games for PettingZoo and OpenSpiel, and batches in compiled code."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
-        What `render` returns: text, SVG, or an array of shape (40N, 40N, 3); ``human`` writes the text after each move.
+        Result of `render`: text, SVG, or an array of shape (40N, 40N, 3). With ``human`` the text is printed after
+        each move.
 
     Returns
     -------
     pettingzoo.AECEnv
-        Its agents are ``white`` and ``black``; the rules say who begins. An observation holds ``observation``, the
-        planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both as `Batch` has them. At the end the
-        rewards are 1 and -1, or 0 for a draw; an action that is not legal ends the game with -1 for its agent.
-        A copy, or what was pickled, goes on with the game from where it stands, independently.
+        An environment with the agents ``white`` and ``black``; the rules decide who begins. Each observation contains
+        ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in the
+        layout of `Batch`. At the end the rewards are 1 and -1, or 0 for a draw. An illegal action ends the game with
+        -1 for its agent. Copies and unpickled environments continue the game independently.
 
     Raises
     ------
     InputError
-        If the rule set or the mode is none, or PettingZoo is not installed.
+        If the rule set or the render mode is unknown, or PettingZoo is not installed.
 
     Examples
     --------
@@ -61,26 +62,26 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
 
 
 def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
-    """Return a game of OpenSpiel.
+    """Return a game as an OpenSpiel game.
 
     Parameters
     ----------
     variant : str
         The name or path of a rule set.
     plies : int
-        After so many plies a game is drawn, unless its rules end it before.
+        Number of plies after which a game is drawn, unless its rules end it earlier.
 
     Returns
     -------
     pyspiel.Game
-        Player 0 is white, 1 black; the rules say who begins. Actions are numbered as `env` numbers them, observation
-        tensors are its planes, ``[plane, rank, file]``. From then on ``pyspiel.load_game("tablut(variant=brandubh)")``
-        finds the games as well.
+        A game in which player 0 is white and player 1 is black; the rules decide who begins. Actions are numbered as
+        in `env`. Observation tensors contain the same planes, in the order ``[plane, rank, file]``. After the first
+        call, ``pyspiel.load_game("tablut(variant=brandubh)")`` works as well.
 
     Raises
     ------
     InputError
-        If the rule set is none, the plies are below 1, or OpenSpiel is not installed.
+        If the rule set is unknown, ``plies`` is below 1, or OpenSpiel is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One game as PettingZoo has games: two agents that move in turn, each with planes and a mask of what is legal."""
+"""PettingZoo environment of a single game: two agents that move in turn, with planes and a mask of legal actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 
 
 class TaflEnv(AECEnv):  # type: ignore[misc]
-    """A game of one rule set, without the wrappers that refuse what is not allowed; see `tablut.env.env`."""
+    """Environment of a game, without the wrappers that check the actions; `tablut.env.env` adds them."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
@@ -56,7 +56,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
-        """Begin a game; there is no chance in it, so that a seed changes nothing."""
+        """Begin a new game; the seed has no effect, because the game is deterministic."""
         self.board = Board(self.board.variant)
         self.agents, self.agent_selection = [*SIDES], self.board.turn
         self.rewards, self._cumulative_rewards = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
@@ -64,14 +64,14 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in SIDES}
 
     def observe(self, agent: SideName) -> dict[str, NDArray[Any]]:
-        """Return the planes, and what is legal: nothing for the agent that is not to move."""
+        """Return the planes and the mask of legal actions, all zero for the agent that is not to move."""
         mask = np.zeros(len(self._encoding.codes), dtype=np.int8)
         if agent == self.board.turn and self.board.outcome() is None:
             mask[[self._encoding.numbers[move.code] for move in self.board.legal_moves]] = 1
         return {"observation": self._encoding.planes(self.board), "action_mask": mask}
 
     def step(self, action: Any) -> None:
-        """Make the move of an action."""
+        """Make the move that corresponds to an action."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -89,7 +89,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board as the render mode has it; ``human`` writes the text."""
+        """Return the board in the form of the render mode; print it as text in mode ``human``."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")
@@ -97,20 +97,20 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
 
 
 class Game(OrderEnforcingWrapper):  # type: ignore[misc]
-    """The outermost wrapper; a copy of it plays a game of its own."""
+    """Outermost wrapper of the environment; copies continue the game independently."""
 
     __copy__ = deepcopy
 
 
 def pixels(board: Board, cell: int = 40) -> NDArray[Any]:
-    """Return the picture of a board in the colours of `tablut.svg`, a cell being so many pixels."""
+    """Return an RGB image of a board in the colours of `tablut.svg`, with ``cell`` pixels for each side of a cell."""
     size = board.size
     colour = {name: tuple(bytes.fromhex(code[1:])) for name, code in svg.FILLS.items()}
     y, x = np.indices((size * cell, size * cell))
     at = (size - 1 - y // cell) * size + x // cell
     ground = np.array([colour[svg.kind_of(letter)] for letter in diagram_cells(board.variant.terrain)], dtype=np.uint8)
     picture, piece = ground[at], np.frombuffer(board.position.cells.encode(), dtype="S1")[at]
-    # How far a pixel is from the middle of its cell, in cells.
+    # Distance of each pixel from the centre of its cell, in cells.
     up, across = (np.abs((place % cell + 0.5) / cell - 0.5) for place in (y, x))
     away, cross = np.hypot(up, across), (np.minimum(up, across) < 0.06) & (np.maximum(up, across) < 0.24)
     picture[(np.maximum(up, across) > 0.48) | ((piece != b".") & (away < 0.395))] = colour["line"]

@@ -1,4 +1,7 @@
-"""`Batch`: many games at once, arrays in and arrays out; a program that learns needs no loop over games in Python."""
+"""`Batch`: many games in parallel, with arrays as input and output.
+
+A learning program needs no loop over the games in Python.
+"""
 
 from __future__ import annotations
 
@@ -22,39 +25,40 @@ _ROOM = 128
 
 
 class Batch:
-    """Many games of one rule set, each as `tablut.Board` would play it.
+    """A batch of games of one rule set, each of which behaves like a `tablut.Board`.
 
-    A copy, or what was pickled, has games and generators of its own. Threads need a batch each.
+    Copies and unpickled batches have their own games and random generators. A batch must not be shared by threads.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         A rule set, or the name or path of one, on a board up to 19×19.
     games : int
-        How many games, at least 1.
+        Number of games, at least 1.
     seed : int
-        Of `sample`, at least 0; each game has a generator of its own.
+        Seed of `sample`, at least 0; each game has its own random generator.
     position : Position, Board or str, optional
-        Where the games begin, without a history; the start by default.
+        First position of all games, without history; the start of the rules by default.
 
     Attributes
     ----------
     variant : Variant
         The rule set.
     actions : int
-        How many actions there are: 2(N - 1) for each of the N² cells.
+        Number of actions: 2(N - 1) for each of the N² cells.
     action_images : ndarray of int64, shape (symmetries, actions)
-        By symmetry of the start, the image of each action.
+        Image of each action under each symmetry of the start.
 
     Raises
     ------
     InputError
-        If the game is none, or does not go on from the position, or the engine does not hold the board.
+        If the rule set is unknown, the game is already over in the position, or the engine does not support the
+        board.
 
     Notes
     -----
     An action is ``cell * 2(N - 1) + place``: first the N - 1 other cells of its row, then those of its column.
-    Repetitions are found by 64-bit keys.
+    Repetitions are detected by 64-bit Zobrist keys.
 
     Examples
     --------
@@ -109,23 +113,23 @@ class Batch:
 
     @property
     def action_images(self) -> NDArray[np.int64]:
-        """By symmetry of the start, the image of each action; not to be changed."""
+        """Image of each action under each symmetry of the start; the array is read-only."""
         return self._encoding.action_images
 
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
-        """Begin games anew; the generators of `sample` go on.
+        """Restart games; the random generators of `sample` are not reset.
 
         Parameters
         ----------
         which : ndarray of bool, shape (games,), optional
-            A mask of the games; all by default.
+            Mask of the games to restart; all by default.
         games : int or ndarray of int, optional
-            Their numbers instead of a mask.
+            Numbers of these games, instead of a mask.
 
         Raises
         ------
         InputError
-            If the mask is not of booleans, one for each game, if there is no such game, or if both are given.
+            If the mask is not one boolean for each game, if a game does not exist, or if both arguments are given.
         """
         numbers, every = np.asarray([] if games is None else games).ravel(), np.arange(len(self))
         mask = np.asarray(np.full(len(self), games is None) if which is None else which)
@@ -140,41 +144,41 @@ class Batch:
         g.going[these] = 1
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return which actions are legal.
+        """Return the masks of legal actions.
 
         Returns
         -------
         ndarray of bool, shape (games, actions)
-            All false where a game is over.
+            All false for a game that is over.
         """
         mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
         return mask
 
     def sample(self) -> NDArray[np.int64]:
-        """Return a legal action of each game, all equally likely; the seed decides.
+        """Draw a random legal action for each game; all are equally likely.
 
         Returns
         -------
         ndarray of int64, shape (games,)
-            -1 where a game is over.
+            Numbers of the actions; -1 for a game that is over.
         """
         actions = np.empty(len(self), dtype=np.int64)
         choose_all(self._engine.tables, self._games, actions)
         return actions
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
-        """Make a ply in every game that goes on.
+        """Make one ply in every game that is still going on.
 
         Parameters
         ----------
         actions : ndarray of int, shape (games,)
-            A legal action each; that of a game that is over is not read.
+            A legal action for each game; entries of games that are over are ignored.
 
         Raises
         ------
         InputError
-            If one is not legal; then no game has changed.
+            If an action is not legal; then no game is changed.
         """
         actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
@@ -188,47 +192,48 @@ class Batch:
             raise InputError(f"action {actions[wrong]}: is not legal in game {wrong}, '{self.position(wrong)}'")
 
     def planes(self) -> NDArray[np.uint8]:
-        """Return what the boards show.
+        """Return the observation planes of all games.
 
         Returns
         -------
         ndarray of uint8, shape (games, N, N, 8)
-            ``[game, rank, file, plane]``, 0 or 1: attackers, defenders, king, black to move, stood before (in this
-            game, where the rules count it), castle, camps, escapes.
+            Values 0 or 1, indexed ``[game, rank, file, plane]``. The planes are: attackers, defenders, king, black to
+            move, stood before (the position occurred earlier in the game, and the rules count repetitions), castle,
+            camps, escapes.
         """
         planes = np.empty((len(self), self.variant.size, self.variant.size, len(PLANES)), dtype=np.uint8)
         show_all(self._engine.tables, self._games, planes)
         return planes
 
     def results(self) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """Return who has won.
+        """Return the results of all games.
 
         Returns
         -------
         values : ndarray of int8, shape (games,)
-            1 white, -1 black, 0 a draw, or that the game goes on.
+            1 if white has won, -1 if black has won, 0 for a draw or a game that goes on.
         going : ndarray of bool, shape (games,)
-            Which games go on.
+            True for games that go on.
         """
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the images of planes, or of what there is for each action, under the symmetries of the start.
+        """Apply the symmetries of the start to observation planes or to per-action arrays, for data augmentation.
 
         Parameters
         ----------
         array : ndarray, shape (..., N, N, planes) or (..., actions)
-            Planes as `planes` has them, or a mask, a policy, values of actions.
+            Planes in the layout of `planes`; or values for each action, such as a mask or a policy.
 
         Returns
         -------
         ndarray, shape (symmetries, ...)
-            One image each, the thing itself first.
+            One image for each symmetry, beginning with the array itself.
 
         Raises
         ------
         InputError
-            If the shape is neither.
+            If the array has neither shape.
         """
         size, group = self.variant.size, self.variant.start_symmetries
         images = np.empty((len(group), *array.shape), dtype=array.dtype)
@@ -251,17 +256,17 @@ class Batch:
         Parameters
         ----------
         move : Move or str
-            Legal or not; text as `tablut.Board.push` reads it.
+            A move, legal or not; text in any format that `tablut.Board.push` reads.
 
         Returns
         -------
         int
-            From 0 on, below `actions`.
+            Number of the action, from 0 to ``actions - 1``.
 
         Raises
         ------
         InputError
-            If it is no move along a line of this board.
+            If the move is not along a line of this board.
 
         Examples
         --------
@@ -272,17 +277,17 @@ class Batch:
         return self._encoding.action(move)
 
     def move(self, action: int) -> Move:
-        """Return the move of a number; the inverse of `action`.
+        """Return the move with a given number; the inverse of `action`.
 
         Parameters
         ----------
         action : int
-            From 0 on, below `actions`.
+            Number of the action, from 0 to ``actions - 1``.
 
         Returns
         -------
         Move
-            Legal or not.
+            The move, which need not be legal.
 
         Raises
         ------
@@ -297,12 +302,12 @@ class Batch:
         Parameters
         ----------
         game : int
-            Its number, from 0 on.
+            Number of the game, from 0.
 
         Returns
         -------
         Position
-            As `tablut.Board` takes it.
+            The present position.
 
         Raises
         ------

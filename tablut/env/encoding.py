@@ -1,8 +1,8 @@
-"""How actions and planes are numbered: the one place that the environment and the batch ask.
+"""Numbering of actions and planes, shared by all environments.
 
-An action is a slide: ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, the
-next N - 1 those of its column, both in ascending order. Planes are ``[rank, file, plane]``, of 0 and 1, as `PLANES`
-names them.
+The number of an action (a slide) is ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the
+cell's row, the next N - 1 those of its column, both in ascending order. Planes contain 0 and 1, are indexed
+``[rank, file, plane]``, and are named in `PLANES`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from tablut.position import Move
 from tablut.variants import Variant
 
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
-"""What the planes show; the fourth and the fifth hold one value each.
+"""Names of the planes.
 
-The fifth is 1 where the position, with its side to move, occurred earlier in the game and the rules count that.
+The fourth and the fifth plane each have a single value for the whole board. The fifth is 1 if the position, with its
+side to move, occurred earlier in the game and the rules count repetitions.
 """
 PLIES: Final = 1000
-"""After how many plies a game of OpenSpiel is drawn, if nothing else is said."""
+"""Default number of plies after which an OpenSpiel game is drawn."""
 TO_MOVE: Final = 3
 BEFORE: Final = 4
 
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Return places of a line without a piece's own, as the actions of the piece count them."""
+    """Remove a piece's own place from a bit set of places of its line, as in the numbering of its actions."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 
@@ -64,20 +65,20 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle an encoding as the shared one of its variant."""
+        """Copy and pickle by the variant, so that the copy is the shared encoding of the variant."""
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:
         """Return the number of a move, legal or not."""
         said = as_move(move, self.variant.size).said.move
-        # A move is any three numbers; with numbers off the board it may have the code of another.
+        # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
         if number < 0 or self.move(number) != said:
             raise InputError(f"move {said}: is along no line of a board of {self.variant.size}×{self.variant.size}")
         return number
 
     def move(self, action: int) -> Move:
-        """Return the move of a number."""
+        """Return the move with a given number; the inverse of `action`."""
         if not 0 <= action < len(self.codes):
             raise InputError(f"action {action}: expected 0 to {len(self.codes) - 1}")
         return Move.from_code(int(self.codes[action]), self.variant.size)
@@ -94,15 +95,15 @@ class Encoding:
 
     @cached_property
     def action_images(self) -> NDArray[np.int64]:
-        """By symmetry of the start, the number of each action's image."""
+        """Number of the image of each action under each symmetry of the start."""
         moves = [self.move(action) for action in range(len(self.codes))]
         group = self.variant.start_symmetries
         images = np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])
-        images.flags.writeable = False  # all batches of a variant have these
+        images.flags.writeable = False  # shared by all batches of a variant
         return images
 
 
 @lru_cache(maxsize=64)
 def encoding_for(variant: Variant) -> Encoding:
-    """Return the encoding of a variant, the same object for equal variants."""
+    """Return the encoding of a variant; equal variants share one object."""
     return Encoding(variant)

@@ -1,4 +1,4 @@
-"""Many games at once, compiled: legal actions, plies with all that ends a game, planes; see `tablut.env.batch`."""
+"""Compiled code for batches of games: legal actions, plies with the end of games, planes; see `tablut.env.batch`."""
 
 from __future__ import annotations
 
@@ -27,42 +27,43 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""What a repetition does: nothing, it ends the game, or the move that makes it is illegal."""
+"""Effect of a repetition: none, it ends the game, or the move that causes it is illegal."""
 _PLANES: Final = len(PLANES)
 
 
 class Games(NamedTuple):
-    """Games under way; G of them, N the size, A the number of actions.
+    """State of G games in progress, on boards of side N with A actions.
 
     Attributes
     ----------
     rule, times, limit : int
-        What a repetition does, the occurrence that counts, and the plies at which a game is drawn (-1: never).
+        Effect of a repetition, the number of occurrences that counts, and the move limit in plies (-1: none).
     worth : ndarray of int8, shape (2,)
-        What a repetition is worth to white if white, or black, made it.
+        Value for white of a repetition that white made, and of one that black made.
     room : int
-        Earlier positions that a game has room for.
+        Capacity of ``earlier`` for each game.
     actions : int
         A.
     codes : ndarray of int32, shape (A,)
         The engine's code of each action.
     terrain : ndarray of uint8
-        The planes of an empty board.
+        Planes of an empty board.
     boards : ndarray of uint32, shape (G, 2N + 4)
     keys : ndarray of uint64, shape (G,)
-        Of the present positions.
+        Zobrist keys of the present positions.
     earlier : ndarray of uint64, shape (G, room)
-        Keys of the positions since the last capture; none before can recur.
+        Keys of the positions since the last capture; older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
-        A bit for each, by the last six bits of its key: most positions that did not stand have another.
+        A filter with one bit for each earlier position, chosen by the last six bits of its key. It rules out most
+        positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
-        How many of these there are, and the plies of the game.
+        Number of earlier positions since the last capture, and number of plies of the game.
     values : ndarray of int8, shape (G,)
-        1 won by white, -1 by black, 0 drawn or under way.
+        1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
     going : ndarray of uint8, shape (G,)
         1 where the game goes on.
     random : ndarray of uint64, shape (G,)
-        A generator for each game.
+        State of the random generator of each game.
     """
 
     rule: int
@@ -86,7 +87,10 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position stood since the last capture, ``ply`` plies after it; the same side was to move."""
+    """Return how often a position occurred since the last capture, with the same side to move.
+
+    ``ply`` is the number of plies since that capture.
+    """
     earlier, found = advance(g.earlier, game * g.room), I64(0)
     if (g.marks[game] >> (key & U64(63))) & U64(1) == U64(0):
         return found
@@ -97,7 +101,7 @@ def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
 
 @inlined
 def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move, where repetitions are illegal, makes no position that occurred too often."""
+    """Return whether a move is legal under a rule that forbids repetitions."""
     side = side_of(t, board)
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
@@ -108,7 +112,7 @@ def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: 
 
 @inlined
 def _allowed(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move along a line is legal."""
+    """Return whether a move along a line is legal, repetitions included."""
     return is_legal(t, board, move) and (g.rule != ILLEGAL or _may_recur(t, g, game, board, move))
 
 
@@ -125,7 +129,7 @@ def _can_move(t: Tables, g: Games, game: int, board: NDArray[np.uint32]) -> bool
 
 @inlined
 def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
-    """Make a legal move, and end the game where it ends, in the order that `tablut.board.Board.outcome` has."""
+    """Make a legal move and detect the end of the game, in the same order as `tablut.board.Board.outcome`."""
     side, length = side_of(t, board), I64(g.lengths[game])
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, outcome = make(t, board, move)
@@ -151,7 +155,10 @@ def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -
 
 @kernel
 def step_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> int:
-    """Make a ply in each game that goes on; return -1, or before any is made a game whose action is illegal."""
+    """Make one ply in each game that goes on, and return -1.
+
+    All actions are checked first. If one is illegal, no ply is made and the number of its game is returned.
+    """
     t, g = flat(tables), flat(games)
     items = board_items(t.size)
     for game in range(len(actions)):
@@ -167,14 +174,15 @@ def step_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> int:
 
 @kernel
 def choose_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> None:
-    """Write a random legal action of each game, -1 where it is over."""
+    """Write a random legal action for each game; -1 for a game that is over."""
     t, g = flat(tables), flat(games)
     for game in range(len(actions)):
         actions[game] = -1
         if g.going[game] != 0:
             board, action = advance(g.boards, game * board_items(t.size)), I64(0)
             while True:
-                # Nothing is generated: one in some twenty actions is legal, and most are none of a piece's at all.
+                # Rejection sampling instead of move generation: about one action in twenty is legal, and most of
+                # the others fail early, because no piece of the side stands on their cell.
                 action = random_below(advance(g.random, game), g.actions)
                 if _allowed(t, g, game, board, I64(g.codes[action])):
                     break
@@ -183,7 +191,7 @@ def choose_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> None
 
 @inlined
 def _mark(t: Tables, g: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
-    """Write the mask of a position; there is no branch on what a slide holds."""
+    """Write the mask of legal actions of a position, without branching on the contents of slides."""
     side, king = side_of(t, board), king_of(t, board)
     for action in range(g.actions):
         mask[action] = np.uint8(0)
@@ -205,7 +213,7 @@ def _mark(t: Tables, g: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8
 
 @kernel
 def mark_all(tables: Tables, games: Games, mask: NDArray[np.uint8]) -> None:
-    """Write the masks of all games."""
+    """Write the masks of legal actions of all games."""
     t, g = flat(tables), flat(games)
     for game in range(len(mask)):
         row = advance(pointer(mask), game * g.actions)

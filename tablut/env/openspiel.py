@@ -1,7 +1,7 @@
-"""The games as OpenSpiel has games: ``pyspiel.load_game("tablut(variant=brandubh)")`` once this module is loaded.
+"""OpenSpiel games: importing this module makes ``pyspiel.load_game("tablut(variant=brandubh)")`` work.
 
-Player 0 is white, 1 black; the rules say who begins. Actions and planes are those of `tablut.env`. OpenSpiel wants the
-length of the longest game, and some rule sets know no end: so after a number of plies, `plies`, a game is drawn.
+Player 0 is white and player 1 is black; the rules decide who begins. Actions and planes are those of `tablut.env`.
+OpenSpiel requires a maximum game length, but some rule sets have none; so a game is drawn after `plies` plies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TYPE: Final = pyspiel.GameType(
 
 
 class TaflGame(pyspiel.Game):  # type: ignore[misc]
-    """A rule set as a game of OpenSpiel."""
+    """A rule set as an OpenSpiel game."""
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         given = params or {}
@@ -60,22 +60,22 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         super().__init__(_TYPE, information, given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle a game by its parameters."""
+        """Copy and pickle the game by its parameters."""
         return type(self), (self.get_parameters(),)
 
     def new_initial_state(self) -> TaflState:
-        """Return the start."""
+        """Return a state at the start of the game."""
         return TaflState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """Return what makes tensors of states: planes; or, where all that was is asked for, the moves as text."""
+        """Return an observer that gives planes; if perfect recall is requested, one that gives the moves as text."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return TaflObserver(self)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
 
 class TaflState(pyspiel.State):  # type: ignore[misc]
-    """A board, with the game before it."""
+    """A state of the game: a board with its history."""
 
     def __init__(self, game: TaflGame) -> None:
         super().__init__(game)
@@ -85,7 +85,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
         return str(self.board)
 
     def current_player(self) -> int:
-        """Return whose turn it is."""
+        """Return the number of the player to move."""
         return int(pyspiel.PlayerId.TERMINAL) if self.is_terminal() else SIDES.index(self.board.turn)
 
     def is_terminal(self) -> bool:
@@ -93,7 +93,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
         return self.board.ply >= self.get_game().max_game_length() or self.board.outcome() is not None
 
     def returns(self) -> list[float]:
-        """Return what each player has got."""
+        """Return the returns of both players: 1 and -1 after a win, else 0."""
         outcome = self.board.outcome()
         winner = None if outcome is None else outcome.winner
         return [0.0 if winner is None else 1.0 if side == winner else -1.0 for side in SIDES]
@@ -110,7 +110,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
 
 
 class TaflObserver:
-    """The planes of a state, in `tensor` and, as ``[plane, rank, file]``, in `dict`."""
+    """An observer that gives the planes of a state, flat in `tensor` and as ``[plane, rank, file]`` in `dict`."""
 
     def __init__(self, game: TaflGame) -> None:
         shape = (len(PLANES), game.variant.size, game.variant.size)
@@ -118,7 +118,7 @@ class TaflObserver:
         self.dict = {"observation": self.tensor.reshape(shape)}
 
     def set_from(self, state: TaflState, _player: int) -> None:
-        """Show a state, the same to both players."""
+        """Write the planes of a state; both players see the same."""
         self.dict["observation"][:] = encoding_for(state.board.variant).planes(state.board).transpose(2, 0, 1)
 
     def string_from(self, state: TaflState, _player: int) -> str:

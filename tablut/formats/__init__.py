@@ -1,4 +1,4 @@
-"""Positions and moves as others write them: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`, `htp`."""
+"""Notations of other programs for positions and moves: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`, `htp`."""
 
 from tablut.formats import berkeley, bologna, fen, htp, mcgill, opentafl
 

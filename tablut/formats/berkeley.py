@@ -1,6 +1,6 @@
-"""The short moves of Berkeley's CS 61B: ``d5-7`` to another rank, ``i6-g`` to another file.
+"""Short move notation of Berkeley's course CS 61B: ``d5-7`` to another rank, ``i6-g`` to another file.
 
-A move of a rook changes either the rank or the file, so the text gives only that.
+A rook's move changes either the rank or the file, so the text gives only the one that changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOVE = re.compile(r"([a-z][0-9]{1,2})-(?:([a-z])|([0-9]{1,2}))", re.IGNORECASE 
 
 
 def read_move(text: str, size: int = 9) -> Move:
-    """Return the move of a short text."""
+    """Return the move that a short text describes."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _MOVE.fullmatch(text)
     if found is None:

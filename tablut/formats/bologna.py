@@ -1,4 +1,4 @@
-"""The JSON of the Bologna competition server: states, moves and the names of players.
+"""JSON of the Bologna competition server: states, moves and the names of players.
 
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
 column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
@@ -36,7 +36,7 @@ _SIZES = range(3, 20, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """A state of the server: the cells, and whose turn it is or how the game ended."""
+    """A state of the server: the cells, and the side to move or the result of the game."""
 
     cells: str
     turn: Turn
@@ -53,11 +53,11 @@ class BolognaState:
 
     @property
     def result(self) -> GameResult | None:
-        """Who won, or ``draw``; None while the game goes on."""
+        """The winner, or ``draw``; None while the game goes on."""
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position."""
+        """Return the position; once the game is over, the side to move must be given."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(f"state with turn {self.turn!r}: the game is over, so it does not tell the side to move")
@@ -65,7 +65,7 @@ class BolognaState:
 
 
 def read_state(text: str) -> BolognaState:
-    """Return the state of the server's JSON."""
+    """Parse a state from the server's JSON."""
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
     if turn not in _TURNS:
@@ -92,7 +92,7 @@ def read_state(text: str) -> BolognaState:
 
 
 def write_state(position: Position, turn: Turn | None = None) -> str:
-    """Return the server's JSON of a position, without spaces."""
+    """Return the server's JSON for a position, without spaces."""
     size = position.size
     names = [_NAMES[letter] for letter in position.cells]
     centre = size * size // 2
@@ -103,9 +103,9 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 
 
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
-    """Return the move of a client's JSON and the side that claims it.
+    """Parse a move, and the side that claims to make it, from a client's JSON.
 
-    Real clients write squares in either case and may leave ``turn`` out; so does this reader.
+    Squares may be in either case and ``turn`` may be missing, because real clients differ in both.
     """
     data = _json_object(text, "move")
     squares = []
@@ -124,18 +124,18 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
 
 
 def write_move(move: Move, side: Side) -> str:
-    """Return a client's JSON of a move, without spaces; the inverse of `read_move`."""
+    """Return a client's JSON for a move, without spaces; the inverse of `read_move`."""
     start, target = (square_name(square, move.size) for square in (move.start, move.target))
     return json.dumps({"from": start, "to": target, "turn": _TURN_OF[side]}, separators=(",", ":"))
 
 
 def final_turn(result: GameResult) -> Turn:
-    """Return the ``turn`` of the state that ends a game."""
+    """Return the ``turn`` of the state that ends a game with a given result."""
     return _TURN_AT_END[result]
 
 
 def read_name(text: str) -> str:
-    """Return the name of a player from a client's JSON, in one line."""
+    """Parse the name of a player from a client's JSON; white space becomes single spaces, and long names are cut."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError(f"name {excerpt(text)}: expected a JSON string")
@@ -143,12 +143,12 @@ def read_name(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a player as the server keeps it and its logs have it: ten letters and digits."""
+    """Return the name of a player in the server's shortened form, at most ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON of its player's name."""
+    """Return a client's JSON for the name of its player."""
     return json.dumps(name)
 
 

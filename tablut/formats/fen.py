@@ -1,8 +1,9 @@
-"""The FEN of other tafl programs: rows from the top rank down, ``a`` attacker, ``d`` defender, ``k`` king, the side.
+"""FEN of other tafl programs: rows from the top rank down (``a`` attacker, ``d`` defender, ``k`` king), then the side.
 
     3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a
 
-It is our line with other letters; letters in capitals are read as well, and so are ``b`` and ``w`` for the side.
+It differs from the toolkit's one-line position only in its letters. Capitals are read as well, and so are ``b`` and
+``w`` for the side to move.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ _THEIRS = str.maketrans("bwK", "adk")
 
 
 def read_position(text: str, size: int) -> Position:
-    """Return the position of a text that `FEN` matches; one of another board is refused in our letters."""
+    """Return the position of a text that `FEN` matches.
+
+    The error for a board of another size shows the position in the toolkit's own letters.
+    """
     rows, side = text.split()
     return Position.parse(f"{rows.translate(_OURS)} {'b' if side in 'abAB' else 'w'}", size)
 
@@ -29,5 +33,5 @@ def write_position(position: Position) -> str:
 
 
 def write_move(move: Move) -> str:
-    """Return a move as these programs write it: ``e1e2``."""
+    """Return a move in the notation of these programs, such as ``e1e2``."""
     return str(move).replace("-", "")

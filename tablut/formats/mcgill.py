@@ -1,8 +1,8 @@
-"""The moves of McGill's COMP 424 server: five numbers with spaces between them.
+"""Move notation of McGill's COMP 424 server: five numbers separated by spaces.
 
-Row and column of the start, row and column of the target, the player. Rows are counted
-from the top and columns from the left, both from 0; player 0 is black (it moves first
-there), player 1 white.
+The numbers are the row and column of the start, the row and column of the target, and the player.
+Rows are counted from the top and columns from the left, both from 0. Player 0 is black, which
+moves first there; player 1 is white.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PLAYERS: tuple[Side, Side] = ("b", "w")
 
 
 def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
-    """Return the move of five numbers and the side that makes it."""
+    """Parse a move, and the side that makes it, from five numbers."""
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
     if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
@@ -32,7 +32,7 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
 
 
 def write_move(move: Move, side: Side) -> str:
-    """Return the five numbers of a move; the inverse of `read_move`."""
+    """Return the five numbers for a move; the inverse of `read_move`."""
     numbers = []
     for square in (move.start, move.target):
         rank, file = divmod(square, move.size)

@@ -1,12 +1,12 @@
-"""OpenTafl's position strings and moves.
+"""Position strings and moves of OpenTafl.
 
-A position is ``/3t3/3T3/…/``: a slash before, between and after the rows, from rank 1 up;
-``t`` attacker, ``T`` defender, ``K`` king, runs of empty cells as decimal numbers. The
-side to move is not in it. Facts of the notation: ``opentafl-notation-spec.txt`` of
+A position is written ``/3t3/3T3/…/``: rows from rank 1 up with a slash before, between and after them;
+``t`` attacker, ``T`` defender, ``K`` king, and runs of empty cells as decimal numbers. The side to
+move is not included. The notation follows ``opentafl-notation-spec.txt`` of
 https://github.com/jslater89/OpenTafl.
 
-hnefatafl.org writes ``A``, ``D`` and ``K`` in such strings. The starts that it publishes are the same upside down and
-do not show which row is first; it is taken for rank 1.
+hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The starts that it publishes are symmetric upside
+down and do not show which row comes first; rank 1 is assumed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tablut.store.files import excerpt
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
 _READ = _LETTERS | {"A": "b", "D": "w"}
-"""Those of hnefatafl.org as well, whose strings are otherwise the same: rows from rank 1 up, a slash at either end."""
+"""Letters that are read: those of OpenTafl and those of hnefatafl.org, whose strings are otherwise the same."""
 _OTHERS = {
     "n": "knights",
     "N": "knights",
@@ -34,7 +34,7 @@ _OTHERS = {
 }
 _FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
 _TEXT = 480
-"""Characters of a position that an error message shows: all those of a board of side 19."""
+"""Maximum length of a position in an error message, enough for a board of side 19."""
 _PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-zA-Z][0-9]{1,2})"
 _MOVE = re.compile(
     rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:[xX]{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
@@ -43,7 +43,7 @@ _CAPTURE = re.compile(_PIECE + _SQUARE)
 
 
 def read_position(text: str, side: Side, size: int | None = None) -> Position:
-    """Return the position of an OpenTafl string."""
+    """Parse a position from an OpenTafl string; the side to move, which it lacks, is an argument."""
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
@@ -58,7 +58,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string of a position; side to move and further fields are left out."""
+    """Return the OpenTafl string for a position; the side to move and further fields are left out."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))
@@ -67,9 +67,9 @@ def write_position(position: Position) -> str:
 
 
 def read_move(text: str, size: int) -> MoveText:
-    """Return the move of an OpenTafl record such as ``Kd4-d6xd7/c6+``.
+    """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``.
 
-    The letter of the piece and the signs of threat and end after the move are ignored.
+    The letter of the piece, and the signs after the move for a threat or the end of the game, are ignored.
     """
     found = _MOVE.fullmatch(text)
     if found is None:
@@ -92,5 +92,5 @@ def read_move(text: str, size: int) -> MoveText:
 
 
 def write_move(said: MoveText) -> str:
-    """Return the move of an OpenTafl record: ``d4-d6xd7/c6``, captures after one ``x``."""
+    """Return a move in the notation of OpenTafl records: ``d4-d6xd7/c6``, all captures after one ``x``."""
     return str(said).replace("x", "/").replace("/", "x", 1)

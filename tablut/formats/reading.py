@@ -1,8 +1,8 @@
-"""One reader of positions and one of moves, for the texts of all programs.
+"""A reader for positions and one for moves, which recognise the notations of all supported programs.
 
-The shape of a text shows its form: a brace begins JSON, a slash an OpenTafl string, a, d and
-k are pieces of a FEN, five numbers are McGill's. No text has two of these shapes, so nothing is guessed. A text of
-another shape, or without a necessary part, is refused with what is missing.
+The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
+pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
+text fits none of them, or a part is missing, the error names what is expected.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 PositionLike: TypeAlias = "Position | BoardLike | str"
-"""What `as_position` reads."""
+"""Anything that `as_position` accepts as a position."""
 
-# Bounds of what a single position or move may be: the JSON of a board of side 19 has under 4,000 characters.
+# Limit on the length of a position or move: even the JSON of a board of side 19 has under 4,000 characters.
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
@@ -31,14 +31,17 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 
 
 class SaidMove(NamedTuple):
-    """A move as a text says it."""
+    """A move read from a text, with its side; None if the text does not name the side."""
 
     said: MoveText
     side: Side | None
 
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
-    r"""Return the position of a text: our line or grid, OpenTafl's string, a FEN, or the Bologna server's JSON."""
+    r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
+
+    ``side`` is the side to move, for texts that do not contain it. If a text does, the two must agree.
+    """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
         raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
@@ -76,7 +79,7 @@ def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
 
 
 def looks_like_position(text: str) -> bool:
-    """Return whether a text has the form of a position rather than that of a file's name."""
+    """Return whether a text looks like a position rather than the name of a file."""
     trimmed = text.strip()
     if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
         return True
@@ -86,7 +89,7 @@ def looks_like_position(text: str) -> bool:
 
 
 def read_move(text: str, size: int) -> SaidMove:
-    """Return the move of a text: ours, OpenTafl's, a Bologna client's JSON, Berkeley's or McGill's."""
+    """Parse a move in the notation of the toolkit, OpenTafl, a Bologna client (JSON), Berkeley or McGill."""
     text = text_value("move", text).strip()
     if len(text) > _MOST:
         raise InputError(f"move {excerpt(text)}: is longer than any move")
@@ -103,16 +106,16 @@ def read_move(text: str, size: int) -> SaidMove:
     try:
         return SaidMove(MoveText.parse(text, size), None)
     except InputError:
-        # The same squares, perhaps with the letters of captured pieces; if not, ours is the form to ask for.
+        # OpenTafl may also write letters before captured pieces. Otherwise the error about the own notation stands.
         if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
             raise
         return SaidMove(opentafl.read_move(text, size), None)
 
 
 def as_position(value: PositionLike, variant: Variant) -> Position:
-    """Return the position that a value stands for: itself, that of a board, or that of a text.
+    """Convert a position, a board or a text to a position.
 
-    Every function of the toolkit that takes a position reads it so.
+    Every function of the toolkit that takes a position uses this function.
     """
     if isinstance(value, str):
         return read_position(value, variant.size)
@@ -128,7 +131,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> SaidMove:
-    """Return the move that a value stands for: itself, or that of a text."""
+    """Convert a move or a text to a move as read from a text."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):

@@ -1,4 +1,4 @@
-"""Records of games, in our own format and in those of OpenTafl and of Bologna's server; `read_record` reads all."""
+"""Game records in the toolkit's own format and in those of OpenTafl and the Bologna server; `read_record` reads all."""
 
 from tablut.records.game import GameRecord
 from tablut.records.kinds import read_record

@@ -1,12 +1,12 @@
-"""Archives of played games: a game a line, its moves, the captures of each side, the result.
+"""Archives of played games, one game on each line: its moves, the captures of each side, the result.
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
 A file may have a line of headings, quotes, blanks, capitals, and semicolons or tabs between the fields.
-The captures are those by the attackers, then those by the defenders; ``White`` is the
-defenders, and a result may be unfinished or a clock's. Some archives count the ranks
-from the top of the page: `turned` gives the same game with its ranks counted the other
-way, and `tablut.replay` finds out which is meant.
+The first number counts the captures by the attackers, the second those by the defenders. ``White``
+means the defenders; a result may also be unfinished, or a win on time. Some archives count the
+ranks from the top of the page: `turned` returns the same game with its ranks counted the other
+way, and `tablut.replay` finds out which way is meant.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tablut.variants import Variant
 
 _FIELDS: Final = 4
 _LINE: Final = 1 << 18
-"""Most characters of a line."""
+"""Maximum length of a line in characters."""
 _COUNT = re.compile(r"[0-9]{1,4}", re.ASCII)
 _SQUARE = re.compile(rf"([a-{FILES[-1]}])([0-9]{{1,2}})", re.ASCII)
 _GAME = re.compile(
@@ -35,13 +35,13 @@ _GAME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _HEADED = 3
-"""Lines among which the first game of an archive is looked for."""
+"""Number of lines within which the first game of an archive must occur."""
 _RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "draw": "draw"}
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """A line of an archive, as it stands: the words of its moves, captures by attackers and defenders, the result."""
+    """A line of an archive, not yet interpreted: line number, moves, captures by attackers and defenders, result."""
 
     number: int
     moves: tuple[str, ...]
@@ -50,7 +50,7 @@ class ArchivedGame:
 
     @property
     def winner(self) -> GameResult | None:
-        """What the result says of the board; None for a game that was not finished on it."""
+        """The winner or ``draw`` by the recorded result; None for a game that did not end on the board."""
         return _RESULTS.get(self.result.lower())
 
 
@@ -60,7 +60,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games of an archive, and what is wrong with each line that could not be read, by its number."""
+    """Return the games of an archive, and error messages about lines that could not be read, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -90,14 +90,17 @@ def _fields(line: str) -> list[str] | None:
 
 
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record."""
+    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
     moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
     notes = (f"the archive holds {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return the line of a game from the start of its rules; captures are those that its moves name."""
+    """Return the line of an archive for a game; captures are counted from those that its moves name.
+
+    The game must begin from the start of its rules, because the format cannot give another position.
+    """
     if record.start is not None or not record.moves:
         raise InputError("archive: a line holds a game of one move or more, from the start of its rules")
     black_first = variant.rules.first == "black"

@@ -1,16 +1,16 @@
-"""The game logs of Bologna's server, ``…gameLog.txt``, as game records; and such logs, written.
+"""Reader and writer for the game logs of the Bologna server, ``…gameLog.txt``.
 
-The server writes them with Java's logger: a line with date and source, a line with level
-and message, both in the language of the machine. The messages themselves are Italian
-everywhere and hardly changed over the years, so that only they are read:
+The server writes them with Java's logger: a line with date and source, then a line with level
+and message, both in the language of the machine. The messages themselves are always Italian
+and have hardly changed over the years, so only they are read:
 
 - ``Players:`` with the names, ``White:`` before them in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
-- ``Turn: W Pawn from e4 to f4``; some clients write capitals, or no turn (``null``);
-- ``Pedina bianca rimossa in: d5``, a capture, in some years twice over;
-- ``Mossa …``, ``Giocatore …`` and the like: the move before it was refused.
+- ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals, or no turn (``null``);
+- ``Pedina bianca rimossa in: d5``, a capture, repeated in some years;
+- ``Mossa …``, ``Giocatore …`` and similar: the move before it was rejected.
 
-A move counts when the state after it follows. Boards of 7×7 have no line breaks.
+A move counts only if the state after it follows. Boards of 7×7 are written without line breaks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tablut.position import Move, MoveText, Position, Side
 from tablut.records.game import GameRecord, further_games, overruled, start_under
 from tablut.variants import Variant, shipped_variant
 
-# Every part has a bound or ends where the next begins, so that no text takes more than linear time.
+# Every part is bounded or possessive, so that matching takes linear time on any text.
 _EVENT = re.compile(
     r"Players:\s++(?:White:\s++)?(?P<white>[^\t\n]{0,300})\tvs\t(?P<black>[^\n]{0,300})"
     r"|(?P<begin>Inizio partita)"
@@ -57,7 +57,7 @@ def looks_like_log(text: str) -> bool:
 
 
 def _source(line: str) -> tuple[str, str] | None:
-    """Return the date and the game of a line that names the source of the next line's message."""
+    """Return the date and the game from a line that names the source of the next message; None for other lines."""
     words = line.rsplit(None, 2)
     if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
         return None
@@ -66,7 +66,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """The text of a log, with its lines."""
+    """The text of a log, with access to its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -75,23 +75,23 @@ class _Log:
         self._last_source = next(sources, -1)
 
     def number(self, place: int) -> int:
-        """Return the number of the line on which a place is, from 0."""
+        """Return the number of the line that contains a place in the text, counted from 0."""
         return bisect_left(self._ends, place)
 
     def line(self, number: int) -> str:
-        """Return a line; empty if there is none of that number."""
+        """Return a line by its number; an empty text if there is no line of that number."""
         if not 0 <= number <= len(self._ends):
             return ""
         start = self._ends[number - 1] + 1 if number else 0
         return self.text[start : self._ends[number] if number < len(self._ends) else len(self.text)]
 
     def goes_on_after(self, place: int) -> bool:
-        """Return whether another message follows."""
+        """Return whether another message follows a place in the text."""
         return self._last_source > self.number(place)
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log; a note says if there are more."""
+    r"""Return the first game of a log; a note of the record tells how many more there are."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -99,7 +99,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games of a log: a server that stays up writes later games into earlier logs too."""
+    """Return all games of a log, since a server that keeps running also writes later games into earlier logs."""
     log = _Log(text)
     games = [_Game(log)]
     for found in _EVENT.finditer(text):
@@ -116,7 +116,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
 
 @dataclass
 class _Game:
-    """One game while its log is read."""
+    """A game of a log while it is being read."""
 
     log: _Log
     tags: dict[str, str] = field(default_factory=dict)
@@ -126,14 +126,14 @@ class _Game:
     moves: list[MoveText] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # The move that the server was asked for last: where its line is, and the names of its squares.
+    # The last requested move, not yet followed by a state: its match in the log, and the names of its squares.
     pending: tuple[re.Match[str], str, str] | None = None
     removed: set[str] = field(default_factory=set)
     game: str | None = None
 
     def take(self, found: re.Match[str]) -> None:
-        """Take in one message of the log."""
-        # Date and source stand on the line before that of the message.
+        """Process one message of the log."""
+        # The line before the message contains the date and the source.
         before = self.log.line(self.log.number(found.start()) - 1)
         if self.game is None and (source := _source(before)) is not None:
             self.tags["Date"], self.game = source
@@ -152,7 +152,7 @@ class _Game:
             self._state(found)
 
     def record(self, variant: Variant | None) -> GameRecord:
-        """Return what the log said, under the server's rules or others."""
+        """Return the record of the game, under the server's rules or the given ones."""
         self._leave_pending("no state follows it")
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
@@ -210,7 +210,7 @@ class _Game:
         elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
             self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
         elif state != self.last:
-            # The server repeats the last state when a game ends; anything else is not a log of one game.
+            # Only the repeated state at the end of a game is allowed here; any other change needs a move.
             raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
         self.last = state
 
@@ -228,7 +228,7 @@ class _Game:
         self.pending = None
 
 
-# -- the other log of the server, ``…_systemLog.txt``: the moves as they came in, without states ---
+# -- the server's other log, ``…_systemLog.txt``: the moves as received, without states --------
 
 
 _RECEIVED = re.compile(
@@ -239,12 +239,15 @@ _SERVER = re.compile(r"\.server\.Server \w")
 
 
 def looks_like_system_log(text: str) -> bool:
-    """Return whether a text is a system log of the server."""
+    """Return whether a text is a system log of the server rather than another kind of record."""
     return _SERVER.search(text) is not None
 
 
 def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
-    """Return the first game of a system log, which says neither where a game began nor which moves were refused."""
+    """Return the first game of a system log.
+
+    The log contains neither the first position of a game nor which of the moves were rejected.
+    """
     servers = shipped_variant("bologna")
     rules = variant or servers
     tags: dict[str, str] = {}
@@ -271,7 +274,7 @@ def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 class LogWriter:
-    r"""A log that grows with its game, in the words of the server; `read_log` reads it back."""
+    r"""Writer of a game log in the server's format, message by message; `read_log` reads the log back."""
 
     def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
         self._source = _PACKAGE + game
@@ -283,14 +286,14 @@ class LogWriter:
         return "".join(line + "\n" for line in self._lines)
 
     def begin(self, white: str, black: str, start: Position, repeats: int) -> None:
-        """Open the game."""
+        """Write the beginning of a game: players, repetition rule, first state."""
         self.say("<init>", f"Players:\tWhite:\t{white}\tvs\t{black}")
         self.say("<init>", f"Repeated moves allowed:\t{repeats}\tCache:\t-1")
         self.say("<init>", "Inizio partita")
         self.state(start, "WHITE" if start.side == "w" else "BLACK", "<init>")
 
     def played(self, side: Side, move: Move, captured: Iterable[int], after: Position, turn: Turn) -> None:
-        """Write a move that was made."""
+        """Write a move that was made, with its captures and the state after it."""
         self._asked(side, square_name(move.start, move.size), square_name(move.target, move.size))
         self.say("movePawn", "Movimento pedina")
         for square in captured:
@@ -298,12 +301,12 @@ class LogWriter:
         self.state(after, turn, "checkMove")
 
     def refused(self, side: Side, start: str, target: str, reason: str) -> None:
-        """Write a move that was not allowed."""
+        """Write a rejected move with the reason."""
         self._asked(side, start, target)
         self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
 
     def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
-        """Write a state."""
+        """Write a state: the board in letters, and the turn."""
         size = position.size
         letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
         middle = len(letters) // 2
@@ -313,7 +316,7 @@ class LogWriter:
         self.say(method, "\n".join(["Stato:", *rows, "-", _LETTER_OF_TURN[turn]]))
 
     def say(self, method: str, message: str, level: str = "FINE") -> None:
-        """Write a message."""
+        """Write a message with its date, source and level."""
         now = self._clock()
         hour = (now.hour + 11) % 12 + 1
         half = "AM" if now.hour < 12 else "PM"

@@ -1,7 +1,7 @@
-"""What a game record says, whichever format it was written in.
+"""The contents of a game record, independent of the format of the file.
 
-A record is a claim. This module does not know the rules: `tablut.replay` checks the
-moves, captures, positions and the result.
+A record is only a claim. Its moves, captures, positions and result are checked against the
+rules by `tablut.replay`, not here.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from tablut.store.files import brief, excerpt
 from tablut.variants import Variant
 
 RECORD_BYTES: Final = 8 << 20
-"""Most bytes of a record that is read."""
+"""Maximum size of a record in bytes."""
 
 
 class NoRulesError(InputError):
-    """A record that names no rule set, read without one."""
+    """A record that names no rule set and was read without one."""
 
 
 @brief
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """A game as its record gives it; all readers of `tablut.formats` return one.
+    """A game as its record describes it; the result of all readers of records.
 
     Attributes
     ----------
     tags : mapping of str to str
-        Who played, when and where. Names begin with a capital; ``White`` and ``Black``
+        Players, date, place and so on. Names begin with a capital; ``White`` and ``Black``
         are the players in every format.
     variant : str, Variant or None
-        Name of the rule set, or the rule set itself where the record spells it out;
-        None if the record says nothing that names one.
+        Name of the rule set, or the rule set itself if the record spells it out;
+        None if the record does not identify one.
     start : Position or None
-        Where the game began; None for the start of the variant.
+        First position of the game; None for the start of the variant.
     moves : tuple of MoveText
         The moves with the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
-        Who won, as claimed; None if the record gives no result.
+        Claimed result of the game; None if the record gives none.
     positions : tuple of Position, or None
-        The position after each move where the record has them all, else None.
+        Positions after each move if the record contains all of them, else None.
     notes : tuple of str
-        What the reader left out, one line each: variations, rejected moves, further games.
+        Contents that the reader left out, one line each: variations, rejected moves, further games.
     warnings : tuple of str
-        Where the reader took other rules than the record's, because the caller gave them.
+        Warnings that the reader used rules given by the caller instead of the record's own.
     comments : mapping of int to str
-        Comments by the number of moves made before each: 0 for one before the first move.
+        Comments, keyed by the number of moves before them: 0 for a comment before the first move.
     marks : mapping of int to str
-        Marks of moves such as ``?!`` or ``$6``, by ply, with a space between several.
+        Annotation marks such as ``?!`` or ``$6``, keyed by ply; several marks are separated by spaces.
 
     Examples
     --------
@@ -79,29 +79,32 @@ class GameRecord:
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
-    """Return where a game began, None for the start of its rules; refuse a board of another size."""
+    """Return the first position of a game, or None if it is the start of its rules.
+
+    A board of another size than that of the rules raises `InputError`.
+    """
     if start is not None and start.size != rules.size:
         raise InputError(f"{what}: its board has side {start.size}, variant {rules.name!r} {rules.size}")
     return None if start is None or str(start) == rules.start_position else start
 
 
 def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
-    """Return the warning that a record was read under other rules than its own."""
+    """Return a warning if a record was read under other rules than its own, else nothing."""
     if own is None or given is None or own.same_game(given):
         return ()
     return (f"record: is under {own.name!r}; it was read under {given.name!r} as you asked",)
 
 
 def further_games(count: int) -> str:
-    """Return the note on games of a file after the first."""
+    """Return the note on the further games of a file, which are not read."""
     return f"the file holds {count} more game{'s' * (count > 1)}; only the first was read"
 
 
-# -- comments of a record's text, in time linear in its length -----------------------------
+# -- comments of a record, found in linear time --------------------------------------------
 
 
 def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:
-    """Yield the stretches of a text between comments, each with the comment after it; comments do not nest."""
+    """Yield each stretch of text between comments, together with the comment after it; comments do not nest."""
     place = 0
     while (opened := text.find(begin, place)) >= 0:
         closed = text.find(end, opened)

@@ -1,4 +1,4 @@
-"""Which kind of record a text is, and in which kind a file is written: one reader and one writer for all."""
+"""Recognition of the kinds of game records, with one reader and one writer for all of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
 
 
 class Kind(NamedTuple):
-    """A kind of record: its name, how a text of it is known, and its reader."""
+    """A kind of record: its name, a test whether a text is of this kind, and its reader."""
 
     name: str
     fits: Callable[[str], bool]
@@ -66,12 +66,15 @@ KINDS: Final = (
 
 
 def kind_of(text: str, *, ruled: bool = False) -> Kind | None:
-    """Return the kind of a text; moves alone are a record of ours if it is known under which rules."""
+    """Return the kind of a text, or None if it is not recognised.
+
+    If the rules are known from elsewhere (``ruled``), a text that consists of moves alone counts as a native record.
+    """
     return next((kind for kind in KINDS if kind.fits(text)), NATIVE if ruled else None)
 
 
 def decoded(content: bytes, origin: str = "") -> str:
-    """Return the text of a file: UTF-8, UTF-16 with its mark, or a Bologna log in Latin-1."""
+    """Decode the content of a record file: UTF-8, UTF-16 with a byte order mark, or a Bologna log in Latin-1."""
     shown = f"record {excerpt(origin)}" if origin else "record"
     try:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
@@ -85,7 +88,7 @@ def decoded(content: bytes, origin: str = "") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text with line feeds alone, without a byte order mark and without the Ctrl-Z of old systems."""
+    """Return a text with line feeds as the only line ends, and without a byte order mark or a final Ctrl-Z."""
     return (
         text_value("record", text)
         .removeprefix("\ufeff")
@@ -97,28 +100,28 @@ def _plain(text: str) -> str:
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
-    r"""Return the game of a record of any kind, the first if there are several.
+    r"""Parse a game record of any supported kind; of several games, the first.
 
     Parameters
     ----------
     text : str or bytes
-        A record of our own or a PGN, one of OpenTafl, a game log or a system log of Bologna's server. Bytes are
-        read as UTF-8, or UTF-16 if they begin with its mark; a log that is neither as Latin-1.
+        A record in the toolkit's own format, a PGN, an OpenTafl record, or a game log or system log of the Bologna
+        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither as Latin-1.
     variant : Variant, str or path-like, optional
-        Rules to take instead of those that the record names; where they differ, ``warnings``
-        of the record says so. If the record has the digest of its rules, they must match it.
+        Rules to use instead of those that the record names. If the two differ, a warning is added to the
+        record. If the record contains the digest of its rules, the given rules must match it.
     origin : str
-        What error messages call the text: a file's name.
+        Name of the text in error messages, for example a file name.
 
     Returns
     -------
     GameRecord
-        Its moves need not be legal; see `tablut.replay`.
+        The game; its moves need not be legal (see `tablut.replay`).
 
     Raises
     ------
     InputError
-        If the text is none of these; or naming what is wrong with it.
+        If the text is of no supported kind, or is malformed.
 
     Examples
     --------
@@ -148,16 +151,17 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record for a file, and what the text does not keep.
+    """Return the text of a record in the format of a file, and a list of what that format loses.
 
-    ``.otg`` is OpenTafl's format, ``.csv`` a line of an archive; any other suffix, or none, is ours.
+    The suffix ``.otg`` selects OpenTafl's format and ``.csv`` a line of an archive; any other suffix, or none, selects
+    the toolkit's own format.
 
     Parameters
     ----------
     record : GameRecord
         The game.
     target : Path
-        The file that is to be written.
+        The file to be written.
     source : str or Path, optional
         The file from which the record was read.
 

@@ -1,4 +1,7 @@
-"""Our own game records: tags in brackets, numbered moves with comments and marks, the result. Most PGN is read, too."""
+"""The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
+
+Most PGN files of the same structure can be read, too.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,16 @@ from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is there if the game did not begin from the start of the variant. ``Variant`` is a
-# name that ships. A record under rules of your own has their digest beside it, in a tag
-# ``Rules-SHA256``; it is read with the rules given, which are held to the digest. Instead of
-# ``Variant`` a record may spell its rules out as OpenTafl does, in a tag ``Rules``. The last
-# word is ``white``, ``black``, ``draw`` or ``*`` for none. Comments stand in braces. In tags and
-# comments ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` stand for characters that cannot stand there.
+# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a
+# shipped rule set. A record under the user's own rules also contains their digest in a tag
+# ``Rules-SHA256``; to read it, the rules must be given, and they must have this digest. Instead of
+# ``Variant`` a record may spell out its rules as OpenTafl does, in a tag ``Rules``. The last
+# word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in braces. In tags and
+# comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not allowed there.
 #
-# The reader also takes what PGN has: ``1-0`` and the like, where the first number is that of the side
-# that moved first, ``1...``, ``;`` before a comment, nested braces. Lines after ``%``, variations and
-# further games are left out, and named in a note.
+# The reader also accepts elements of PGN: results such as ``1-0``, where the first number belongs to the
+# side that moved first; ``1...``; ``;`` before a comment; nested braces. Lines after ``%``, variations and
+# further games are left out and mentioned in a note.
 
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_-]{0,63}")
@@ -56,32 +59,32 @@ _ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
 
 
 def looks_like_native(text: str) -> bool:
-    """Return whether a text begins as our records and PGN do: with a tag or a comment."""
+    """Return whether a text begins with a tag or a comment, as native records and PGN do."""
     return text.lstrip().startswith(("[", "{", "%", ";"))
 
 
 @dataclass
 class _Game:
-    """The first game of a text, in parts."""
+    """The parts of the first game of a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
-    """Each with the number of its line."""
+    """Words of the moves, each with its line number."""
     numbered: int = -1
-    """How many moves stand before the last number."""
+    """Number of moves before the last move number."""
     result: str | None = None
     comments: dict[int, str] = field(default_factory=dict)
     marks: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def keep(self, kept: dict[int, str], text: str) -> None:
-        """Keep a comment or a mark with the last move."""
+        """Attach a comment or a mark to the last move."""
         if text:
             ply = len(self.moves)
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
     def word(self, word: str, line: int) -> None:
-        """Keep a move, which may have its number before it."""
+        """Add a move, whose move number may precede it in the same word."""
         if word.startswith("["):
             shown = f"record: line {line}: {excerpt(word)}"
             raise InputError(f'{shown}: expected tags such as [White "Anna"], all before the moves')
@@ -144,7 +147,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _end(text: str, start: int, line: int) -> int:
-    """Return where a comment or a variation ends; both may hold others."""
+    """Return the end of a comment or a variation; both may be nested."""
     braces = parentheses = 0
     for sign in _SIGN.finditer(text, start):
         if sign[0] in "{}":
@@ -176,7 +179,7 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
 
 
 def read_native(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the game of a record in our own format."""
+    r"""Parse a record in the toolkit's own format."""
     game = _first_game(text)
     tags = game.tags
     name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
@@ -205,9 +208,10 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out; None without any, or if unknown while others are given.
+    """Return the rules that a record names or spells out, or None if it has none.
 
-    Only shipped names are read, never paths: a record cannot cause a file to be opened.
+    Unknown rules also give None if the caller has given others. Only names of shipped rule sets are accepted, never
+    paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:
@@ -241,7 +245,7 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
 
 
 def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[str, ...]:
-    """Return a line about the rules that were given beside the record in place of its own."""
+    """Return the warning that the rules given by the caller replace those of the record."""
     if own is not None or name is None:
         return overruled(own, chosen)
     shown = "" if name == chosen.name else f"; it was read under {chosen.name!r}"
@@ -249,7 +253,7 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
 
 
 def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
-    """Return the result that stands at the end of a record or in its tag."""
+    """Return the result from the end of a record or from its tag; the two must not contradict each other."""
     sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
@@ -270,7 +274,9 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 
 
 def write_record(record: GameRecord) -> str:
-    """Return the text of a record in our own format, in which positions after each move and notes have no place.
+    """Return the text of a record in the toolkit's own format.
+
+    The format has no place for the positions after each move and for notes; they are left out.
 
     Parameters
     ----------
@@ -280,12 +286,12 @@ def write_record(record: GameRecord) -> str:
     Returns
     -------
     str
-        The text, a line feed at its end.
+        Text that ends with a line feed.
 
     Raises
     ------
     InputError
-        If the format cannot hold it.
+        If the format cannot represent the record.
 
     Examples
     --------
@@ -317,7 +323,7 @@ def write_record(record: GameRecord) -> str:
 
 
 def _told(record: GameRecord, ply: int) -> str:
-    """Return what follows a move: its marks and its comment."""
+    """Return the text after a move: its marks and its comment."""
     marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
     if marks and _MARKS.fullmatch(marks) is None:
         raise InputError(f"record: mark {excerpt(marks)}: expected such as ?! or $6")
@@ -326,7 +332,7 @@ def _told(record: GameRecord, ply: int) -> str:
 
 
 def _rules_tags(record: GameRecord) -> dict[str, str]:
-    """Return the tags that say which rules hold; none if they are in a tag of their own."""
+    """Return the tags that identify the rules; an empty dictionary if the tag ``Rules`` already spells them out."""
     if record.variant is None:
         if "Rules" in record.tags:
             return {}

@@ -1,9 +1,9 @@
-"""OpenTafl's game records, the ``.otg`` files, as game records of ours.
+"""Reader and writer for OpenTafl's game records, the ``.otg`` files, and for its rules strings.
 
-Tags ``[name:value]`` come first; ``rules`` is required. Then each turn has a line with
-its number, from 1, and two moves; a comment in brackets may follow, its parts on the two
-moves divided by ``|``. Variations, numbered like ``7a.1.2a.``, are left out with their comments,
-and named in a note.
+A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with
+its number, from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts about the
+two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
+a note.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def looks_like_otg(text: str) -> bool:
 
 
 def read_game(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the game of an OpenTafl record."""
+    r"""Parse an OpenTafl record; of several games, the first."""
     tags, end = _tags(text)
     if "rules" not in tags:
         raise InputError("OpenTafl record: has no tag [rules:dim:… start:…]")
@@ -73,7 +73,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return where the tags of a second game begin, of which one says its rules; None without one."""
+    """Return the place at which the tags of a second game begin, or None; one of the tags must give its rules."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -85,7 +85,7 @@ def _next_game(text: str, end: int) -> int | None:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to take, and a warning if they are not the record's."""
+    """Return the rules to use, and a warning if they are not those of the record."""
     try:
         own = read_rules(rules)
     except InputError as error:
@@ -114,7 +114,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
     notes: list[str] = []
     turn, varied = 0, False
     parts = list(commented(text[end:], "[", "]", "OpenTafl record"))
-    # In place of a comment stands a word with its number, which no other word is: they begin with a bracket.
+    # Each comment is replaced by a word with its number; only these words begin with a bracket.
     for line in "".join(f"{stretch} [{number} " for number, (stretch, _) in enumerate(parts)).splitlines():
         words = [word for word in line.split() if not word.startswith("[")]
         if words:
@@ -141,7 +141,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn; return a note where a side resigns."""
+    """Add the moves of a turn; return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"OpenTafl record: turn {turn} has {len(words)} moves; expected two at most")
     for word in words:
@@ -154,22 +154,22 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
     return []
 
 
-# -- openTafl's rules strings as variants, where our rule fields can express them ----------
+# -- OpenTafl's rules strings as variants, if the rule fields can express them -------------
 
 
-# A string is ``dim:7 name:Brandub ks:w … start:/3t3/…/``, a key and a value each. What the
-# keys mean and what holds where one is missing follows the notation specification and the
-# sources of https://github.com/jslater89/OpenTafl (the last versions of both). Rules that no
-# rule field can express are refused, all of them in one line.
+# A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The
+# meaning of the keys and their defaults follow the notation specification and the sources of
+# https://github.com/jslater89/OpenTafl (the last version of each). Rules that no rule field
+# can express are rejected, all of them in one message.
 #
-# Four points take more than copying a value:
+# Four points need more than copying a value:
 #
-# - Where there is no corner none closes a shieldwall, and where the king escapes by the edge
-#   it never stands in a fort: both are left out then.
-# - OpenTafl decides a third occurrence of a position. A draw by the second is written as one
-#   by the third: values are the same.
-# - Pieces stop only where they may pass, and do neither where they may not re-enter.
-# - To the king a cell is as hostile as to a defender.
+# - Without corners, none can close a shieldwall; if the king escapes at the edge, it never stands
+#   in a fort. Such rules are left out.
+# - OpenTafl decides the game at the third occurrence of a position. A draw at the second is
+#   written as one at the third, because the values of positions are the same.
+# - Pieces may stop only where they may pass, and may do neither where they may not re-enter.
+# - A cell is as hostile to the king as to a defender.
 
 
 _DEFAULT_RULES = (
@@ -177,7 +177,7 @@ _DEFAULT_RULES = (
     "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
-# Keys about pieces and cells that no variant of ours has; they have no effect.
+# Keys about pieces and cells that no variant here has; they have no effect.
 _IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
@@ -209,7 +209,7 @@ _UNSAYABLE = {
 
 
 def rules_start(text: str) -> Position:
-    """Return the position from which a game under a rules string begins."""
+    """Return the start position in a rules string."""
     return _parse(text).start
 
 
@@ -224,13 +224,13 @@ def read_rules(text: str) -> Variant:
     Returns
     -------
     Variant
-        Named as the string says, after ``opentafl-`` where that is the name of another game
-        that ships; its ``source`` is the string.
+        Named as in the string, with the prefix ``opentafl-`` if a different shipped rule set has that name. Its
+        ``source`` is the string.
 
     Raises
     ------
     InputError
-        If the string is malformed, or has rules that no rule field can express; one line names them all.
+        If the string is malformed, or contains rules that no rule field can express; the message names them all.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def read_rules(text: str) -> Variant:
         "terrain": terrain,
         "start": rules.start.rows(),
     } | ({} if repetition else {"repetition": "none"})
-    # JSON's strings, lists and booleans are TOML's too.
+    # The strings, lists and booleans of JSON are also valid TOML.
     lines = [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
     for table, content in tables.items():
         if content:
@@ -283,13 +283,13 @@ def read_rules(text: str) -> Variant:
 
 
 def rules_source(text: str) -> str:
-    """Return the ``source`` of a variant from a rules string."""
+    """Return the ``source`` of a variant that was read from a rules string."""
     return f"OpenTafl rules {' '.join(text.split())}"
 
 
 @dataclass
 class _Rules:
-    """The keys of a rules string with defaults filled in, and the rules that no field can express."""
+    """The keys of a rules string, with defaults filled in, and its rules that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -305,7 +305,7 @@ class _Rules:
         self.refused.append(f"{rule} ({said if len(said) <= 80 and said.isprintable() else excerpt(said)})")
 
     def pieces(self, *keys: str) -> set[str]:
-        """Return who of attackers, defenders and king is in all of some lists of piece types."""
+        """Return the letters of attacker, defender and king that occur in all of the given keys."""
         return set("tTK").intersection(*(self.keys[key] for key in keys))
 
     def cells(self, key: str, default: set[int]) -> set[int]:
@@ -328,7 +328,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """Those of the corner cells that fill 2x2 cells in a corner."""
+        """The corner cells that belong to a complete block of 2×2 corner cells in a corner of the board."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
@@ -347,7 +347,7 @@ def _parse(text: str) -> _Rules:
     words = text.split()
     if words[:1] == ["rules"]:
         del words[0]
-    # The start is long and seldom wrong; the beginning shows which string it is.
+    # Errors quote only the beginning, since the start position is long and seldom wrong.
     origin = f"rules {excerpt(' '.join(words[:3]) + (' ...' if len(words) > 3 else ''))}"
     keys: dict[str, str] = {}
     for word in words:
@@ -455,11 +455,14 @@ def _king(rules: _Rules) -> dict[str, Any]:
             return armed | {"on_castle": "four", "beside_castle": beside, "elsewhere": "four"}
 
 
-# -- our rules and games in OpenTafl's words -------------------------------------------------
+# -- writing rules and games for OpenTafl ----------------------------------------------------
 
 
 def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string of a variant, which reads back as the same game; else refuse it."""
+    """Return the OpenTafl rules string of a variant.
+
+    The string is read back as a check; if it does not describe the same rules, `InputError` is raised.
+    """
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall
     white, black, everyone = "TCNK", "tcnk", "tcnkTCNK"
@@ -498,13 +501,13 @@ def write_rules(variant: Variant) -> str:
 
 
 def begun_at(rules: str, start: Position) -> str:
-    """Return a rules string that we wrote for a game that begins elsewhere."""
+    """Return a rules string of `write_rules` with another start position."""
     rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
     return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 
 
 def write_game(record: GameRecord) -> str:
-    """Return the text of an OpenTafl record."""
+    """Return the text of a game as an OpenTafl record."""
     if record.variant is None:
         raise InputError("record: names no rule set; give it one, such as brandubh, before it is written")
     variant = as_variant(record.variant)

@@ -1,1 +1,1 @@
-"""What long work needs wherever it runs: threads and clusters, memory, clocks, and progress."""
+"""Services for long computations: threads and clusters, memory, clocks, and progress."""

@@ -1,11 +1,11 @@
-"""How long this process has compiled: counters, a message to the user, and clocks that stop meanwhile.
+"""Time spent on compiling kernels: counters, a message to the user, and clocks that exclude it.
 
-Kernels are compiled when they are first called, in the middle of whatever is measured.
-So every time in a result comes from one of the clocks here. They leave out the time
+Kernels are compiled when they are first called, often in the middle of a measurement.
+Every time in a result is therefore taken from a clock of this module, which excludes the time
 spent on compiling kernels and on loading compiled ones.
 
-This module does not import numba: `tablut.engine.jit` reports to it. A command that
-needs no kernel reads zeros.
+The module does not import numba; `tablut.engine.jit` reports to it. For a command that
+needs no kernels, all counters are zero.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from typing import Final
 
 _PATIENCE: Final = 1.0
-"""Seconds of compiling after which the user is told."""
+"""Seconds of compiling after which the user is informed."""
 
 
 class _Counters:
-    """What this process has spent; only the thread that holds numba's lock writes it."""
+    """Counters of the process; written only by the thread that holds numba's lock."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -44,22 +44,22 @@ _of_thread = threading.local()
 
 
 def compile_seconds() -> float:
-    """Return the wall seconds that this process has spent on compiling kernels and loading compiled ones."""
+    """Return the wall-clock seconds that this process has spent on compiling kernels and loading compiled ones."""
     return _counters.spent[0]
 
 
 def announced() -> bool:
-    """Return whether the user has been told that this process compiles."""
+    """Return whether the user has been informed that this process compiles kernels."""
     return _counters.told
 
 
 def compiling() -> bool:
-    """Return whether this process compiles a kernel at the moment."""
+    """Return whether this process is compiling a kernel right now."""
     return _counters.compiles
 
 
 def compiled_kernels() -> int:
-    """Return the number of kernels that this process has compiled; each set of argument types counts."""
+    """Return the number of kernels that this process has compiled, counted once for each set of argument types."""
     return len(_counters.compiled)
 
 
@@ -69,7 +69,10 @@ def prepared_kernels() -> frozenset[str]:
 
 
 def wall_clock() -> float:
-    """Return the seconds of a clock that stops while this process compiles; compare two readings."""
+    """Return the reading, in seconds, of a clock that stops while this process compiles.
+
+    Only differences between two readings have a meaning.
+    """
     wall, began = _counters.spent
     return (time.perf_counter() if began is None else began) - wall
 
@@ -86,7 +89,10 @@ def thread_clock() -> float:
 
 @contextmanager
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
-    """Call a function from another thread after some seconds; not if the context has ended by then, and never later."""
+    """Call a function from another thread after some seconds, unless the context has ended by then.
+
+    On exit the context waits for a call that has begun, so none runs afterwards.
+    """
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()
@@ -99,7 +105,7 @@ def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Announce nothing about compiling while the context lasts: the caller shows it."""
+    """Suppress the message about compiling while the context lasts, for callers that show it themselves."""
     before, _counters.silent = _counters.silent, True
     try:
         yield
@@ -108,33 +114,36 @@ def quiet() -> Iterator[None]:
 
 
 def tell_by(tell: Callable[[bool], object]) -> None:
-    """Have this called, instead of announcing it, when compiling has lasted a second, and when a kernel is done."""
+    """Register a function that replaces the message about compiling.
+
+    It is called with True once compiling has lasted a second, and with False after each kernel.
+    """
     _counters.tell = tell
 
 
 def described(function: Callable[..., object], arguments: Iterable[object]) -> str:
-    """Return the name of a kernel with its argument types, complete enough to tell any two apart."""
+    """Return a unique name of a kernel, made of its module, its name and its argument types."""
     return f"{function.__module__}.{function.__qualname__}({', '.join(map(repr, arguments))})"
 
 
 def begin(*, loads: bool = False) -> None:
-    """Begin to compile a kernel, or a part of one; the caller holds numba's lock and calls `end` after."""
+    """Note that compiling (or loading) of a kernel begins; the caller holds numba's lock and calls `end` afterwards."""
     _counters.depth += 1
     if _counters.depth > 1:
         return
-    # One assignment, because other threads may read the clock meanwhile.
+    # A single assignment, because other threads may read the clock at any time.
     _counters.spent, _counters.cpu_began = (_counters.spent[0], time.perf_counter()), time.thread_time()
     if not loads:
         _counters.timer = _start_timer()
-        # The compiler makes millions of objects that live until it ends; looking for garbage
-        # among them again and again takes a fifth of its time.
+        # The compiler creates millions of objects that live until it ends; garbage collection
+        # among them would take a fifth of its time.
         _counters.collects = gc.isenabled()
         gc.disable()
         _counters.compiles = True
 
 
 def end(kernel: str, *, done: bool, loads: bool = False) -> None:
-    """Add the time since `begin` to what was spent, and let the clocks go on."""
+    """Add the time since `begin` to the time spent, and restart the clocks."""
     _counters.depth -= 1
     if _counters.depth:
         return
@@ -167,7 +176,7 @@ def _start_timer() -> threading.Timer | None:
 
 
 def _tell() -> None:
-    """Say once, on standard error, what the user waits for."""
+    """Print once, on standard error, that kernels are being compiled."""
     if _counters.told or _counters.silent:
         return
     _counters.told = True

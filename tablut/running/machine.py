@@ -1,4 +1,4 @@
-"""What the machine has: memory, and whether an option asks for more of it; ports to listen on."""
+"""Resources of the machine: threads, memory, address space, and network ports."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from typing import Final
 from tablut.errors import InputError, MachineError
 
 MOST_THREADS: Final = 256
-"""That any work is shared out to; more would only wait for one another."""
+"""Maximum number of threads for any task; more would only wait for one another."""
 
 
 def check_threads(threads: int) -> int:
-    """Return a number of threads, having checked it."""
+    """Return a number of threads unchanged; raise `InputError` if it is out of range."""
     if not 1 <= threads <= MOST_THREADS:
         raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
     return threads
 
 
 def physical_memory() -> int | None:
-    """Return the bytes of memory that the machine has, or None where the system does not say."""
+    """Return the machine's memory in bytes, or None if the system does not report it."""
     try:
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
-    # POSIX: -1 where a limit is not known.
+    # POSIX returns -1 for an unknown value.
     return page * pages if page > 0 and pages > 0 else None
 
 
 def peak_memory() -> int | None:
-    """Return the most bytes of memory that this process has taken, or None where the system does not say."""
+    """Return the peak memory of this process in bytes, or None if the system does not report it."""
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -46,9 +46,9 @@ def peak_memory() -> int | None:
 
 
 def check_address_space(mib: int) -> None:
-    """Refuse to go on if the limit on the process's address space (``ulimit -v``) leaves less than this.
+    """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than this many MiB.
 
-    OpenBLAS would exit with code 1, which is an answer here, and LLVM would abort or wait for ever.
+    Otherwise OpenBLAS would exit with code 1, which is a regular answer of a command, and LLVM would abort or hang.
     """
     if sys.platform != "linux":
         return
@@ -62,9 +62,9 @@ def check_address_space(mib: int) -> None:
 
 
 def return_memory() -> None:
-    """Return memory that was freed to the system; nothing is done where the C library cannot.
+    """Give freed memory back to the system, if the C library can do that.
 
-    glibc keeps what was freed in small pieces for later, so that a process stays as large as it ever was.
+    glibc keeps small freed pieces for later use, so that a process would stay as large as it has ever been.
     """
     trim = _trim()
     if trim is not None:
@@ -81,20 +81,21 @@ def _trim() -> Callable[[int], object] | None:
 
 
 def check_memory(parameter: str, mib: int) -> None:
-    """Refuse a parameter that would take more memory than the machine has."""
+    """Raise `InputError` if a parameter asks for more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(f"the machine has {has >> 20:,} MiB of memory; ask for less", parameter=parameter, value=mib)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, for asyncio; port 0 is any that is free."""
+    """Return a listening socket for asyncio; port 0 selects any free port."""
     shown = f"port {port} on {host}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
         raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
-    # With the protocol said, asyncio sends every answer at once; otherwise its end waits 40 ms for an acknowledgement.
+    # asyncio disables Nagle's algorithm only for sockets with an explicit protocol; with it the end of a response would
+    # wait 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":

@@ -1,7 +1,7 @@
-"""`OneCaller`: base of objects that serve one caller at a time, such as a search with its memory.
+"""`OneCaller`: base class of objects that serve one caller at a time, such as a search with its memory.
 
-Compiled code writes into the arrays of such an object without the interpreter's lock. If a second call ran at the same
-time, both would get moves of the other's board.
+Compiled code writes into the arrays of these objects without the interpreter's lock. Two simultaneous calls would
+therefore return moves of each other's boards.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class OneCaller:
-    """Base of objects that serve one caller at a time; they can neither be copied nor pickled."""
+    """Base class of objects that serve one caller at a time and can be neither copied nor pickled."""
 
     def __reduce__(self) -> NoReturn:
         raise UseError(f"{type(self).__name__}: cannot be copied or pickled; make a new one instead")
 
 
 class Stoppable(OneCaller):
-    """Base of those whose call can be stopped by another thread, also just before it begins."""
+    """Base class of objects whose running call can be stopped by another thread, even just before it begins."""
 
     _stop_asked = False
 
     def clear_stop(self) -> None:
-        """Cancel a stop that came after the call for which it was meant."""
+        """Cancel a request to stop that arrived after its call had already ended."""
         self._stop_asked = False
 
 
 def alone(method: Method) -> Method:
-    """Refuse a call of a method while another one marked like this runs on the same object.
+    """Make a method raise `UseError` while another method with this decorator runs on the same object.
 
-    A call from within the first one, by an observer for instance, would wait for ever; so no call waits.
+    Waiting is no alternative: a call from within the first one, for example by an observer, would wait forever.
     """
 
     @wraps(method)

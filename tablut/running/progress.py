@@ -1,4 +1,4 @@
-"""Progress of long work: whoever wants to hear of it is an `Observer`."""
+"""Progress of long computations: the interface `Observer`, and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from typing import Final
 
 _UNITS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "years": 365.25 * 86_400}
 _MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
-"""How many of a unit of time are said in a larger one."""
+"""Number of each unit of time from which on the next larger unit is used."""
 
 
 class Observer:
-    """Takes notice of how far work is; this one does nothing with it."""
+    """Receiver of progress reports; this base class ignores them."""
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Take notice that a step begins, of so many units if that is known."""
+        """Report that a step begins; ``total`` is its number of units, if known."""
 
     def advance(self, count: int = 1) -> None:
-        """Take notice of so many more units that are done."""
+        """Report that further units of the step are done."""
 
     def note(self, text: str) -> None:
-        """Take notice of what is being done within the step."""
+        """Report the present activity within the step."""
 
     def say(self, text: str) -> None:
-        """Take notice of something worth a line."""
+        """Report an event that deserves a line of output."""
 
     def announce(self, text: str, seconds: float) -> None:
-        """Take notice of what is about to begin, and how long it may take."""
+        """Report what is about to begin and how long it may take, in seconds."""
 
 
 # -- numbers as people read them -------------------------------------------------------------
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a number of things, such as ``1 ply`` and ``2 plies``."""
+    """Return a number with its noun, such as ``1 ply`` or ``2 plies``."""
     several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else several}"
 
 
 def size_text(count: int) -> str:
-    """Return a number of bytes in the unit that suits it, such as ``1.0 MB`` for 999,999."""
+    """Return a number of bytes in a suitable unit, such as ``1.0 MB`` for 999,999."""
     if count < 1000:
         return plural(count, "byte")
     for exponent, unit in enumerate(("kB", "MB", "GB", "TB"), 1):
@@ -48,16 +48,16 @@ def size_text(count: int) -> str:
 
 
 def rate_text(rate: float) -> str:
-    """Return how many a second, in millions from one million on."""
+    """Return a rate per second as text, in millions from one million on."""
     return f"{rate / 1e6:,.1f} million a second" if rate >= 1e6 else f"{rate:,.0f} a second"
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a time in seconds, to a tenth."""
+    """Return a time in seconds with one decimal, such as ``1.5 s``."""
     return f"{seconds:,.1f} s" if seconds >= 0.05 else "less than 0.1 s"
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words, such as ``44 minutes``."""
+    """Return a time in a suitable unit, such as ``44 minutes``."""
     unit = next((unit for unit, many in _MANY.items() if seconds < many * _UNITS[unit]), "years")
     return f"{seconds / _UNITS[unit]:,.0f} {unit}"

@@ -1,10 +1,10 @@
-"""Coarse tasks: in threads of this process by default, or on the workers of a running Dask cluster.
+"""Scheduling of coarse tasks, in threads of this process or on the workers of a running Dask cluster.
 
-Dask is needed for a cluster only; the extra ``cluster`` installs it.
+Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
-A cluster is trusted like this machine: its workers run what they are sent, and their
-answers are unpickled here. Data passes between tasks as files in the store, so a cluster's
-workers must see the same folder under the same name.
+A cluster must be as trustworthy as this machine: its workers run any code they are sent, and
+their results are unpickled here. Tasks exchange data as files in the store, so all workers must
+see the same folder under the same name.
 """
 
 from __future__ import annotations
@@ -27,25 +27,28 @@ from tablut.store.files import excerpt
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Seconds in which a scheduler must answer."""
+"""Seconds within which a scheduler must answer."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
-"""Bytes of a scheduler's first message, at most."""
+"""Maximum length of a scheduler's first message in bytes."""
 
 
 class Scheduler:
-    """Something that runs the same function on many tasks."""
+    """Base class of schedulers, which run a function on many tasks in parallel."""
 
     workers: int
-    """Tasks at once, altogether."""
+    """Number of tasks that run at the same time."""
     sharing: int
-    """Tasks at once that share the memory of one process."""
+    """Number of tasks that run at the same time in one process and share its memory."""
 
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Run a function on every task and return the answers."""
+        """Run a function on every task, and return the results in the order of the tasks.
+
+        ``done`` is called with each result as soon as it arrives, in the caller's thread.
+        """
         answers: list[dict[str, Any]] = [{}] * len(tasks)
         left = iter(tasks)
 
@@ -62,13 +65,16 @@ class Scheduler:
         draw: Callable[[], Task | None],
         done: Callable[[dict[str, Any]], None],
     ) -> None:
-        """Run a function on tasks as they are drawn, until none runs and none is drawn; `draw` may ask what is done."""
+        """Run a function on tasks that ``draw`` supplies, until it returns None and all tasks have ended.
+
+        Results arrive through ``done``, so that ``draw`` can choose the next task according to what is finished.
+        """
         self._fed(function, draw, lambda _, answer: done(answer))
 
     def _fed(
         self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
     ) -> None:
-        """Keep the workers busy; what is done is told in the caller's thread, with the number of the task."""
+        """Keep all workers busy; call ``done`` with the number of a task and its result, in the caller's thread."""
         running: dict[Any, int] = {}
         drawn = 0
         with self._guarded():
@@ -85,19 +91,19 @@ class Scheduler:
         raise NotImplementedError
 
     def _first(self, running: set[Any]) -> Any:
-        """Wait a while for some of the tasks that run; return those that have ended."""
+        """Wait a short while for running tasks, and return those that have ended."""
         raise NotImplementedError
 
     def _guarded(self) -> Any:
-        """Return a context for a run, which cleans up when it fails."""
+        """Return a context manager for a run, which cleans up if the run fails."""
         raise NotImplementedError
 
 
 class LocalScheduler(Scheduler):
-    """Threads of this process, as kernels release the GIL; or processes, for tasks in plain Python.
+    """Scheduler in this process: threads, since kernels release the GIL, or processes for tasks in plain Python.
 
-    The main thread only waits, because a kernel does not look at signals. When it is
-    interrupted, or a task fails, tasks that run are abandoned, and no further one begins.
+    The main thread only waits, because a kernel does not react to signals. If it is
+    interrupted, or a task fails, running tasks are abandoned and no further ones begin.
     """
 
     def __init__(self, threads: int, *, processes: bool = False) -> None:
@@ -106,7 +112,7 @@ class LocalScheduler(Scheduler):
         self._pool: Executor | None = None
 
     def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
-        """Begin a task; the pool stays for the next run, with the memory that its threads hold."""
+        """Start a task; the pool is kept for the next run, with the memory that its threads have allocated."""
         if self._pool is None:
             spawn = get_context("spawn")
             self._pool = (
@@ -123,7 +129,7 @@ class LocalScheduler(Scheduler):
         try:
             yield
         except BaseException:
-            # Another run must not wait for what is abandoned.
+            # The pool is given up, so that the next run does not wait for abandoned tasks.
             if self._pool is not None:
                 self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
@@ -131,7 +137,7 @@ class LocalScheduler(Scheduler):
 
 
 class ClusterScheduler(Scheduler):
-    """A running Dask cluster."""
+    """Scheduler on the workers of a running Dask cluster."""
 
     def __init__(self, client: Any, distributed: Any) -> None:
         self.client, self.distributed = client, distributed
@@ -165,7 +171,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Open the local scheduler, or that of a cluster by its address; one that is open is returned as it is."""
+    """Open a local scheduler, or that of a cluster by its address; yield an open scheduler unchanged."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
@@ -182,10 +188,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
     with _silent():
         try:
             _check_greeting(found["host"].strip("[]"), int(found["port"]))
-            # It has greeted; a machine whose disk is slow may still be loading the package.
+            # A generous timeout, because a scheduler that has greeted may still be loading from a slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # No answer, or that of another program: the package raises errors of many kinds.
+            # If nothing answers, or another program does, the package raises errors of many kinds.
             raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
     with client:
         if not client.nthreads():
@@ -194,10 +200,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 
 
 def _check_greeting(host: str, port: int) -> None:
-    """Refuse an address at which no scheduler answers.
+    """Raise an error if no scheduler answers at an address.
 
-    A scheduler speaks first: eight bytes with the length of what follows, some hundred. The
-    package would wait long for a silent program, and take any number for that length.
+    A scheduler sends the first message: its length in eight bytes, then a few hundred bytes. Without
+    this check the package would wait long for a silent program, and accept any number as the length.
     """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
@@ -209,7 +215,7 @@ def _check_greeting(host: str, port: int) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Silence the package's log about a failed connection: one line of ours replaces it."""
+    """Suppress the package's log about a failed connection, which a single error line replaces."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

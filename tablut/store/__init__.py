@@ -1,4 +1,4 @@
-"""One sealed store on a file system: folders with one writer, records with digests, and the files they bind."""
+"""Persistent storage in folders: one writer at a time, records with digests, and data files checked by them."""
 
 import lazy_loader
 

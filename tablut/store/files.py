@@ -1,6 +1,6 @@
-"""Files: bounded reads, atomic writes, locks, reserved space and the removal of temporary files.
+"""File operations: bounded reads, atomic writes, locks, reserved disk space, removal of temporary files.
 
-What the toolkit does with its own files and with a user's is here, apart from their formats.
+These functions serve for the toolkit's own files and for those of users. File formats are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tablut.errors import InputError, OutputError, input_failure, output_failure
 Kind = TypeVar("Kind")
 
 TEXT_BYTES: Final = 64 << 20
-"""Most bytes of a text file from outside, unless its reader says less."""
+"""Default limit on the size of a text file from outside, in bytes."""
 
 _TEMPORARY = re.compile(r"\..+\.[A-Za-z0-9_]+\.tmp")
 _STEP = 1 << 20
@@ -30,17 +30,17 @@ _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
-    """Return the content of a file from outside: an ordinary one, of bounded size."""
+    """Return the content of a file from outside; it must be an ordinary file of at most ``most`` bytes."""
     shown = f"{what} {excerpt(str(path))}"
     try:
-        # A pipe without a writer would keep `open` waiting.
+        # Non-blocking, because `open` would wait for a pipe without a writer.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise InputError(f"{shown}: is not an ordinary file")
-            # A file that is too long is not read; one that grows meanwhile is not read to its end.
+            # Never reads more than the limit, even if the file grows at the same time.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
-            if len(content) > found.st_size:  # it has grown, or does not say its length
+            if len(content) > found.st_size:  # it has grown, or has no known length
                 content += file.read(most + 1 - len(content))
     except OSError as error:
         raise input_failure(f"{shown}: {error.strerror}", error) from error
@@ -54,7 +54,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
 
 
 def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
-    """Return the text of a file from outside, in UTF-8; line ends of every system become line feeds."""
+    """Return the text of a UTF-8 file from outside; all line ends become line feeds."""
     try:
         text = read_bytes(path, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -63,7 +63,7 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
 
 
 def excerpt(text: str, most: int = 80) -> str:
-    """Return a text from outside for an error message: quoted, on one line, without its middle if it is long."""
+    """Return a quotation of a text for an error message: on one line, with the middle left out if it is long."""
     if len(text) <= most:
         return repr(text)
     half = most // 2
@@ -71,11 +71,11 @@ def excerpt(text: str, most: int = 80) -> str:
 
 
 def beside(path: Path) -> list[Path]:
-    """Return what stands where a file or folder was looked for; a thousand entries at most."""
+    """Return the files and folders beside a path, at most a thousand, for suggestions in error messages."""
     try:
         return list(islice(path.parent.iterdir(), 1000))
     except OSError:
-        # The folder is missing too, or cannot be read: nothing else can be named.
+        # The folder is missing too, or cannot be read, so there is nothing to suggest.
         return []
 
 
@@ -84,7 +84,7 @@ _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 160, 80, 60
 
 
 def brief(kind: type[Kind]) -> type[Kind]:
-    """Give a dataclass, a named tuple or a model whose values may be long a repr without what is long in them."""
+    """Give a dataclass, a named tuple or a model a repr that shortens long values."""
 
     def shown(value: Any) -> str:
         names = getattr(value, "__match_args__", None) or type(value).model_fields
@@ -96,7 +96,7 @@ def brief(kind: type[Kind]) -> type[Kind]:
 
 
 def store_path(named: Path | str) -> Path:
-    """Return the folder that a store is named by; refuse a URL, under which nothing is read or written, and ''."""
+    """Return the folder of a store; raise `InputError` for an empty name or a URL, which is not supported."""
     if not str(named).strip():
         raise InputError("store '': names no folder; name one, or . for the current folder")
     if "://" in str(named):
@@ -108,7 +108,10 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return a file or folder whose name was read from a file; it lies in the folder itself and is not a link."""
+    """Return the path of an entry of a folder, after checking its name.
+
+    The name must be plain, so that the entry lies in the folder itself, and the entry must not be a link.
+    """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
         raise InputError(f"{what} {excerpt(name)}: is not a plain name in {str(folder)!r}")
@@ -121,14 +124,17 @@ def child(folder: Path, name: str, what: str) -> Path:
 
 
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
-    """Write a file under a temporary name in its folder, then rename it."""
+    """Write a file atomically: under a temporary name in its folder, which is then renamed.
+
+    With ``lasting`` the content is flushed to the disk first.
+    """
     parts = [content] if isinstance(content, bytes) else content
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "Is a directory")
         if target.exists() and not target.is_file():
-            # A device or a pipe takes the bytes itself; it must not be replaced by a file.
+            # A device or a pipe is written to directly, since it must not be replaced by a file.
             with target.open("wb") as device:
                 device.writelines(parts)
             return
@@ -149,14 +155,14 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Refuse a name under which no file can be written, before the work whose result goes there."""
+    """Raise an error if a file cannot be written; called before the work whose result goes there."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR
     else:
         folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
         if not folder.is_dir():
-            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # as `mkdir` says it
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the same as from `mkdir`
         elif not os.access(folder, os.W_OK | os.X_OK):
             code = errno.EACCES
     if code:
@@ -170,16 +176,16 @@ def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = 
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove what a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
+    """Remove temporary files that a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
 
 
 def reserve(path: Path, length: int) -> None:
-    """Create a file of zero bytes for which the disk has room, so that it can be mapped.
+    """Create a file filled with zeros and allocate its space on the disk, so that it can be memory-mapped.
 
-    Without that room, writing to the mapped file ends the process by SIGBUS, without a message.
+    If the disk filled up later, writing to the mapped file would end the process by SIGBUS, without a message.
     """
     try:
         with path.open("wb") as file:
@@ -198,7 +204,7 @@ def reserve(path: Path, length: int) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Flush the names in a folder to the disk, where the system can do that."""
+    """Flush the directory entries of a folder to the disk, if the system supports that."""
     if os.name != "posix":
         return
     try:

@@ -1,7 +1,7 @@
-"""The folder of a store: claimed by one writer at a time, begun with a head record, and swept of what was left.
+"""Folders of stores: locking for one writer, the head record, and removal of leftovers.
 
-The head says what the folder is for (which game, which plan), so a folder of another store, or with somebody's own
-files, is refused before anything is written there.
+The head record identifies the contents (which game, which plan). A folder that belongs to another store, or that
+contains files of the user, is therefore rejected before anything is written there.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Head = TypeVar("Head", bound=Record)
 
 
 class Kind(NamedTuple):
-    """A kind of store: what it is called, and the file of its head.
+    """A kind of store: its name, and the file of its head record.
 
-    The head may be a pattern of files, such as ``*/census.json``, for a store whose folder has no head of its own.
+    The file may be a pattern, such as ``*/census.json``, for a store whose head records lie in its sub-folders.
     """
 
     name: str
@@ -33,9 +33,10 @@ class Kind(NamedTuple):
 
 @contextmanager
 def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | None] | None = None) -> Iterator[Head]:
-    """Claim a folder as a store while the context lasts; yield its head, the one given or the one that is there.
+    """Lock a folder as a store while the context lasts, and yield its head record.
 
-    ``other`` says of a head that is there what else it is for, or None if it will do; by default it must be equal.
+    A new store gets the given head. An existing head is checked by ``other``, which returns a description of the
+    mismatch or None if the head is acceptable; by default it must equal the given one.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "choose another folder"):
@@ -43,7 +44,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
         refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
     with lock_folder(root, kind.name):
-        # Once more, now that nobody else writes.
+        # Checked again, now that no other program can write here.
         refuse_foreign(root, kind)
         sweep(root, kind.name)
         found = head_of(root, kind, type(head))
@@ -59,14 +60,14 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
 
 
 def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
-    """Return the head of a store, or None if the folder has none."""
+    """Return the head record of a store, or None if the folder has none."""
     return read_record(root / kind.head, model, f"{kind.name} file", "choose another folder")
 
 
 def refuse_foreign(root: Path, kind: Kind) -> None:
-    """Refuse a folder that holds something else than a kind of store, before anything is written there.
+    """Raise `StoreError` if a folder contains anything else than a store of this kind.
 
-    A folder without files is as good as an empty one, and so is what a run leaves that was killed at once.
+    A folder without files counts as empty, and so does the leftover of a run that was killed right at the start.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
@@ -79,7 +80,10 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 
 
 def commit(path: Path, record: Record) -> None:
-    """Write the record that makes finished what lies beside it: names first, then the record, then its name."""
+    """Write the record that marks the files beside it as finished.
+
+    The order makes it safe against a crash: the names of the files are flushed first, then the record, then its name.
+    """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
             sync_names(folder)
@@ -88,21 +92,21 @@ def commit(path: Path, record: Record) -> None:
 
 
 def sweep(folder: Path, what: str) -> None:
-    """Remove what killed writers left in a folder under temporary names; the caller holds the lock of the store."""
+    """Remove temporary files that killed writers left in a folder; the caller holds the lock of the store."""
     with writing(f"{what} folder {str(folder)!r}"):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporaries(folder)
 
 
 def drop(folder: Path) -> None:
-    """Remove a folder of work with all that it holds, if it is there and no link."""
+    """Remove a working folder with all its contents; a missing folder or a link is left alone."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def writing(what: str, remedy: str = "") -> Iterator[None]:
-    """Turn an error of the system into one line that names what was written."""
+    """Convert system errors within the context into one-line errors that name what was being written."""
     try:
         yield
     except OSError as error:

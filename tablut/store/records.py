@@ -1,11 +1,12 @@
-"""Records: what a store says of itself, as sealed JSON, and the digests by which a record binds files of data.
+"""Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
 
-There are two layers and no more. A record has one possible text, which holds its SHA-256: whatever is changed in it
-is found. Every file of data has its length and its SHA-256 (or a digest that its room derives from it) in a record,
-and the record says what it belongs to. So a file that was damaged, cut short, swapped for that of another place, or
-left by another run is told apart, and its name is never read from a file.
+Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
+detected. A record also contains the length and the SHA-256 of each data file (or a digest that the package derives
+from it) and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
+detected, and no file name is ever read from a file.
 
-A seal finds damage and mix-ups, not malice: who can write to a folder can seal what he likes.
+The seal protects against damage and mix-ups, not against tampering: anyone who can write to a folder can seal any
+content.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class StoreError(InputError):
-    """A store that cannot be used as it is; the message names the file or the folder."""
+    """A store that cannot be used in its present state; the message names the file or the folder."""
 
 
 class DamagedError(StoreError):
-    """A file of a store that is missing, or is not as it was written."""
+    """A file of a store that is missing or has changed since it was written."""
 
 
 class TooOldError(StoreError):
-    """A format version that this program no longer reads."""
+    """A store with a format version that this program can no longer read."""
 
 
 class TooNewError(StoreError):
-    """A format version that only a later program reads."""
+    """A store with a format version that only later versions of this program can read."""
 
 
 def plain_of(value: Any) -> Any:
-    """Return a value as JSON values: the only form in which models are sealed or digested.
+    """Return a value as JSON values, the form in which models are sealed and digested.
 
-    pydantic's own form of a model has changed between its versions, and a digest may not.
+    pydantic's own serialisation is not used, because it has changed between versions, which would change the digests.
     """
     if isinstance(value, BaseModel):
         return value.plain() if hasattr(value, "plain") else fields_of(value)
@@ -58,7 +59,7 @@ def plain_of(value: Any) -> Any:
 
 
 def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
-    """Return the fields of a model as JSON values, under the names that they have in files."""
+    """Return the fields of a model as JSON values, under their names in files."""
     fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
     found = {}
     for name, written in fields.items():
@@ -69,7 +70,7 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
 
 
 def _has_exact(annotation: Any) -> bool:
-    """Return whether a type holds integers that JSON has as text, because they may exceed 2^53."""
+    """Return whether a type contains integers that are text in JSON, because they may exceed 2^53."""
     return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
 
 
@@ -87,7 +88,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 class TwiceError(json.JSONDecodeError):
-    """An object of JSON that has a field twice."""
+    """A JSON object in which a field occurs twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -99,15 +100,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; refuse a field that is given twice, of which Python would keep the last value.
+    """Return the value of a JSON text; raise `TwiceError` if an object has the same field twice.
 
-    All JSON from outside is read by this function or by `read_model`.
+    Python's own reader would silently keep the last value. All JSON from outside is read by this function or by
+    `read_model`.
     """
     return json.loads(text, object_pairs_hook=_object)
 
 
 def read_model(model: type[Read], text: str | bytes) -> Read:
-    """Return what a JSON text holds, by a model: no field is given twice, and true is no number."""
+    """Validate a JSON text strictly against a model: no field may occur twice, and true is not accepted as a number."""
     found = model.model_validate_json(text, strict=True)
     try:
         read_json(text)
@@ -118,22 +120,22 @@ def read_model(model: type[Read], text: str | bytes) -> Read:
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content or of a model in hexadecimal, whatever the order of its keys."""
+    """Return the SHA-256 of JSON content or of a model in hexadecimal; the order of keys does not matter."""
     text = json.dumps(plain_of(content), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Part(BaseModel):
-    """The base of what records hold: no field is missing, of another type, or unknown."""
+    """Base class of records and their parts; fields must not be missing, of another type, or unknown."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 @brief
 class Record(Part):
-    """The base of records.
+    """Base class of records.
 
-    A record with ``GROUP`` is kept as the attributes of a Zarr group, so that its folder is one.
+    A record with ``GROUP`` is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
     """
 
     FORMAT: ClassVar[str]
@@ -141,12 +143,12 @@ class Record(Part):
     GROUP: ClassVar[bool] = False
 
     def fault(self) -> str | None:
-        """Return what is wrong with the record by itself, or None."""
+        """Return a description of an internal contradiction in the record, or None."""
         return None
 
 
 class DataFile(Part):
-    """A file of data as a record names it: its length and the SHA-256 of its content."""
+    """Length and SHA-256 of a data file, as a record contains them."""
 
     bytes: Count
     sha256: Digest
@@ -156,7 +158,7 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the one text that a record has as a file."""
+    """Return the text of a record as a file; there is exactly one for each record."""
     return _text(type(record), {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION})
 
 
@@ -168,14 +170,14 @@ def _text(model: type[Record], body: dict[str, Any]) -> str:
 
 
 def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
-    """Write a record, whole or not at all, and have it on the disk."""
+    """Write a record atomically and flush it to the disk."""
     write_text(path, record_text(record), remedy, lasting=True)
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
-    """Return the record that a file holds, everything about it checked; None if there is no such file.
+    """Return the record in a file after checking all of it; None if the file does not exist.
 
-    ``what`` is how errors call the file, ``way_out`` what they say is to be done.
+    In error messages, ``what`` names the file and ``way_out`` says what to do.
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
@@ -197,7 +199,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         raise DamagedError(f"{shown}: is damaged, or no record of this program; {way_out}") from error
     if found != model.FORMAT:
         raise StoreError(f"{shown}: is a record of another kind, {excerpt(str(found), 40)}; {way_out}")
-    # Another program may write another text around its version: that is read before the seal is compared.
+    # Checked before the seal, because another version may write a different text around its version number.
     if isinstance(version, int) and version != model.VERSION:
         newer = version > model.VERSION
         says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
@@ -218,7 +220,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
 
 
 def data_file(path: Path) -> DataFile:
-    """Return what a record says of a file of data that has just been written."""
+    """Return the length and the digest of a data file, for its record."""
     digest, length = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(_STEP):
@@ -228,7 +230,10 @@ def data_file(path: Path) -> DataFile:
 
 
 def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
-    """Refuse a file of data that is missing, a link, of another length or, if all of it is read, of another digest."""
+    """Raise an error if a data file is missing, a link, or does not have the expected length and digest.
+
+    Without ``content`` only the length is checked, which is fast.
+    """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
         raise StoreError(f"{shown}: is a link; a store holds its files itself")
