@@ -88,7 +88,7 @@ def check_command(
 ) -> Reply:
     """Check a saved proof by the rules alone, in plain Python.
 
-    docs/puzzles.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
+    docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
     from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
     from tablut.position import Position
