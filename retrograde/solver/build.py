@@ -82,7 +82,7 @@ def build_tablebase(
     scheduler : str or Scheduler, optional
         Address of a running Dask cluster whose workers see the store under the same
         path. They build independent tiers in parallel, each with one thread.
-        A `Scheduler` object runs the tasks itself.
+        A `Scheduler` may be given instead, to run the tasks.
     observer : Observer, optional
         Receives the progress: a lower bound of the number of classes solved.
 

@@ -124,7 +124,7 @@ class TierPasses:
     def run(self, step: int) -> None:
         """Run one step."""
         if step == START:
-            # Each takes seconds to compile, once: begin while the first pass runs.
+            # Each kernel takes seconds to compile, once: start now, while the first pass runs.
             ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
             ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)

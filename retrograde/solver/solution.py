@@ -115,7 +115,8 @@ class SolvedGame:
         Numbers of reachable positions, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
         Numbers of mutual zugzwangs that are reachable with either side to move, up to symmetry. ``full``: the
-        side to move loses, whichever it is. ``half``: one side loses if it is to move, the other forces nothing.
+        side to move loses, whichever it is. ``half``: one side loses if it is to move, and neither side can force a
+        win if the other is.
     """
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:

@@ -262,7 +262,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
-    If messages are written, the pass stops early when their buffer is nearly full; `Messages.place` tells where.
+    If messages are written, the pass stops when their buffer is nearly full, and continues there in the next call.
     """
     d, p = record_at(desk, Desk), flat(task)
     t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages

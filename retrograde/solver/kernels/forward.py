@@ -1,8 +1,8 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, mostly for many columns together.
-Columns that differ only in their lowest soldier are adjacent, and form a *run*. Whether a column soldier blocks the
-king's way to an escape, or can itself be shut in, depends on its cell alone, not on the rest of the row.
+Columns that differ only in their lowest soldier are adjacent, and form a *run*. Within a row, it depends on the cell of
+a column soldier alone whether it blocks the king's way to an escape, and whether it can be shut in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
 Quiet moves stay in the tier, in which the values with the other side to move may be partly known.

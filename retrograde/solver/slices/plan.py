@@ -5,8 +5,8 @@ solved without its neighbours. White's moves lead to *near* rows, in which the k
 A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower
 tiers that captures lead to.
 
-A tier without defenders is not cut. Each of its rows is a single position, and the table that numbers the rows, most
-of which every slice would need, takes three times as much memory as all items.
+A tier without defenders is not cut. Each of its rows is a single position, and every slice would need most of the table
+that numbers the rows, which takes three times as much memory as all items.
 
 The part of the tiers that a task sees is its *window*. It has the same tables as whole tiers
 (`tablut.indexing.tier_tables`), only with fewer rows: a row outside the window looks like one that does not exist.
