@@ -126,7 +126,7 @@ class Solver(Stoppable):
         Parameters
         ----------
         reason : str
-            Reason of the returned solution, why the position is not solved.
+            Text for the ``reason`` field: why the position is not solved.
 
         Returns
         -------

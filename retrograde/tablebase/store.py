@@ -54,7 +54,7 @@ _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
 def tier_name(material: tuple[int, int]) -> str:
-    """Return the name of a tier, which is that of its folder, too."""
+    """Return the name of a tier and of its folder, such as ``3v1``."""
     return f"{material[0]}v{material[1]}"
 
 

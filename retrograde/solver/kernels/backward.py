@@ -211,8 +211,8 @@ def _is_decided_by_last_ply(t: Tables, w: Workspace, p: Pass) -> bool:
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
     """Propagate the open position's item to all its parents, or write messages for them.
 
-    In the parents the side of the pass is to move. They are found man by man, since the entry of a parent then
-    differs from the open position's by one term.
+    In the parents, the side of the pass is to move. They are found man by man: a parent in which one man stands
+    elsewhere has an entry that differs from the open position's by one term.
     """
     if _is_decided_by_last_ply(t, w, p):
         return

@@ -1,8 +1,8 @@
 """Building a tier in slices: step after step as tasks of a scheduler, with a checkpoint after each step.
 
-A build that was killed resumes from the last checkpoint. It keeps the intact files of the step that it was
-running, and makes damaged or lost files again. If nothing can be recovered, the tier is begun again from the start;
-the values are the same in every case.
+A build that was killed resumes from the last checkpoint. It keeps the intact files of the step that was interrupted,
+and makes damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The
+values are the same in every case.
 
 The files of the last two checkpoints are kept. If one of the newest is damaged or lost, the missing part of its step
 is run again from the checkpoint before. File names are never read from a file.
