@@ -1,7 +1,7 @@
-"""Who wins: retrograde analysis by tiers of (attackers, defenders).
+"""Retrograde analysis by tiers of (attackers, defenders): which side wins, and in how many plies.
 
-`solve_game` solves what a start reaches, `build_tablebase` and `open_tablebase` make and
-read endgame tablebases; `retrograde.puzzles` proves single positions.
+`solve_game` solves every position reachable from a start. `build_tablebase` and `open_tablebase`
+build and read endgame tablebases. `retrograde.puzzles` proves single positions.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""What commands, pages and the explorer answer about tablebases, solved positions and puzzles, as results.
+"""Results about tablebases, solved positions and puzzles, for the commands, the pages and the explorer.
 
-Those that only pages show are made by `reports/studies/sources.py`. A `PuzzleTree` of `retrograde.puzzles.game` is
-a result as well.
+Results shown only on pages are made by `reports/studies/sources.py`. One more result class, `PuzzleTree`, is in
+`retrograde.puzzles.game`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class TierResult(Result):
-    """A tier: positions count placements with a side to move; everything after them counts classes."""
+    """A tier of a tablebase.
+
+    ``positions`` counts every placement once for each side to move. All later numbers count classes.
+    """
 
     attackers: int
     defenders: int
@@ -39,7 +42,7 @@ class TierResult(Result):
 
 
 class TablebaseInfo(Result):
-    """What a tablebase holds."""
+    """Contents of a tablebase."""
 
     variant: str
     format_version: int
@@ -53,7 +56,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return a tier of a variant as commands answer it: each position the first of its game."""
+    """Return the result for a tier of a variant, where each position counts as the first of its game."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -67,7 +70,7 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
 
 
 def info_of(tablebase: Tablebase) -> TablebaseInfo:
-    """Return what a tablebase holds."""
+    """Return the contents of a tablebase as a result."""
     files = tablebase.store
     tiers = [tier_result(files.tier(*material).record, tablebase.variant) for material in files.tiers()]
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
@@ -85,7 +88,7 @@ def info_of(tablebase: Tablebase) -> TablebaseInfo:
 
 
 class RatedMoveResult(Result):
-    """A move with what it is worth to the side that makes it."""
+    """A move and its value for the side that makes it."""
 
     move: str
     wdl: str
@@ -93,7 +96,7 @@ class RatedMoveResult(Result):
 
 
 class ProbeResult(Result):
-    """A position with its value, and all moves from it, the best first."""
+    """A position, its value and all moves from it, best first."""
 
     variant: str
     position: str
@@ -104,7 +107,7 @@ class ProbeResult(Result):
 
 
 def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
-    """Return what a tablebase says of a board, as a command answers it."""
+    """Look up a board in a tablebase and return the result of the command."""
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
@@ -122,7 +125,7 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
 
 
 class LongestResult(Result):
-    """The longest win of a side with a material, and best play to its end."""
+    """The longest win of a side with a given material, and best play to its end."""
 
     attackers: int
     defenders: int
@@ -133,14 +136,14 @@ class LongestResult(Result):
 
 
 class VerdictResult(Result):
-    """What a side gets that has to move."""
+    """Value of a position for the side to move."""
 
     wdl: str
     dtm: int | None
 
 
 class ZugzwangResult(Result):
-    """A mutual zugzwang; the position has white to move."""
+    """A mutual zugzwang and its values for both sides to move; ``position`` has white to move."""
 
     position: str
     white: VerdictResult
@@ -148,7 +151,7 @@ class ZugzwangResult(Result):
 
 
 class ZugzwangsResult(Result):
-    """How many mutual zugzwangs there are up to symmetry, and the first of them."""
+    """Numbers of mutual zugzwangs up to symmetry, and a list of the first ones."""
 
     full: int
     half: int
@@ -156,7 +159,7 @@ class ZugzwangsResult(Result):
 
 
 class TablebaseSummary(TablebaseInfo):
-    """What a tablebase holds and shows; the digests are those of each tier's values."""
+    """Contents of a tablebase, with its longest wins and mutual zugzwangs; the digests are of each tier's values."""
 
     digests: dict[str, str]
     longest: list[LongestResult]
@@ -164,7 +167,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move with its value for the side that makes it."""
+    """A move and its value for the side that makes it; ``to`` is the number of the node it leads to."""
 
     move: str
     takes: tuple[str, ...] = ()
@@ -183,7 +186,10 @@ class WalkNode(Result):
 
 
 class TableWalk(Result):
-    """Positions near one, with the values of all their moves: by number, the first one being 0."""
+    """The positions within some plies of a first one, with the values of all their moves.
+
+    Nodes are referred to by number; the first position is node 0.
+    """
 
     variant: str
     store: str
@@ -198,7 +204,7 @@ _Text = Annotated[str, BeforeValidator(str)]
 
 
 class BoundsResult(Result):
-    """What is proved about a side's chances, in plies."""
+    """Proved bounds on a side's win, in plies."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -208,7 +214,7 @@ class BoundsResult(Result):
 
 
 class SolutionResult(Result):
-    """A solved position, as a `retrograde.proofs.solution.Solution` says it."""
+    """A solved position: the fields of a `retrograde.proofs.solution.Solution`."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -230,7 +236,7 @@ class SolutionResult(Result):
 
 
 class PuzzleResult(Result):
-    """A puzzle with what became of its claims."""
+    """A puzzle and whether its claim holds."""
 
     id: str
     claim: str
@@ -239,7 +245,7 @@ class PuzzleResult(Result):
 
 
 class PuzzleFile(Result):
-    """The puzzles of a file with what became of their claims."""
+    """The puzzles of a file, and how many of their claims hold."""
 
     file: str
     checked: int
@@ -253,7 +259,7 @@ class PuzzleFile(Result):
 
 
 class SolvedResult(SolutionResult):
-    """A solved position, and what was made of its solution."""
+    """A solved position, with the proof and the drawing that were made from its solution."""
 
     plies_left: int | None
     interrupted: bool = False

@@ -1,4 +1,4 @@
-"""The commands that solve."""
+"""Table of this package's commands: solving, tablebases and puzzles."""
 
 from tablut.cli.spec import command_table
 

@@ -1,7 +1,7 @@
-"""Proofs: win, draw or loss of any position, the strategy that shows it, and the checker of strategies.
+"""Proofs that a position is won, drawn or lost, the strategies behind them, and a checker of strategies.
 
-`solve` is the front door; `Solver` solves many positions. What they answer is a
-`Solution`, within `ProofLimits`. `retrograde.proofs.checker` checks saved proofs by the rules
+`solve` solves one position, a `Solver` solves many. Both return a
+`Solution`, and stay within `ProofLimits`. `retrograde.proofs.checker` verifies saved proofs with the rules
 alone.
 """
 

@@ -1,24 +1,24 @@
-"""Proofs that can be saved: the winner's strategy, one move for every position it may have to face.
+"""Saved proofs: the winner's strategy, with one move for every position that it may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move and
-the loser all of theirs. Positions recur in it, as themselves or as images under the
-symmetries of the rules, so what is saved is the strategy: for each position with the
-winner to move that the tree meets, up to symmetry, the move and the number of plies
-within which it wins. Positions in which a move wins at once, most of all, are left out.
-That is the whole tree, because the rest follows from the rules; the checker
-(`retrograde.proofs.checker`) regenerates it from them.
+the loser all legal moves. Positions recur in it, directly or as images under the
+symmetries of the rules. Therefore only the strategy is saved: for each position of the tree with the
+winner to move, up to symmetry, the move and the number of plies
+within which it wins. Positions with a move that wins immediately, which are the majority, are left out.
+The rest of the tree follows from the rules, from which the checker
+(`retrograde.proofs.checker`) regenerates it.
 
-That a side never loses is saved likewise: for each position in which it is to move the
-move, and 0 for the plies; its header has null for them.
+A proof that a side never loses is saved in the same way: the move for each position in which that side is to move, and
+0 for the plies, which are null in the header.
 
-The file is JSON lines: a header, then one array ``[position, plies, move]`` for each
-position. The header is the claim: under which game, from which position, with how many
-plies left, who wins within how many, and the digests of the tables in which the strategy
-may end. docs/proofs.md says what each of its fields means. A name that ends in ``.gz``
-is compressed. A file is written and read a block at a time, whatever its length.
+The file consists of JSON lines: a header, then one array ``[position, plies, move]`` for each
+position. The header states the claim: the game, the position, the plies left,
+which side wins and within how many plies, and the digests of the tables in which the strategy
+may end. docs/proofs.md explains its fields. A file whose name ends in ``.gz``
+is compressed. Files are written and read in blocks, so their length is not limited by memory.
 
-A file names its game by a shipped name and `Variant.digest`, or under rules of one's own
-by the digest alone. It never names a path.
+A file identifies its game by a shipped name and `Variant.digest`, or for custom rules
+by the digest alone. It never contains a path.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ if TYPE_CHECKING:
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
 HELD: Final = 4
-"""The version of a file whose claim is that a side never loses."""
+"""Version of a file that claims that a side never loses."""
 MOST_POSITIONS: Final = 100_000_000
-"""Most positions of a strategy that is read."""
+"""Maximum number of positions in a strategy that is read."""
 MOST_BYTES: Final = 512 << 20
-"""Most bytes that are read from standard input."""
+"""Maximum number of bytes read from standard input."""
 _READ: Final = (2, VERSION, HELD)
 _READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
 _BLOCK: Final = 4096
-"""Lines that are written or checked at a time."""
+"""Number of lines that are written or checked together."""
 _BATCH: Final = 1 << 16
-"""Positions after which play is looked at a time."""
+"""Number of positions that are expanded together."""
 _AGAIN = "make it again with `tablut puzzle solve --save-proof`"
 
 _Plies = Annotated[int, Field(ge=0, le=MOST_PLIES)]
@@ -79,7 +79,7 @@ _Text = Annotated[str, Field(max_length=300)]
 
 
 class _Kind(BaseModel):
-    """What the first line of every version says."""
+    """Fields of the first line that are common to all versions."""
 
     model_config = ConfigDict(strict=True)
 
@@ -116,7 +116,7 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 
 
 class ProofCertificate(_Claim):
-    """A strategy by which a side wins, or never loses: a mapping, rows of a store, or the lines of a file."""
+    """A strategy by which a side wins or never loses, as a mapping, a `PackedStrategy` or the lines of a file."""
 
     strategy: Any = Field(exclude=True)
 
@@ -128,7 +128,7 @@ class ProofCertificate(_Claim):
         return (json.dumps([position, plies, move]) for plies, position, move in entries)
 
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the lines of the strategy some at a time, each block with the number of its first line."""
+        """Yield the lines of the strategy in blocks, each with the number of its first line."""
         lines, number = self.lines(), 2
         while block := list(islice(lines, _BLOCK)):
             yield number, block
@@ -144,13 +144,13 @@ class ProofCertificate(_Claim):
             yield "".join(line + "\n" for line in block).encode()
 
     def write(self, target: Path, remedy: str = "") -> None:
-        """Write the file, all of it or nothing; ``remedy`` is what to do if that fails."""
+        """Write the file atomically; ``remedy`` is the advice in the error message if this fails."""
         content = self._content()
         write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, remedy)
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield content compressed; no time is in it: the same proof gives the same bytes."""
+    """Yield compressed content, without a time stamp, so that the same proof gives the same bytes."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -161,9 +161,9 @@ def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class PackedStrategy(NamedTuple):
-    """Positions with the winner to move up to symmetry: words ascending, plies within which each wins, move codes.
+    """Strategy as arrays: positions with the winner to move as words in ascending order, plies and move codes.
 
-    The plies are 0 where it only never loses.
+    The winner wins within the given plies. They are 0 in a strategy by which a side never loses.
     """
 
     engine: Engine
@@ -175,11 +175,11 @@ class PackedStrategy(NamedTuple):
         return len(self.plies)
 
     def chosen(self, which: Any) -> PackedStrategy:
-        """Return some of the positions."""
+        """Return the strategy for some of the positions."""
         return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a file, fewest plies first."""
+        """Yield the lines of a proof file, fewest plies first."""
         size = self.engine.variant.size
         order = np.argsort(self.plies, kind="stable")
         for start in range(0, len(self), _BLOCK):
@@ -198,7 +198,7 @@ def text_of(engine: Engine, board: NDArray[Any]) -> str:
 
 
 def joined(engine: Engine, parts: Parts) -> PackedStrategy:
-    """Return several strategies of one winner as one: of each position what has the fewest plies."""
+    """Join several strategies of one winner, with the fewest plies for each position."""
     words, plies, moves = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
     order = np.lexsort((plies, *words.T[::-1]))
     fresh = np.ones(len(words), dtype=bool)
@@ -208,7 +208,7 @@ def joined(engine: Engine, parts: Parts) -> PackedStrategy:
 
 
 def _turned(strategy: PackedStrategy) -> PackedStrategy:
-    """Return a strategy with its positions up to symmetry."""
+    """Return a strategy with its positions and moves in canonical form."""
     engine, group = strategy.engine, strategy.engine.variant.symmetries
     words, elements = engine.canonical(strategy.words, group)
     pairs, place = np.unique(np.column_stack([elements, strategy.moves]), axis=0, return_inverse=True)
@@ -218,7 +218,7 @@ def _turned(strategy: PackedStrategy) -> PackedStrategy:
 
 
 def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64], group: Group) -> PackedStrategy:
-    """Return the undecided positions that the loser's moves lead to, each with the fewest plies that are left there."""
+    """Return the undecided positions that the loser's moves lead to, each with the fewest plies left there."""
     children = engine.expand(words)
     on = children.outcomes == 0
     found, _ = engine.canonical(children.words[on], group)
@@ -226,9 +226,9 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 
 
 def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield what a strategy's moves lead to unless they end the game, some at a time, and the plies that are left.
+    """Yield batches of the undecided positions that a strategy's moves lead to, with the plies left there.
 
-    Left out is what is won within three plies: after the reply a move wins at once.
+    Positions won within three plies are skipped, because a move wins immediately after each reply.
     """
     strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _BATCH):
@@ -239,12 +239,12 @@ def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDAr
 
 
 def after_replies(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
-    """Yield the positions that come after those of a strategy, some at a time, with the fewest plies left there."""
+    """Yield batches of the positions two plies after those of a strategy, with the fewest plies left there."""
     return (_replies(engine, words, left, group) for words, left in after_moves(engine, strategy))
 
 
 def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int, group: Group) -> PackedStrategy:
-    """Return the positions with the winner to move that a strategy begins with, up to the symmetries of a group."""
+    """Return the first positions of a strategy with the winner to move, up to the symmetries of a group."""
     words = engine.words(board)
     if int(head(board)[SIDE_AT]) != prover:
         return _replies(engine, words, np.array([plies]), group)
@@ -253,13 +253,13 @@ def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int
 
 
 class _Known(NamedTuple):
-    """What is asked of a strategy: the keys of its positions, the plies of each."""
+    """Lookup table of a strategy: the sorted keys of its positions, and the plies of each."""
 
     keys: NDArray[Any]
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where positions stand in the strategy, and the plies there: `LONGEST` where they do not."""
+        """Return the places of positions in the strategy and their plies, `LONGEST` for those that are missing."""
         wanted = keys_of(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -268,19 +268,20 @@ class _Known(NamedTuple):
 
 
 def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, others: Parts = ()) -> PackedStrategy:
-    """Return the strategy behind a proof; some of it may not be needed.
+    """Return the strategy behind a proof, which may contain positions that are not needed.
 
-    Left out are positions that a tablebase or another strategy knows, and those in which a move wins at once.
+    Positions that a tablebase or another strategy covers are left out, and so are positions with a move that wins
+    immediately. Raise `TablutError` if there are more than ``most`` positions.
     """
     engine, beyond = search.engine, [_Known(keys_of(part.words), part.plies) for part in others]
-    # The table of the search has positions as play meets them, not their images.
+    # The table of the search contains positions as they were reached, not their canonical images.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
     found = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:
         known = [_Known(keys_of(part.words), part.plies) for part in (found, recent)]
-        # Of what is met next most is won at once, so it is read before more is made of it.
+        # Most of the next positions are won immediately, so look them up before expanding further.
         fresh = joined(engine, [found.chosen(slice(0)), *(_read(search, part, known, beyond) for part in waiting)])
         if not len(fresh):
             return _turned(joined(engine, [found, recent]))
@@ -294,9 +295,9 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
 
 
 def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond: list[_Known]) -> PackedStrategy:
-    """Return of some positions those that a strategy needs and has not, with their moves.
+    """Return the positions that a strategy needs and does not contain yet, with their moves.
 
-    What is known beyond it is known up to symmetry.
+    ``known`` is the strategy so far; ``beyond`` are other strategies, in canonical form, that need not be repeated.
     """
     for part in known:
         fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
@@ -323,7 +324,7 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
 def needed(
     strategy: PackedStrategy, prover: int, board: NDArray[Any], prober: Prober | None = None
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
-    """Return what play from a position meets of a strategy, and the materials of the table positions it meets."""
+    """Return the part of a strategy that play from a position can reach, and the materials of tables it ends in."""
     engine, leaves = strategy.engine, set()
     kept, known = np.zeros(len(strategy), dtype=bool), _Known(keys_of(strategy.words), strategy.plies)
     group = engine.variant.symmetries
@@ -353,7 +354,7 @@ def certificate_of(
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate; without plies, that of a side that never loses."""
+    """Return a strategy as a certificate; ``plies`` is None if it shows that a side never loses."""
     variant = engine.variant
     return ProofCertificate(
         version=HELD if plies is None else VERSION,
@@ -371,7 +372,7 @@ def certificate_of(
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the strategy behind a proof, as a mapping from the text of a position to plies and move."""
+    """Return the certificate of a proof, with a strategy that maps texts of positions to plies and moves."""
     strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
@@ -381,7 +382,7 @@ def build_certificate(
 
 
 class _FileLines:
-    """The lines of a file after the first, or of its content."""
+    """The lines of a proof file after the header; ``source`` is its path or its content."""
 
     def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
         self._what, self._source, self._positions = what, source, positions
@@ -390,7 +391,7 @@ class _FileLines:
         return self._positions
 
     def all_lines(self) -> Iterator[str]:
-        """Yield all lines, a long one in pieces."""
+        """Yield all lines; a line that is too long is yielded in pieces."""
         if isinstance(self._source, str):
             yield from self._source.removesuffix("\n").split("\n")
             return
@@ -409,7 +410,7 @@ class _FileLines:
             raise input_failure(f"{self._what}: {error.strerror}", error) from error
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy; their number must be the header's."""
+        """Yield the lines of the strategy; raise `InputError` if their number is not the header's."""
         count = 0
         for count, line in enumerate(self.all_lines()):
             if count > self._positions:
@@ -422,7 +423,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Return the certificate of a file, or of its content; `entries_of` reads its lines when they are needed."""
+    """Read the certificate of a file, or of its content; its lines are read later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -433,7 +434,10 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of some lines; ``number`` is that of the first, and the plies are 0 unless they fall."""
+    """Yield the entries of some lines, of which the first has the given number.
+
+    Plies must be positive if they fall, as in a proof of a win, and 0 otherwise.
+    """
     for at, line in enumerate(block, number):
         try:
             entry = _ENTRY.validate_json(_bounded(line))
@@ -445,7 +449,7 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the one that ships under its name, or the one that is given."""
+    """Return the rule set of a certificate: the shipped one of its name, or the one given; its digest must match."""
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
     if proof.variant is not None and not ships:
@@ -470,7 +474,7 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
 
 
 def _header(what: str, line: str) -> _Header:
-    """Return the header of a file."""
+    """Parse the header of a file."""
     try:
         version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:
@@ -490,5 +494,5 @@ def _bounded(line: str) -> str:
 
 
 def _problem(error: ValueError) -> str:
-    """Return the first thing that is wrong, in a few words."""
+    """Return a short description of the first error."""
     return fault_of(error.errors()) if isinstance(error, ValidationError) else str(error)

@@ -1,30 +1,30 @@
-"""The independent checker of proofs: plain Python, the rules of `tablut.rules.naive` and nothing of the search.
+"""The independent checker of proofs, in plain Python: it uses the rules of `tablut.rules.naive`, and no search code.
 
-It takes a strategy (see `retrograde.proofs.certificate`) block by block. Each of its
-positions must have a legal move after which, whatever the loser answers, the winner has
-a move that wins at once, or the strategy has the position that arises, or an image of it
-under the symmetries of the rules, with a number of plies that is enough. As the numbers
-fall with every ply, no play lasts for ever and none meets a position twice, so that no
-rule on repetition has a say; and as the first of them fits into the plies that are left,
-neither has the move limit. What is accepted is a proof, whatever wrote the file.
-docs/proofs.md has the definition.
+It reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must
+have a legal move such that, after every reply of the loser, either the winner has
+a move that wins immediately, or the strategy contains the position (or an image of it
+under the symmetries of the rules) with few enough plies. Since the numbers of plies
+fall with every ply, no game lasts for ever and none repeats a position, so
+rules on repetition do not matter. Since the first number fits into the plies left,
+the move limit does not matter either. An accepted file is a proof, whatever program wrote it.
+docs/proofs.md gives the exact definition.
 
-What a block has and what it needs goes, by a hash of the position, into shares that are
-compared one after the other. So the memory is that of one block and one share, and the
-blocks can be checked by several processes. A position that no line has may be one of a
-table that the file names: then that table is asked, or, if the check is deep, played out
-by its own moves and checked like the lines.
+The positions that a block has, and those that it needs, are distributed by a hash into shares, which are
+compared one after the other. The memory needed is therefore that of one block and one share, and
+several processes can check blocks. A position without a line may belong to a
+table that the file names. Then that table is consulted; in a deep check, the moves of the table are played, too,
+and checked like lines.
 
-That a side never loses is checked in the same way, but that no number falls: play by the
-strategy may last for ever. So there the rules on repetition have a say, and must not cost that side the game.
+A claim that a side never loses is checked in the same way, except that no number falls, so play by the
+strategy may last for ever. The rules on repetition then matter, and must not make that side lose.
 
-That shows *within* how many plies the side wins. The header and the lines give upper bounds, which
-may be far too large: a search notes what it knows when it finds a move. The longest play by the strategy
-is counted while the lines are read, because they come with the fewest plies first: every position to which
-the loser can reply has been counted before.
+This check shows *within* how many plies the side wins. The header and the lines give upper bounds, which
+may be far too large, because a search records what it knows when it finds a move. The checker therefore computes the
+length of the longest game by the strategy while it reads the lines. This works because lines with fewer plies come
+first, so every position that the loser can reach has been computed before.
 
-That a win takes no less is another claim, which a strategy cannot show; it is tried by exhaustive search, in
-plain Python too, as far as a number of plies made allows.
+A strategy cannot show that a win takes no fewer plies. For this lower bound, the checker tries an exhaustive search,
+in plain Python as well, up to a maximum number of plies made.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ from tablut.variants import Variant, VariantLike, as_variant
 
 _LONGEST_MOVE = 7
 _SHARE = 250_000
-"""Positions of the strategy that are compared at a time, about."""
+"""Approximate number of the strategy's positions in a share, which are compared together."""
 _SPOOL = 16 << 20
-"""Bytes of a share that are kept in memory."""
+"""Bytes of a share that are kept in memory before it is written to a temporary file."""
 _COUNTED = 2_000_000
-"""Most positions of a strategy whose longest play is counted; each takes about 150 bytes of memory."""
+"""Maximum size of a strategy whose longest game is computed; each position takes about 150 bytes of memory."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
-"""The four cells of a byte."""
+"""The contents of the four cells that a byte encodes."""
 
 
 class CheckedProof(Result):
-    """What the checker found.
+    """Result of a check.
 
-    ``within`` is the length of the longest play by the strategy. It is what the header claims if the plies cannot be
-    counted: where the strategy ends in tables, is very long, or does not list the fewest plies first.
+    ``within`` is the length in plies of the longest game by the strategy. It is the header's claim if the length
+    cannot be computed: if the strategy ends in tables, is very long, or does not list the fewest plies first.
     """
 
     proved: bool
@@ -83,11 +83,11 @@ class CheckedProof(Result):
 
 
 class _SpentError(Exception):
-    """The plies allowed for the lower bound are made."""
+    """The plies allowed for the lower bound are used up."""
 
 
 class _Open(NamedTuple):
-    """A position of the search for a shorter win, some of whose moves are still to be tried."""
+    """A position in the search for a shorter win, with the moves that are yet to be tried."""
 
     position: NaivePosition
     moves: Iterator[NaiveMove]
@@ -96,7 +96,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """Lines of a strategy to be checked; or, without lines, what it has and needs to be compared."""
+    """A task that checks lines of a strategy or, without lines, compares the positions that a share has and needs."""
 
     variant: Variant
     winner: str
@@ -109,20 +109,20 @@ class CheckTask(NamedTuple):
 
 
 class SymmetricGame(NaiveGame):
-    """The plain rules, and positions up to their symmetries."""
+    """The naive rules, with keys for positions up to the symmetries of the rules."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
         self.width = (self.size**2 + 3) // 4
-        # What a piece adds to the number that has all images of a placement as its digits.
+        # A placement's number has all its images as digits. This is what each piece on a cell adds to it.
         self._adds = dict[tuple[tuple[int, int], str], int]()
         for number, cell in enumerate(self._cells):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
-        # What a byte of a key says of its cells.
+        # The pieces on the cells of each byte of a key.
         self._says = [
             [tuple(one for one in zip(cells, four[-len(cells) :], strict=True) if one[1] != ".") for four in _FOURS]
             for cells in ends
@@ -130,17 +130,17 @@ class SymmetricGame(NaiveGame):
         self._images = Struct(f"{self.width}s" * len(variant.symmetries))
 
     def key(self, position: NaivePosition) -> bytes:
-        """Return what a placement and its images have in common and no other placement has."""
+        """Return a key that is the same for a placement and its images, and different for any other placement."""
         number = sum(map(self._adds.__getitem__, position.pieces.items()))
         images: tuple[bytes, ...] = self._images.unpack(number.to_bytes(self._images.size, "big"))
         return min(images)
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
-        """Return a position by its key."""
+        """Return the position of a key."""
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
-        """Return why nobody plays on from a placement, or None."""
+        """Return why a placement cannot be played on from, or None."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
             return f"has {pieces.count('K')} kings; nobody plays on from it"
@@ -153,11 +153,12 @@ class SymmetricGame(NaiveGame):
         return "the game is over, black has no soldier" if "b" not in pieces else None
 
     def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
-        """Return the cells on which a man of black's stops the king's escapes, and those from which he may do more.
+        """Return the cells on which a black soldier stops all of the king's escapes, and those worth examining.
 
-        A move to a cell that is not among the first leaves a slide open by which the king escapes: that wins at once,
-        and white is not shut in. Nor is the king captured by a move to one that is not among the second, those and the
-        cells beside him. Where no escape is open, or need not win at once, or black is to win, all cells are told.
+        A black move to a cell outside the first set leaves the king an open slide to an escape. White then wins
+        immediately, and certainly has a legal move. The second set adds the cells beside the king; a move to a
+        cell outside it cannot capture the king either. If no escape is open, if an escape need not win immediately, or
+        if black is the winner, both sets contain all cells.
         """
         king, cells = position.king(), set(self.terrain)
         for file, rank in DIRECTIONS if winner == "white" and self.rules.no_moves != "either_after_ply" else ():
@@ -168,7 +169,7 @@ class SymmetricGame(NaiveGame):
         return cells, cells.union(self._near[king])
 
     def wins_at_once(self, key: bytes, winner: str) -> bool:
-        """Return whether a side, to move, has a move that ends the game in its favour, or leaves the other none."""
+        """Return whether the side to move can win in one ply, by ending the game or leaving no legal move."""
         position = self.placed(key, winner[0])
         made = (self.apply(position, move) for move in self.moves(position))
         return any(end.winner == winner if end else self._is_stuck(after, after.side) for after, _, end in made)
@@ -178,7 +179,10 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _Block:
-    """The check of one block: what is wrong with it, what it has, what it needs; ``falls`` says if plies do."""
+    """The check of one block: its failures, and the positions that it has and needs.
+
+    ``falls`` is True if the plies must fall, as in a proof of a win.
+    """
 
     def __init__(self, variant: Variant, winner: str, falls: bool) -> None:
         self.game, self.winner, self._ply = _game_of(variant), winner, int(falls)
@@ -186,14 +190,14 @@ class _Block:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # By the key of a position with the loser to move: the plies that are made at least, and the keys of what needs
-        # a line or a look.
+        # By the key of a position with the loser to move: the least number of plies from there, and the keys of the
+        # next positions, which need a line of the strategy or an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
-        """By line: its key and plies, then what its move leads to, like the values of `_after`."""
+        """For each line, its key and plies, then the value of `_after` for the position after its move."""
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
-        """Check a position of the strategy and all answers to its move."""
+        """Check a position of the strategy, and all replies to its move."""
         self.positions += 1
         try:
             position = self.game.read(name)
@@ -219,7 +223,7 @@ class _Block:
         self.ways.append((key, plies, *after))
 
     def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
-        """Note what every move of the loser needs, and return it; without a move the loser has lost, in no ply."""
+        """Record the positions that the loser's moves need, and return them; a loser without a legal move has lost."""
         own = self.game.key(position)
         if own not in self._after:
             moves, keys = list(self.game.moves(position)), []
@@ -247,14 +251,14 @@ class _Block:
         return self._after[own]
 
     def answer(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return what was found, what it has and needs as records by share."""
+        """Return the results of the check, with the positions that the block has and needs as records by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
         return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check some lines, or compare what is needed with what is there."""
+    """Check some lines, or compare the positions that a share needs with those that it has."""
     block = _Block(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -265,23 +269,23 @@ def check(task: CheckTask) -> dict[str, Any]:
     for key, left in needs.items():
         plies = has.get(key)
         block.positions += plies is None
-        # No line is needed where a move wins at once.
+        # No line is needed where a move wins immediately.
         if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
 
 
 def _parts(found: dict[bytes, int], shares: int) -> list[bytes]:
-    """Return keys with their plies, those of each share together."""
+    """Return keys with their plies as records, joined for each share."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
     for key, plies in found.items():
-        # Fewer than no plies is none: no line has so few.
+        # Negative plies become 0, which no line has either.
         parts[crc32(key) % shares].append(key + max(0, plies).to_bytes(2, "big"))
     return list(map(b"".join, parts))
 
 
 def _least(content: bytes, width: int) -> dict[bytes, int]:
-    """Return the least number of plies by key, of records of both."""
+    """Return the least number of plies for each key, from records of keys and plies."""
     found: dict[bytes, int] = {}
     for at in range(0, len(content), width + 2):
         key, plies = content[at : at + width], int.from_bytes(content[at + width : at + width + 2], "big")
@@ -291,7 +295,7 @@ def _least(content: bytes, width: int) -> dict[bytes, int]:
 
 
 class StrategyCheck:
-    """The check of one strategy, that can be asked on its way how far it came."""
+    """The check of one strategy; `found` reports its state at any time."""
 
     def __init__(
         self,
@@ -323,17 +327,17 @@ class StrategyCheck:
         self.excluded = -1
         self.shorter: int | None = None
         self.within = proof.plies
-        # By the key of a position of the strategy: the length of the longest play from there.
+        # The length of the longest game from each position of the strategy, by its key.
         self._longest = dict[bytes, int]()
         self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
-        # By the key of a position that a table knows: its plies.
+        # The plies of each position found in a table, by its key.
         self._tabled: dict[bytes, int] = {}
 
     def _check_tables(self) -> None:
-        """Refuse to ask other tables than those that the file names."""
+        """Raise `InputError` unless the tablebase has exactly the tables that the file names."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
                 raise InputError(f"it ends in the table {name}; name the tablebase that has it")
@@ -342,7 +346,7 @@ class StrategyCheck:
                 raise InputError(f"it ends in the table {name}, and {str(store.root)!r} has not that one")
 
     def _playable(self, text: str) -> NaivePosition:
-        """Return the root, on which play must go on: nobody has won yet, and every piece stands where it may."""
+        """Return the root; raise `InputError` if the game is over there or a piece stands on a forbidden cell."""
         root = self.game.read(text)
         shown = f"position {excerpt(text)}"
         if self.game.write(root) != text:
@@ -356,7 +360,7 @@ class StrategyCheck:
         return root
 
     def run(self) -> CheckedProof:
-        """Check the strategy, then look for a shorter win."""
+        """Check the strategy, then search for a shorter win."""
         self._walk()
         self._seconds = wall_clock() - self._began
         self.proved = not self.failures
@@ -368,13 +372,13 @@ class StrategyCheck:
                         break
                     self.excluded = fewer
             except _SpentError:
-                # Not an error: the lower bound is claimed only as far as it was tried.
+                # This is not an error: the lower bound is claimed only as far as it was searched.
                 pass
         self.finished = True
         return self.found()
 
     def found(self) -> CheckedProof:
-        """Return what was found so far."""
+        """Return the result so far."""
         exact = self.finished and not self.failures and self.excluded == self.plies - 1
         seconds = self._seconds or wall_clock() - self._began
         return CheckedProof(
@@ -394,7 +398,7 @@ class StrategyCheck:
     # -- the strategy ------------------------------------------------------------------
 
     def _walk(self) -> None:
-        """Check every block, then that what all of them need is there."""
+        """Check every block, then check that the strategy has every position that the blocks need."""
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win within {self.plies} plies, when the game is drawn after {self.plies_left}")
         root = _Block(self.variant, self.winner, self.falls)
@@ -421,7 +425,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, answer: dict[str, Any]) -> None:
-        """Lay what a block has and needs to the shares."""
+        """Add the positions that a block has and needs to the shares, and extend the lengths of games."""
         self.failures += answer["failures"]
         self.positions += answer["positions"]
         for which, name in enumerate(("has", "needs")):
@@ -429,7 +433,7 @@ class StrategyCheck:
                 share[which].write(part)
         if self._counts and not self.failures:
             self._ways[answer["number"]] = answer["ways"]
-        # The fewest plies come first, so what a line leads to has been counted; if not, the header's number stands.
+        # Lines with fewer plies come first, so the positions after a line are known; if not, the header's claim stays.
         while self._counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
@@ -438,11 +442,11 @@ class StrategyCheck:
                 self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
 
     def _left(self, takes: int, keys: list[bytes]) -> int:
-        """Return the length of the longest play with the loser to move; a position without a line is won in one ply."""
+        """Return the length of the longest game with the loser to move; positions without a line are won in one ply."""
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, answer: dict[str, Any]) -> None:
-        """Take what was needed and not there: a table may have it, and if the check is deep, its moves are played."""
+        """Look up missing positions in the tables; in a deep check, play their moves and check these as well."""
         self.positions += answer["positions"]
         self.unused += answer["unused"]
         waiting = answer["missing"]
@@ -465,7 +469,7 @@ class StrategyCheck:
                     waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
     def _value(self, text: str) -> int | None:
-        """Return within how many plies a table that the file names wins; None if it does not."""
+        """Return the plies of a win in a table that the file names (0 if plies do not fall); None if there is none."""
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
             return None
@@ -480,9 +484,9 @@ class StrategyCheck:
     # -- the lower bound ---------------------------------------------------------------
 
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
-        """Return whether the winner wins within so many plies, by trying everything; repetitions count for nothing.
+        """Return whether the winner wins within ``plies`` plies, by exhaustive search; repetitions are ignored.
 
-        The naive twin of `retrograde.proofs.win_search.WinSearch.within`.
+        This is the naive twin of `retrograde.proofs.win_search.WinSearch.within`.
         """
         stack: list[_Open] = []
         value = self._opened(root, plies)
@@ -492,7 +496,7 @@ class StrategyCheck:
             elif not stack:
                 return value
             elif value == stack[-1].mine:
-                # The side to move has what it wants.
+                # The side to move has reached its goal.
                 stack.pop()
                 continue
             top = stack[-1]
@@ -510,7 +514,7 @@ class StrategyCheck:
                 value = self._opened(result.position, top.left - 1)
 
     def _opened(self, position: NaivePosition, plies: int) -> bool | _Open:
-        """Return whether the winner wins from a position, if that needs no move, or the position to be searched."""
+        """Return whether the winner wins, if this is known without a move, or else the position to search."""
         moves = self.game.legal_moves(position)
         mine = position.side == self.winner[0]
         if not moves:

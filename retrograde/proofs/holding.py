@@ -1,14 +1,14 @@
-"""A side that never loses: a set of positions that it need not leave.
+"""Proving that a side never loses, by a set of positions that it need not leave.
 
-A win takes a number of plies that falls; not to lose takes none. What proves it is a set of positions with
-that side, the *holder*, to move, each with a move after which the other side has not won, and every answer to
-it ends the game for the holder or leads into the set again. So play by these moves may last for ever.
+The number of plies to a win falls with every move; not losing has no such number. Its proof is a set of positions
+with that side, the *holder*, to move. Each position has a move after which the other side has not won, and every reply
+to it leads back into the set or ends the game without a loss for the holder. Play by these moves may last for ever.
 
-The set is grown from the position in question. A position gets the move that asks for the
-fewest positions that are not in the set yet, if a short search sees no win for the other side
-after it. Where no move is left the position is lost, and those that relied on it choose again.
-When every position that play can meet has a move, the set is closed: that is a
-greatest fixed point, worked out as far as the question needs it [1]_.
+The set is grown from the position in question. Each position gets the move that requires the
+fewest positions outside the set, provided that a short search finds no win for the other side
+after it. A position without such a move is lost, and positions that relied on it choose another move.
+When every position that play can reach has a move, the set is closed. It is a
+greatest fixed point, computed only as far as the question requires [1]_.
 
 References
 ----------
@@ -36,25 +36,28 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 256
 _LOOK: Final = 2000
-"""Moves in which the other side's win after a move is looked for."""
+"""Number of moves that the search for the other side's win after a move may make."""
 
 
 class HoldingSearch:
-    """What a side can hold against the side that a search is for; what is lost stays known."""
+    """Search for a set in which one side holds against the prover of another search; lost positions are remembered."""
 
     def __init__(self, search: WinSearch) -> None:
         self.engine, self._search = search.engine, search
         other = ("white", "black")[search.prover]
         self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
         self._lost: set[bytes] = set()
-        # By position: the move, and the positions that its answers lead to.
+        # By position: the move, and the positions that the replies to it lead to.
         self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
         self._wanted: set[bytes] = set()
         self._users: dict[bytes, set[bytes]] = defaultdict(set)
         self.made = 0
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
-        """Return the set that a position, shape (1, W), begins, each with its move; None if it is lost or too large."""
+        """Return a set that holds from a position, shape (1, W), with a move for each position in it.
+
+        Return None if the position is lost or the limits are exceeded.
+        """
         board = self.engine.boards(words)[0]
         if int(head(board)[SIDE_AT]) == self._search.prover and self._losing[self.engine.expand(words).outcomes].any():
             return None
@@ -71,7 +74,7 @@ class HoldingSearch:
         return None
 
     def _met(self, first: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        """Return the positions that play meets: those that have a move, and those that need one."""
+        """Return the positions that play can reach: those that have a move, and those that still need one."""
         seen, waiting = set(first), list(first)
         self._wanted = seen
         met, fresh = list[bytes](), list[bytes]()
@@ -89,14 +92,14 @@ class HoldingSearch:
         return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), self.engine.tables.words)
 
     def _strategy(self, met: list[bytes]) -> PackedStrategy:
-        """Return what was chosen; where the game ends at once, or a table knows the value, nothing was."""
+        """Return the chosen moves; none is needed where a move ends the game or a tablebase knows the value."""
         chosen = [name for name in met if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
         found = PackedStrategy(self.engine, self._packed(chosen), np.zeros(len(moves), dtype=np.int64), moves)
         return joined(self.engine, [found])
 
     def _choose(self, names: list[bytes]) -> None:
-        """Give each position a move, or find it lost."""
+        """Choose a move for each position, or mark it as lost."""
         words = self._packed(names)
         moves = self.engine.expand(words)
         on = np.flatnonzero(moves.outcomes == 0)
@@ -131,14 +134,14 @@ class HoldingSearch:
                     self._users[one].add(name)
 
     def _is_won(self, words: NDArray[np.uint64]) -> bool:
-        """Return whether a short search sees that the other side wins."""
+        """Return whether a short search finds a win for the other side."""
         self._search.budget = ProofBudget(ProofLimits(nodes=_LOOK))
         won = self._search.wins(self.engine.boards(words[None])[0])
         self.made += self._search.budget.nodes
         return bool(won)
 
     def _lose(self, name: bytes) -> None:
-        """Note that a position is lost, and that who relied on it has to choose again."""
+        """Mark a position as lost, and drop the moves of all positions that relied on it."""
         self._lost.add(name)
         for user in self._users.pop(name, ()):
             if name in self._moves.get(user, (0, ()))[1]:

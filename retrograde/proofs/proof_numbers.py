@@ -1,28 +1,27 @@
 """df-pn: depth-first proof-number search for a win within a bounded number of plies, compiled.
 
-Proof-number search [1]_ develops the leaf whose value the proof or disproof of the
-root needs most; df-pn [2]_ does so depth first, by thresholds, with a transposition
-table. A child is left only when it has exceeded the next best by a quarter (the 1 + ε
-of [3]_), which saves most of the coming and going.
+Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the
+root. df-pn [2]_ does this depth first, with thresholds and a transposition
+table. It leaves a child only when its number exceeds the next best by a quarter (the 1 + ε
+trick of [3]_), which avoids most of the switching between children.
 
-The state is a position *with the number of plies left*. So the graph has no cycles,
-whatever the board does, and the history of a game, which makes unbounded df-pn
-disprove positions by a path and believe it on another [4]_, does not exist: a proof says "the
-prover wins within n plies against everything", a disproof "it does not", and
-neither depends on how the position came about. A win that takes n plies at best never repeats a
-position, since its distance falls with every ply; hence nothing is lost by it, and the
-least bound with a proof is the exact distance.
+The state is a position *with the number of plies left*. The graph therefore has no cycles,
+even if the game repeats positions. History causes no errors either, whereas unbounded df-pn may
+disprove a position on one path and wrongly use that on another [4]_. A proof means "the
+prover wins within n plies against any play", a disproof "it does not", and
+neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
+distance falls with every ply, so no position repeats. The least bound with a proof is the exact distance.
 
-That is exact, and slow for long wins: a position that is met with many numbers of plies left is
-searched under each. So there is a second way to keep what is *open*: bounds share it, one entry a
-position. Then the graph has cycles, and a position that stands on the path already counts as if
-its proof number were almost infinite, which no disproof follows from [4]_; what is *settled* are the
-same facts with their plies as before, each resting on facts that need fewer. Numbers at first sight are
-multiplied by what the evaluation thinks of the position. A proof is a proof; that a win is not
-found says nothing, and that it is the shortest is not claimed.
+This is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
+searched for each of them. Therefore, numbers of *open* positions can also be shared by all bounds, in one entry for
+each position. The graph then has cycles. A position that is already on the path counts as if
+its proof number were almost infinite, so that no disproof follows from it [4]_. *Settled* entries hold the
+same facts with their plies as before, each resting on facts with fewer plies. The first numbers of a position are
+multiplied by a factor from its evaluation. With shared numbers, a proof is still a proof, but it need not be of the
+shortest win, and a search without a proof shows nothing.
 
-Leaves are exact three plies deep; how is told below, where they are. Where a
-tablebase covers a material the search stops and asks for the values, many at once.
+Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a
+tablebase covers a material, the search stops to look up the values of many positions together.
 
 References
 ----------
@@ -94,28 +93,28 @@ if TYPE_CHECKING:
     Moves = NDArray[np.int32]
 
 MOST_PLIES: Final = 1000
-"""The largest bound of a search."""
+"""The largest bound of a search, in plies."""
 
 DEEPEST: Final = 500
 """The longest path of a search whose open numbers are shared, in plies."""
 
 ANSWER_FIELDS: Final = 6
-"""What `prove` answers: proof number, disproof number, distance (-1 unless proved), the best
-first move, moves made on the board, positions to be asked of the tablebase."""
+"""Number of results of `prove`: proof number, disproof number, distance (-1 unless proved), best
+first move, moves made on the board, and positions to look up in the tablebase."""
 
 NODES, PENDING, TABLES = range(3)
-"""Places in `ProofWorkspace.counters`."""
+"""Indices in `ProofWorkspace.counters`."""
 
 _AHEAD = 8
-"""Moves that are made before the first of them is looked at."""
+"""Number of moves that are made in advance, to prefetch their table entries before the first of them is needed."""
 
 _EVEN, _DOUBLES = 1000, 150
-"""From how many centi-logits on a position's proof number is not multiplied, and how many less double it."""
+"""Score in centi-logits from which on a proof number is not multiplied, and the loss of score that doubles it."""
 
 
 @called
 def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: Words) -> None:
-    """Write the packing of a child; the board shows it, ``undo`` is the record of the ply that led to it."""
+    """Pack a child position, which is on the board; ``undo`` is the record of the ply that led to it."""
     cells = t.cells
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     mover = side_of(t, board) ^ 1
@@ -125,7 +124,7 @@ def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: 
     flip(child, 2 * cells + king_width(t))
     if mover == 0 and king_of(t, board) == target:
         king_at = 2 * cells
-        # On no board does the king's number straddle two words.
+        # On every board, the bits of the king's cell lie within one word.
         child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
     else:
         flip(child, own + start)
@@ -137,7 +136,7 @@ def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: 
 
 @inlined
 def _proved(distance: int) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of a position that is won within so many plies."""
+    """Return proof number, disproof number and distance of a position that is won within ``distance`` plies."""
     return I64(0), I64(INFINITE), I64(distance)
 
 
@@ -149,7 +148,7 @@ def disproved() -> tuple[int, int, int]:
 
 @inlined
 def _power(score: int) -> float:
-    """Return by how much the score of a position, in centi-logits, multiplies one of its numbers."""
+    """Return the factor by which a position's score, in centi-logits, multiplies one of its numbers."""
     return 2.0 ** (max(0, min(_EVEN - score, 12 * _DOUBLES)) / _DOUBLES)
 
 
@@ -157,7 +156,7 @@ def _power(score: int) -> float:
 def _first_numbers(
     t: Tables, e: EvaluationTables, board: BoardArray, prover: int, under: int, pn: int, dn: int
 ) -> tuple[int, int, int]:
-    """Return the numbers of an open position: as given, or weighed by its evaluation if bounds share them."""
+    """Return the first numbers of an open position: as given or, if bounds share them, weighted by its evaluation."""
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
     score = I64(evaluate(t, e, board)) * (1 - 2 * prover)
@@ -166,7 +165,7 @@ def _first_numbers(
 
 @called
 def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, ply: int) -> bool:
-    """Return whether the position after a ply stands on the path that led to it."""
+    """Return whether the position after a ply occurs on the path that leads to it."""
     place = ply
     while undo_captured(undo) == 0 and place > 0:
         place -= 1
@@ -180,7 +179,7 @@ def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, pl
 def _assess(
     t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, words: Words, left: int, under: int
 ) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of an undecided position that the table does not know.
+    """Return proof number, disproof number and distance of an undecided position that is not in the table.
 
     The distance is -1 unless the position is proved.
     """
@@ -205,7 +204,7 @@ def _assess(
         if winning_move(t, board, work.scratch) >= 0:
             return _proved(1)
         return _first_numbers(t, e, board, work.prover, under, 1, 1 + count_moves(t, board, side) // 8)
-    # Were it the prover's turn again, could it win at once? Then few replies hold.
+    # If the prover could win immediately by moving now, only a few replies can hold.
     put_side(t, board, work.prover)
     threat = winning_move(t, board, work.scratch) >= 0
     put_side(t, board, side)
@@ -217,7 +216,7 @@ def _assess(
 
 @inlined
 def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
-    """Note a position that is open if a tablebase knows its value."""
+    """Add a position to the pending ones if it is open and a tablebase covers it."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
             work.pending[work.counters[PENDING] * t.words + word] = words[word]
@@ -226,13 +225,13 @@ def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Wor
 
 @inlined
 def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
-    """Write what is to be said of a child."""
+    """Write the numbers and the distance of a child."""
     work.pns[at], work.dns[at], work.distances[at] = np.int32(numbers[0]), np.int32(numbers[1]), np.int16(numbers[2])
 
 
 @called
 def _make_ahead(t: Tables, desk: Desk, board: BoardArray, ply: int, index: int, shared: bool) -> None:
-    """Make a move and take it back: note where it leads and what that settles, and send for what the table has."""
+    """Make a move and undo it: write the position after it and the result if it is settled, else prefetch its entry."""
     work = record_at(desk, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
     undo, outcome = make(t, board, I64(work.moves[at]))
@@ -252,7 +251,7 @@ def _make_ahead(t: Tables, desk: Desk, board: BoardArray, ply: int, index: int, 
 def _see(
     t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, index: int, left: int, under: int
 ) -> None:
-    """Write what is to be said at first sight of a child that `_make_ahead` has left open."""
+    """Write the first numbers of a child that `_make_ahead` has left open."""
     work = record_at(desk, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
     theirs = side_of(t, board) == work.prover
@@ -270,20 +269,20 @@ def _see(
 
 @called
 def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, left: int, shared: bool) -> None:
-    """Write the moves of a position and what is to be said of each at first sight; one that decides is the last."""
+    """Write the moves of a position and the first numbers after each; stop at a move that decides the position."""
     work = record_at(desk, ProofWorkspace)
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # The move that held last time first: one is enough.
+        # Try the move that held last time first, since one such move is enough.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
     numbers = work.pns if proving else work.dns
     under = I64(LONGEST) if shared else left - 1
-    # The first alone, for it is often enough; then some at a time, so that the table's lines come meanwhile.
+    # Make the first move alone, as it is often enough; then several at a time, to prefetch their table entries.
     made = I64(0)
     for index in range(count):
         if index == made:
@@ -302,7 +301,7 @@ def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: i
 
 
 class NodeNumbers(NamedTuple):
-    """What its children say of a node. Kernels make it."""
+    """The numbers of a node, from its children; created in kernels."""
 
     pn: int
     dn: int
@@ -313,7 +312,7 @@ class NodeNumbers(NamedTuple):
 
 @inlined
 def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
-    """Return what the children say of a node: the prover needs one of them, and so does the opponent."""
+    """Return the numbers of a node from those of its children; the side to move needs only one of them."""
     at = ply * work.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
     for index in range(work.counts[ply]):
@@ -338,37 +337,37 @@ def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
 
 @inlined
 def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: int, under: int, proving: bool) -> None:
-    """Write to the table what was found about a node."""
+    """Store the result of a node in the table."""
     own, effort = advance(work.words, ply * t.words), work.counters[NODES] - work.began[ply]
     if v.pn == 0:
         keep_settled(work.table, work.buckets, own, t.words, under, v.distance, -1, effort)
     elif v.dn == 0:
-        # Far from every bound it is never won.
+        # With more plies left than any bound, it means that the position is never won.
         no_win = I64(LONGEST) if left > MOST_PLIES else left
         keep_settled(work.table, work.buckets, own, t.words, under, LONGEST, no_win, effort)
         if not proving:
             work.killers[ply + 1] = I64(work.moves[ply * work.width + v.best])
     else:
-        # On another path it need not repeat: there, this was no more than a search to the limit without a proof.
+        # On another path it need not repeat, so store it as a search that reached the limit without a proof.
         pn = work.pn_limits[ply] if under == LONGEST and v.pn == INFINITE - 1 else v.pn
         keep_open(work.table, work.buckets, own, t.words, under, pn, v.dn, effort)
 
 
 @inlined
 def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
-    """Return where the slots of a node's moves begin."""
+    """Return the first slot of a node's moves."""
     return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
 
 
 @inlined
 def _slot(node: int, move: int) -> int:
-    """Return the slot of a move in a node; the factor is odd, so moves of one node rarely share one."""
+    """Return the slot of a move of a node; the factor is odd, so moves of the same node rarely share a slot."""
     return (node + 0x9E37 * move) & (SLOTS - 1)
 
 
 @inlined
 def _others(work: ProofWorkspace, slot: int) -> int:
-    """Return how many other threads search a move."""
+    """Return how many other threads are searching a move."""
     count = I64(0)
     for thread in range(work.threads):
         if thread != work.thread and work.busy[thread * SLOTS + slot] != 0:
@@ -378,7 +377,7 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 @called
 def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
-    """Return a node with another child for the best if other threads are there already, and one is nearly as good."""
+    """Return a node's numbers with another best child, if other threads search the best and one is nearly as good."""
     work = record_at(desk, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
     numbers = work.pns if proving else work.dns
@@ -400,11 +399,11 @@ def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) 
 
 @called
 def _learn(t: Tables, desk: Desk, ply: int, left: int, under: int) -> bool:
-    """Take what another thread has found of the child that is to be searched; return whether that was something."""
+    """Read another thread's result for the child to be searched from the table; return whether it was new."""
     work = record_at(desk, ProofWorkspace)
     at = ply * work.width + work.chosen[ply]
     if work.pns[at] >= INFINITE - 1:
-        # It repeats a position of this path.
+        # The child repeats a position of this path.
         return False
     pn, dn, distance = find(work.table, work.buckets, advance(work.words, (ply + 1) * t.words), t.words, left, under)
     if pn < 0 or (pn == work.pns[at] and dn == work.dns[at]):
@@ -415,10 +414,10 @@ def _learn(t: Tables, desk: Desk, ply: int, left: int, under: int) -> bool:
 
 @inlined
 def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers, ply: int, proving: bool) -> None:
-    """Make the best move of a node, with the thresholds that the position after it is searched under."""
+    """Make the best move of a node, and set the thresholds for the position after it."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
-    # A sum that is almost infinite is no sum any more: nothing can be taken off it.
+    # A sum that was capped at almost infinity is no exact sum, so no part can be subtracted from it.
     if proving:
         rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
@@ -446,14 +445,14 @@ def prove(
     node_limit: int,
     answer: Numbers,
 ) -> None:
-    """Search for a win of the prover within a number of plies; bounds may share their open numbers."""
+    """Search for a win of the prover within ``bound`` plies; if ``shared``, all bounds share the open numbers."""
     t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
     p = record_at(desk, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
     pack(t, board, p.words)
-    # Of what only repeats, the proof number stops a little below.
+    # With shared numbers, the proof number of positions that only repeat stays just below infinity: stop there.
     p.pn_limits[0], p.dn_limits[0] = I64(INFINITE) - I64(shared), I64(INFINITE)
     ply = I64(0)
     entering = True
@@ -478,7 +477,7 @@ def prove(
             p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            # Elsewhere nobody else is below this node, or came by another move.
+            # Elsewhere, no other thread is below this node unless it came by another move, which is ignored.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
                 v = _kept_apart(t, desk, v, ply, proving)
@@ -501,9 +500,9 @@ def read_proofs(
     board_array: BoardArray,
     answers: Numbers,
 ) -> None:
-    """Write, shape (n, 2), the move that wins soonest as far as the table proves, and its plies; the board is scratch.
+    """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
 
-    The prover is to move in all positions, shape (n, W), and has so many plies left.
+    The prover is to move in all positions, of shape (n, W), with ``lefts`` plies left. The board is scratch memory.
     """
     t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
     p = record_at(desk, ProofWorkspace)
@@ -513,7 +512,7 @@ def read_proofs(
         for word in range(t.words):
             p.words[word] = own[word]
         left = I64(lefts[index])
-        # Most positions of a strategy are of this kind.
+        # In most positions of a strategy a move wins immediately.
         won = winning_move(t, board, p.scratch) if left > 0 else I64(-1)
         answers[index, 0], answers[index, 1] = won, 1 if won >= 0 else -1
         if won >= 0:
@@ -529,7 +528,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 answers[index, 0], answers[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table has none: is it a win that is seen without?
+            # The table has no win, so look for one that is found without the table.
             p.counters[PENDING] = 0
             _enter(t, e, desk, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
@@ -537,34 +536,34 @@ def read_proofs(
                 answers[index, 0], answers[index, 1] = I64(p.moves[v.best]), v.distance
 
 
-# -- what is decided within three plies: the leaves --------------------------------------
-# A win in one ply is looked for where it can be: a king's slide to an escape, an
-# attacker's slide to a free cell beside the king on which it would capture it. What is
-# found is made on the board and judged there, so a candidate too many costs time and
-# nothing else. Two kinds of win have no such place, a capture of the last attackers and
-# a ply that leaves the other side without a move; every move is tried for them, unless
-# it is plain that no single ply can do that:
+# -- the leaves: positions decided within three plies ------------------------------------
+# A win in one ply is searched for where it can occur: a king's slide to an escape, or an
+# attacker's slide to a free cell beside the king on which it would capture the king. Candidates
+# are made on the board and judged there, so superfluous candidates cost only
+# time. Two kinds of win have no such location: a capture of the last attackers, and
+# a ply that leaves the other side without a legal move. For these, every move is tried, unless
+# it is clear that no single ply can do this:
 #
-# * without shieldwalls a ply captures at most three soldiers, so not the last of four;
-# * a ply adds a piece to two lines and takes victims from at most three more, so a side
+# * without shieldwalls, a ply captures at most three soldiers, so not the last of four;
+# * a ply adds a piece to two lines and removes captured soldiers from at most three more, so a side
 #   that can move on six lines can still move after it;
 # * a ply closes at most one of the directions in which the king can go.
 #
-# Tests hold all of it equal to trying every move. The *prover* is the side that is to win,
-# the *opponent* the other. A distance is in plies; -1 says that there is none within the bound.
+# Tests compare all of this with trying every move. The *prover* is the side whose win is searched for,
+# the *opponent* the other side. A distance is in plies; -1 means that there is no win within the bound.
 
 
 _SAFE_LINES = 6
-"""A side that can move on so many lines can move after any ply of the other."""
+"""Number of lines on which a side must be able to move to be able to move after any ply of the other side."""
 
 
 @inlined
 def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
-    """Return who has won after a ply (0 white, 1 black, -1 nobody yet); the board shows the position after it."""
+    """Return the winner after a ply (0 white, 1 black, -1 if undecided), from the board after it and its outcome."""
     if outcome != UNDECIDED:
         return winner_of(outcome)
     side = side_of(t, board)
-    # Under `either_after_ply` the outcome has said it already.
+    # Under `either_after_ply` the outcome includes this case already.
     if t.either_after_ply == 0 and not can_move(t, board, side):
         return side ^ 1
     return -1
@@ -581,7 +580,7 @@ def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
 
 @called
 def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
-    """Return on how many lines soldiers of a side can move, the king taken for one; stops at `_SAFE_LINES`."""
+    """Return on how many lines a side's soldiers can move, counting the king as one; stop at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     found = 0
     for line in range(2 * t.size):
@@ -598,7 +597,7 @@ def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
 
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether a ply of a side might take the last attacker or leave the other side without a move."""
+    """Return whether a ply of a side might capture the last attacker or leave the other side without a legal move."""
     if (
         (side == 0 and count_of(t, board, 1) <= 3)
         or (is_far(t.distant) and t.distant.shieldwall != 0)
@@ -620,16 +619,16 @@ def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
 
 @inlined
 def _escaping_move(t: Tables, board: BoardArray) -> int:
-    """Return a move of white, to move, by which the king escapes and wins; -1 if there is none."""
+    """Return a move by which the king escapes and wins, with white to move; -1 if there is none."""
     row, column = escape_targets(t, board, king_of(t, board))
     return escape_of_king(t, board, row, column)
 
 
 @called
 def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
-    """Return a move by which the side to move wins with this ply; -1 if there is none.
+    """Return a move by which the side to move wins in one ply; -1 if there is none.
 
-    ``scratch`` has room for 4C moves.
+    ``scratch`` has space for 4C moves.
     """
     side = side_of(t, board)
     move = _escaping_move(t, board) if side == 0 else king_capture(t, board)
@@ -645,7 +644,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return in how many plies the opponent, to move, has lost if it makes a move; -1 if not within ``left`` (1, 2)."""
+    """Return in how many plies the opponent, to move, loses after a move; -1 if not within ``left`` plies (1 or 2)."""
     opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
@@ -661,10 +660,10 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return in how many plies the opponent, to move, has lost; -1 if not within ``left`` plies, 0 to 2.
+    """Return in how many plies the opponent, to move, loses; -1 if not within ``left`` plies (0 to 2).
 
-    ``scratch`` has room for 8C moves. ``killer`` is a move that is tried first: the last
-    one that held. ``counters[0]`` counts the moves made.
+    ``scratch`` has space for 8C moves. ``killer`` is the last move that held, which is tried
+    first. ``counters[0]`` counts the moves made.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
@@ -687,7 +686,7 @@ def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer
 
 @called
 def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
-    """Return after how many moves of the opponent, to move, the prover does not win within two plies."""
+    """Return the number of moves of the opponent, to move, after which the prover does not win within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -699,10 +698,10 @@ def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Number
 
 @called
 def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return a number of plies within which the prover, to move, wins; -1 if not within ``left``, 0 to 3.
+    """Return a number of plies within which the prover, to move, wins; -1 if not within ``left`` plies (0 to 3).
 
-    The number is 1 if it can be, otherwise that of the first win found. ``scratch`` has
-    room for 12C moves.
+    It is 1 if the prover can win in one ply, otherwise the number of the first win found. ``scratch`` has
+    space for 12C moves.
     """
     if left == 0:
         return -1
@@ -716,7 +715,7 @@ def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: N
         undo, outcome = make(t, board, I64(scratch[index]))
         counters[0] += 1
         distance = -1
-        # Nothing wins at once, so what is decided here is lost.
+        # No move wins immediately, so a move that ends the game loses.
         if winner_after(t, board, outcome) < 0:
             distance = lost_at_once(t, board, left - 1, below, killer, counters)
         unmake(t, board, undo)

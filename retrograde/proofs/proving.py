@@ -1,16 +1,16 @@
-"""`tablut prove`: a claim about a position proved or refuted by a search that can be stopped and shared out.
+"""`tablut prove`: proving or refuting a claim about a position, by a search that can be interrupted and distributed.
 
-Tasks are searches of a leaf of the tree (`retrograde.proofs.tree`), bounded by a number of
-moves; what they answer is kept in the store before anything else is made of it, some
-at a time. A run that was killed loses the tasks since the last part, which are done
-again. When the root is proved, further tasks read out the strategies of the leaves that the
-proof rests on; they are kept too, and joined with the tree's own moves to the certificate.
+A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of
+moves. The answers of tasks are saved to the store in parts, about every 20 seconds. A run that is
+killed loses the tasks since the last part, which are run
+again. When the root is proved, further tasks extract the strategies of the leaves that the
+proof rests on. These are saved, too, and joined with the tree's own moves to form the certificate.
 
-A win that is proved here holds whatever the rules say of repetitions: no play by its
-strategy meets a position twice.
+A win that is proved here holds whatever the rules on repetition are, because no game by its
+strategy repeats a position.
 
-That a side never loses is the disproof of the other side's win, in the same tree: its tasks also
-look for a set of positions which that side need not leave (`retrograde.proofs.holding`).
+To prove that a side never loses is to disprove the other side's win, in the same tree. Its tasks also
+search for a set of positions that the side need not leave (`retrograde.proofs.holding`).
 """
 
 from __future__ import annotations
@@ -57,27 +57,27 @@ if TYPE_CHECKING:
 Claim = Literal["white", "black", "not-white", "not-black", "draw"]
 Status = Literal["proved", "refuted", "open"]
 _KEPT_EVERY: Final = 20.0
-"""Seconds between two parts."""
+"""Minimum time in seconds between two parts."""
 _SHARE: Final = 32
 _LOOK: Final = 1_000_000
-"""A child is looked at with this part of its parent's moves, and with so many at most."""
+"""A child is searched with its parent's moves divided by `_SHARE`, and at most `_LOOK` moves."""
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
-"""Moves in which a shorter win is looked for, and bytes of the table for it."""
+"""Maximum number of moves in the search for a shorter win, and the size of its table in bytes."""
 _CHECKED: Final = 10_000
-"""Most positions of a strategy that is always checked by the plain rules, which takes seconds."""
+"""Maximum size of a strategy that is always checked with the naive rules, which takes seconds."""
 _REFUTING: Final = 3_000_000
-"""Moves in which what refutes a claim is searched once more, to be checked by the plain rules."""
+"""Maximum number of moves in the search that repeats a refutation, so that the naive rules can check it."""
 _MOST: Final = 40_000_000
-"""Most positions of the strategy of one leaf."""
+"""Maximum number of positions in the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
-"""Most positions of a set that need not be left; it is searched for, and takes more memory than what is read out."""
+"""Maximum size of a set that need not be left. The search for it takes more memory than extracting a strategy."""
 
 
 class FirstMove(Result):
-    """A first move: the numbers of the position after it, and what that means for the claim.
+    """A first move, with the numbers of the position after it, and their meaning for the claim.
 
-    The status is ``checked`` if it follows from the rules, or from a claim that is.
+    The status is ``checked`` if it follows from the rules, or from a claim that is checked.
     """
 
     move: str
@@ -88,12 +88,14 @@ class FirstMove(Result):
 
 
 class Proving(Result):
-    """What became of a claim; ``within`` bounds the plies of a win that is proved, ``dtm`` is exact or null.
+    """Result for a claim.
 
-    The status is ``checked`` if the plain rules have confirmed it (`retrograde.proofs.checker`). Otherwise it rests on
-    the search and on what the store has kept, and so does the status of each first move.
+    ``within`` is an upper bound of the plies of a proved win, ``dtm`` the exact number or null.
 
-    A draw has two ``halves``, that white does not win and that black does not, each with a certificate.
+    The status is ``checked`` if the naive rules have confirmed it (`retrograde.proofs.checker`). Otherwise it relies on
+    the search and on the contents of the store, and so does the status of each first move.
+
+    A draw has two ``halves``, that white does not win and that black does not win, each with its own certificate.
     """
 
     variant: str
@@ -120,14 +122,14 @@ class Proving(Result):
 
 
 def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return rows answer by answer."""
+    """Split rows into answers."""
     return np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
 
 
 class Task(NamedTuple):
-    """A leaf to be searched, or, if ``plies`` is not 0, the strategy of its proof to be read out.
+    """A task that searches a leaf or, if ``plies`` is not 0, extracts the strategy of its proof.
 
-    With ``holds`` the strategy is wanted by which the prover does not win.
+    With ``holds``, the task also searches for a strategy that keeps the prover from winning.
     """
 
     variant: Variant
@@ -146,7 +148,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search for a side, with what it has proved before."""
+    """Return this thread's search for a task, with everything that it has proved before."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -158,12 +160,12 @@ def search_of(task: Task) -> WinSearch:
 
 
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
-    """Search a leaf and, if it stays open, look at its children; or read out what is not known of a leaf's strategy."""
+    """Search a leaf and, if it stays open, its children; or extract the part of its strategy not yet ``known``."""
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
-        # What is proved is found again, however long it takes with another table.
+        # A proof is always found again, however long this takes with another table, so set no limit.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
@@ -182,14 +184,14 @@ def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]
 
 
 def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the undecided positions, up to symmetry, that the moves from a position lead to."""
+    """Return the undecided successors of a position, up to symmetry."""
     children = engine.expand(own)
     images, _ = engine.canonical(children.words[children.outcomes == 0], engine.variant.symmetries)
     return np.unique(images, axis=0)
 
 
 def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
-    """Return what a task says as rows; the numbers are of shape (n, 4)."""
+    """Return the answer of a task as rows; ``numbers`` has shape (n, 4)."""
     rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
     rows["words"], rows["kind"] = words, rest
     rows["kind"][0] = first
@@ -199,16 +201,16 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike
 
 
 def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
-    """Return the strategy from a position that is settled as rows."""
+    """Return the strategy from a settled position as rows."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
     return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
 
 
 def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[str, Any]:
-    """Return the answer to a task whose leaf is proved by what this thread found before, with so many moves.
+    """Return the answer to a task whose leaf this thread has proved before, in ``made`` moves, with its strategy.
 
-    With it is its strategy, where the known ones have none.
+    The strategy leaves out positions that the ``known`` ones cover.
     """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
@@ -220,7 +222,7 @@ def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
-    """Return proof number, disproof number, plies (-1 unless proved) and moves made, of a bounded search."""
+    """Run a bounded search; return proof number, disproof number, plies (-1 unless proved) and moves made."""
     search.budget = ProofBudget(ProofLimits(nodes=nodes))
     answer = search.wins(board)
     proof, disproof = (search.pn, search.dn) if answer is None else (0, INFINITE) if answer else (INFINITE, 0)
@@ -231,7 +233,7 @@ def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, in
 
 
 class ProofRun:
-    """The search for a win of one side from a position, or for what keeps it from winning."""
+    """The search for a proof of one claim: that a side wins from a position, or that it does not."""
 
     def __init__(
         self,
@@ -284,7 +286,7 @@ class ProofRun:
     def run(
         self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None, work: Work = run_task
     ) -> None:
-        """Search until the claim is settled or the hours are over; write the certificate of what is proved."""
+        """Search until the claim is settled or the time limit in hours is reached; write the certificate of a proof."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -311,12 +313,12 @@ class ProofRun:
                 self._check_refuted()
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
-        """Take proofs of positions one ply on, of the same claim under the same rules, for tasks of this run."""
+        """Use runs of the same claim from positions one ply later as if they were tasks of this run."""
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
         if self.tree.root.mine == self.holds and any(one and one.winner != self.winner for one in ends):
-            return  # an answer that ends the game otherwise has no proof, and needs none of the others
+            return  # a reply ends the game without a win for the claim's side, so the other runs cannot prove the claim
         below = below_of(self.engine, own)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
         for at, words in enumerate(map(bytes, below), 1):
@@ -331,17 +333,17 @@ class ProofRun:
 
     @property
     def strategies(self) -> list[PackedStrategy]:
-        """The strategies of leaves, in the order in which they came; all are kept together."""
+        """The strategies of leaves, in the order in which they were found."""
         return list(self._strategies.values())
 
     def load(self, store: Path) -> None:
-        """Take what a store of this run has, and the strategy of what it proves if it has all of that."""
+        """Load the answers from a store of this run, and the strategy of the proof if it is complete."""
         self._read(TreeStore(store, self.about, self._type))
         if self._numbers(self.tree.root)[0] == 0 and not self._unread():
             self.whole = self._joint()
 
     def _read(self, files: TreeStore) -> None:
-        """Take what a store has; it may have been damaged, or edited and sealed again."""
+        """Read the answers from a store, which may be damaged, or edited with new digests."""
         for rows in files.answers():
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
@@ -349,7 +351,7 @@ class ProofRun:
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
-        """Return whether a task can give an answer; whether it is true is another question."""
+        """Return whether an answer is one that a task can give; this does not verify that it is true."""
         kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
         numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
         numbers = numbers[: len(answer) if kind == TASK else 1]
@@ -368,7 +370,7 @@ class ProofRun:
         return bool(fits and (below["kind"] == kind + 1).all())
 
     def _apply(self, rows: NDArray[Any]) -> None:
-        """Make of answers what the tree makes of them."""
+        """Add answers to the tree and to the strategies of leaves."""
         for answer in _answers_in(rows):
             if answer["kind"][0] == TASK:
                 self.tree.take(answer)
@@ -376,11 +378,11 @@ class ProofRun:
             columns = answer["words"][1:].copy(), answer["plies"][1:].copy(), answer["nodes"][1:].astype(np.int32)
             self._strategies[answer["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
             if self.holds:
-                # What holds is found with its strategy.
+                # A task that finds a holding set settles the leaf and gives its strategy in one answer.
                 self.tree.take(answer[:1])
 
     def _take(self, answer: dict[str, Any]) -> None:
-        """Take an answer, and keep it before long."""
+        """Add an answer, and save it with the next part."""
         self._apply(answer["rows"])
         self._fresh.append(answer["rows"])
         root, count = self.tree.root, len(self.tree.nodes)
@@ -390,14 +392,14 @@ class ProofRun:
             self._keep()
 
     def _keep(self) -> None:
-        """Write what was answered since the last part."""
+        """Save the answers since the last part."""
         self._kept_at = wall_clock()
         if self._files is not None and self._fresh:
             self._files.write(self._fresh)
         self._fresh = []
 
     def _prove(self, scheduler: Scheduler, store: Path | None, work: Work) -> None:
-        """Join the tree's moves and the strategies of its leaves to the certificate."""
+        """Join the tree's moves and the strategies of its leaves, and write the certificate."""
         root = self.tree.root
         if root.plies > self._most:
             takes = f"the win that was found takes {root.plies} plies, and {self._most} are allowed"
@@ -412,7 +414,7 @@ class ProofRun:
             raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
-        # With the tables that captures lead to.
+        # Include the tables that captures lead to.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
@@ -425,17 +427,17 @@ class ProofRun:
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the plies of a win if a search excludes a shorter one."""
+        """Return the plies of a win if a search excludes any shorter one, else None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
 
     def _wrong(self, fault: str) -> Exception:
-        """Return the error for answers that contradict the rules: without a store, that is a defect of this program."""
+        """Return the error for answers that contradict the rules; without a store, this is a defect of the program."""
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
     def _check(self, proof: ProofCertificate) -> None:
-        """Check a certificate by the plain rules."""
+        """Check a certificate with the naive rules."""
         try:
             found = StrategyCheck(self.variant, proof, most_plies=0, tablebase=self.prober).run()
         except InputError as error:
@@ -445,7 +447,7 @@ class ProofRun:
         self.checked = True
 
     def _check_refuted(self) -> None:
-        """Look for a proof of the opposite that is found soon, and that the plain rules confirm."""
+        """Try to prove the opposite with a short search, and to confirm it with the naive rules."""
         side: SideName = "black" if self.prover else "white"
         other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
@@ -454,7 +456,7 @@ class ProofRun:
             raise self._wrong(f"they refute {self.claim}, which is proved")
 
     def _attempt(self, claim: Any) -> bool:
-        """Return whether a short search without the store proves a claim, and the plain rules confirm it."""
+        """Return whether a short search without the store proves a claim and the naive rules confirm it."""
         memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
         about = self.variant, self.position, claim
         run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)
@@ -464,17 +466,17 @@ class ProofRun:
         return run.checked
 
     def _unread(self) -> list[Node]:
-        """Return the leaves of the proof whose strategies are still to be read out."""
+        """Return the leaves of the proof whose strategies have yet to be extracted."""
         _, leaves = self.tree.strategy(holds=self.holds)
-        # What is lost without a move, or won at once, needs no strategy.
+        # A loss without a legal move and a win in one ply need no strategy.
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Return the tree's own moves with all strategies, since one may rest on others."""
+        """Join the tree's own moves with the strategies of all leaves, since one may rest on others."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
-        """Return the moves of the tree's own nodes."""
+        """Return the moves from the tree's own nodes to the chosen children, as a strategy."""
         rows = np.zeros(len(moves), dtype=self._type)
         goals = rows["words"].copy()
         for at, (node, goal) in enumerate(moves):
@@ -490,7 +492,7 @@ class ProofRun:
     # -- the answer --------------------------------------------------------------------
 
     def result(self) -> Proving:
-        """Return what is known."""
+        """Return the result so far."""
         proof, disproof = self._numbers(self.tree.root)
         repeats = "play by the strategy may do it" if self.holds else "no play by its strategy repeats a position"
         within = self.tree.root.plies if proof == 0 and not self.holds else None
@@ -515,18 +517,18 @@ class ProofRun:
         )
 
     def _numbers(self, node: Node) -> tuple[int, int]:
-        """Return proof and disproof number of the claim."""
+        """Return the proof and the disproof number of a node, for the claim."""
         return (node.disproof, node.proof) if self.holds else (node.proof, node.disproof)
 
     def _status(self, proof: int, disproof: int) -> Status:
-        # Where a repetition decides the game, what nobody can force is not settled by that.
+        # If a repetition can decide the game, an unforced value in a table does not settle the position.
         refuted = disproof == 0 and (self.holds or self.variant.rules.repetition.draws or not self.tables)
         return "proved" if proof == 0 else "refuted" if refuted else "open"
 
     def _first_moves(self) -> Iterator[FirstMove]:
         root = self.tree.root
         follows = root.mine == self.holds
-        # What is proved holds after every move of the other side, and what is refuted fails after every own one.
+        # A proved claim holds after every move of the other side; a refuted one fails after every move of the own side.
         same = "proved" if follows else "refuted"
         sure = self.checked and self._status(*self._numbers(root)) == same
         children = self.engine.expand(self.engine.words(self.board))
@@ -543,7 +545,7 @@ class ProofRun:
 
 
 class DrawRun:
-    """The search for what keeps either side from winning."""
+    """The search for a proof of a draw: that neither side wins."""
 
     def __init__(self, variant: Variant, position: Position, claim: Claim, **options: Any) -> None:
         halves: tuple[Claim, ...] = ("not-white", "not-black")
@@ -551,7 +553,7 @@ class DrawRun:
         self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search for one half, then for the other in the hours that are left; each has a folder in the store."""
+        """Search for one half, then for the other in the remaining time; each has its own folder in the store."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -564,7 +566,7 @@ class DrawRun:
                     break
 
     def result(self) -> Proving:
-        """Return what is known: both halves are needed, and one refutes."""
+        """Return the result so far: a proof needs both halves, a refutation only one."""
         halves = [half.result() for half in self._halves]
         moves = [
             FirstMove(move=first[0].move, **_both(first))
@@ -577,7 +579,7 @@ class DrawRun:
 
 
 def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
-    """Return the numbers and the status of what needs both."""
+    """Combine the numbers and the status of two results that are both needed."""
     proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
     states = {one.status for one in ones}
     status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"
@@ -587,5 +589,5 @@ def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
 
 
 def _finite(number: int) -> int | None:
-    """Return a number as it is told: none for infinity."""
+    """Return a number for output: None if it is infinite."""
     return None if number >= INFINITE else number

@@ -1,6 +1,6 @@
-"""What is asked of a solver and what it answers: limits, proven bounds, the solution, also one that is read off.
+"""Inputs and results of a solver: limits, proved bounds and solutions; and solving by listing all positions.
 
-A solution can also be read off values that are known: a tablebase's, or those of a list of everything reachable.
+If few positions are reachable from one, all of them are listed and valued, and the solution is read off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NotWonError(TablutError):
-    """A position that a proof takes for won, and that is not."""
+    """A contradiction in a proof: it relies on a win of a position that is not won."""
 
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -34,18 +34,18 @@ ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """How much work a solver may do.
+    """Limits of the work of a solver.
 
     Attributes
     ----------
     nodes : int
-        Moves made on the board.
+        Maximum number of moves made on the board.
     seconds : float or None
-        Wall time; None for no limit. Checked every quarter of a second or so.
+        Maximum wall time in seconds; None for no limit. It is checked about every quarter of a second.
     memory_bytes : int
-        Memory of the transposition tables.
+        Memory of the transposition tables, in bytes.
     positions : int
-        Most positions of an exhaustive listing; 0 for none.
+        Maximum number of positions in an exhaustive listing; 0 to list none.
     """
 
     nodes: int = 50_000_000
@@ -56,7 +56,7 @@ class ProofLimits:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What has been proved about one side's chances."""
+    """Proved bounds on one side's win: the plies within which it wins and does not win, and whether it never wins."""
 
     win_within: int | None = None
     no_win_within: int = -1
@@ -66,40 +66,40 @@ class Bounds:
 @brief
 @dataclass(frozen=True)
 class Solution:
-    """The truth about a position, as far as it was proved.
+    """The solution of a position, as far as it was proved.
 
     Attributes
     ----------
     variant : Variant
         The rule set.
     position : Position
-        What was asked.
+        The position that was solved.
     status : {'proved', 'unknown'}
-        ``proved`` if value, distance, first moves and line are, all of them; else what stands
-        in the other fields is proved all the same, and ``reason`` says what is missing.
+        ``proved`` if value, distance, first moves and line are all proved. Otherwise ``reason`` says
+        what is missing; the contents of all other fields are still proved.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
-        For the side to move; None if unknown.
+        Value for the side to move; None if unknown.
     dtm : int or None
-        Plies to the end under best play, if a win or a loss and if proved to be shortest.
+        Plies to the end under best play, for a win or loss whose shortest distance is proved.
     line : tuple of Move
-        Best play by both: ``dtm`` plies, to the end, if the status is ``proved``.
+        Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies, to the end of the game.
     winning_moves : tuple of Move
-        The first moves that attain ``dtm``, exactly: the winner's shortest wins, the
-        loser's longest defences. Empty where there is no ``dtm``.
+        All first moves that attain ``dtm``: the winner's shortest wins, or the
+        loser's longest defences. Empty if ``dtm`` is None.
     other_winning_moves : tuple of Move or None
-        Moves that win, but later; None if they were not asked for.
+        Moves that win more slowly; None if they were not requested.
     open_moves : tuple of Move
-        First moves of which it is not known whether they belong to the last two.
+        First moves for which it is unknown whether they belong to the last two fields.
     bounds : dict
         `Bounds` of ``white`` and ``black``.
     nodes : int
-        Moves made on the board by the search.
+        Number of moves made on the board by the search.
     seconds : float
-        Wall time, compiling left out.
+        Wall time in seconds, without time spent compiling.
     source : {'search', 'tablebase', 'exhaustion', 'rules'}
-        What proved it; ``rules``: the side to move has no move.
+        Method of the proof. ``rules`` means that the side to move has no legal move.
     reason : str
-        Why the status is unknown; empty if it is not.
+        Reason why the status is ``unknown``; empty if it is ``proved``.
     """
 
     variant: Variant
@@ -119,23 +119,23 @@ class Solution:
 
     @property
     def winner(self) -> SideName | None:
-        """Who wins, if that is proved."""
+        """The side that wins; None if neither does or it is not proved."""
         if self.wdl not in ("win", "loss"):
             return None
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
 
 
 # -- every position reachable from one, valued -------------------------------------------
-# The closure of a position under legal moves is listed, and the values spread backwards
-# through it, distance by distance. It is exact for all positions of the closure, hence
-# proves draws too. It is for small boards and for few pieces: the list is given up at a limit.
+# The closure of a position under legal moves is listed, and values are propagated backwards
+# through it, one distance at a time. The result is exact for every position of the closure, so
+# it proves draws, too. This works for small boards and few pieces; a limit ends a listing that grows too long.
 
 
 _BATCH = 1 << 15
 
 
 class ReachableValues:
-    """The values of all positions reachable from one; a `tablut.prober.Prober` for these."""
+    """Values of all positions reachable from one, as a `tablut.prober.Prober` for these positions."""
 
     def __init__(self, variant: Variant, words: NDArray[np.uint64], values: NDArray[np.int16]) -> None:
         self.variant = variant
@@ -144,7 +144,7 @@ class ReachableValues:
         self._keys = keys_of(words)
 
     def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return whether positions of a material are known: those that are reachable, so no material as such."""
+        """Return False: only reachable positions are known, so no material is covered as a whole."""
         return False
 
     def probe(self, position: Position) -> Verdict:
@@ -156,14 +156,14 @@ class ReachableValues:
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed positions; `MISSING` beyond the closure."""
+        """Return the values of packed positions; `MISSING` outside the closure."""
         keys = keys_of(words)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
 
 
 def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> ReachableValues | None:
-    """Return the values of all positions reachable from one."""
+    """Return the values of all positions reachable from one; None if there are more than ``most``."""
     positions = _closure(variant, words, most)
     if positions is None:
         return None
@@ -172,10 +172,10 @@ def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> 
 
 
 def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
-    """Return whether a listing is worth trying: whether no more than eight times as many placements exist at all.
+    """Return whether it is worth trying to list all positions reachable from one, at most ``most``.
 
-    Counted are the undecided placements with the material of the position or less, for
-    both sides to move.
+    It is if the undecided placements with the position's material or less, counted for
+    both sides to move, are at most eight times ``most``.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()
@@ -184,7 +184,7 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
 
 
 def keys_of(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return positions as single items that sort and compare by all their words."""
+    """Return packed positions as single items, which can be sorted and compared by all their words."""
     if words.shape[1] == 1:
         return words[:, 0]
     rows = np.ascontiguousarray(words.astype(">u8"))
@@ -192,7 +192,7 @@ def keys_of(words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[np.uint64] | None:
-    """Return the positions reachable from one, ascending; None if there are more than so many."""
+    """Return the positions reachable from one, in ascending order; None if there are more than ``most``."""
     engine = engine_for(variant)
     known = fresh = words[:1]
     while len(fresh):
@@ -211,7 +211,7 @@ def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[
 def _moves(
     variant: Variant, positions: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Return for each move of a closed set the numbers of parent and child (-1 if decided) and the outcome."""
+    """Return, for each move in a closed set, the numbers of parent and child (-1 if decided) and the outcome."""
     engine = engine_for(variant)
     keys = keys_of(positions)
     parents, children, outcomes = [], [], []
@@ -237,12 +237,12 @@ def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _values(
     black: NDArray[np.bool_], parents: NDArray[np.int32], children: NDArray[np.int32], outcomes: NDArray[np.uint8]
 ) -> NDArray[np.int16]:
-    """Return the value of each position, spread backwards distance by distance."""
+    """Return the value of each position, propagated backwards one distance at a time."""
     values = np.zeros(len(black), dtype=np.int16)
     moves = np.bincount(parents, minlength=len(black))
     values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-    # What each move is worth to its mover: 1, -1, or 0 while that is not known.
+    # The value of each move for its mover: 1, -1, or 0 if it is not known yet.
     worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
     quiet = children >= 0
     distance, settled = 0, moves >= 0

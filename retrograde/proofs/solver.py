@@ -1,23 +1,23 @@
-"""`solve`: win, draw or loss of a position, the shortest win, the first moves that reach it. Proved, or unknown.
+"""Solving a position: win, draw or loss, the shortest win and the first moves that attain it, proved or unknown.
 
-Both sides' chances are searched in turn, the cheaper one first, under a growing number
-of plies; the first bound with a proof is the distance, because every smaller one has
-been disproved. Before a side's next bound, a win of any length may be looked for, for as long as the
-side's search has taken so far: a long win is found that way before all shorter ones are excluded, and
-ends the search for the other side.
+A win is searched for both sides in turn, first for the side that has cost less so far, under a growing bound on the
+number of plies. The first bound with a proof is the distance, because all smaller ones have
+been disproved. Before a side's next bound, a win of any length may be searched for, for as long as the
+side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and
+the other side need not be searched any further.
 
-A draw is proved by a tablebase, by a list of everything reachable
-(`retrograde.proofs.solution`), or by the move limit of the variant: when neither
-side wins within the plies that are left. (It is ``unresolved`` where repetition loses.)
+A draw is proved by a tablebase, by a list of all reachable positions
+(`retrograde.proofs.solution`), or by the move limit of the variant if neither
+side wins within the plies left. (It is ``unresolved`` where repetition loses.)
 
-Values are those of a position without history, as the first of its game. Where
-repetition is a draw or no rule, that is the value. Where it loses for the mover,
-wins and losses proved here stand, and everything else is ``unresolved``.
+Values ignore history: the position counts as the first of its game. Where
+repetition is a draw or has no effect, this is the true value. Where repetition loses for the mover,
+wins and losses proved here remain valid, and everything else is ``unresolved``.
 
-Parity: unless a ply may leave its own side without a move and thereby lose
-(``either_after_ply``), the side to move wins after an odd number of plies and the
-other after an even one. Only these are searched; where the exception applies the
-bound below a found distance is tried as well.
+Parity: the side to move wins after an odd number of plies, and the other side after an even
+number, unless a ply can lose by leaving its own side without a move
+(``either_after_ply``). Only bounds of the right parity are searched; where the exception applies, the
+bound just below the distance found is tried as well.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 _LIST_AFTER = 100_000
-"""Moves after which, without an answer, everything reachable is listed."""
+"""Number of moves after which, without a result, all reachable positions are listed."""
 _LOOK_AHEAD_AFTER = 30_000
-"""Moves after which a side's next bound may be preceded by a search for any win."""
+"""Number of moves after which a search for a win of any length may precede a side's next bound."""
 
 
 class _Side:
-    """What is known about one side's chances."""
+    """The state of the search for one side's win."""
 
     def __init__(self, search: WinSearch, next_bound: int, cap: int) -> None:
         self.search = search
@@ -69,7 +69,7 @@ class _Side:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the side is known not to win within all plies that there are."""
+        """Whether the side is known not to win within the maximum number of plies."""
         return self.no_win_within >= self.cap
 
     @property
@@ -78,17 +78,17 @@ class _Side:
 
 
 class Solver(Stoppable):
-    """Solves positions of one variant, one after the other.
+    """Solver of positions of one variant, one after the other.
 
-    It serves one caller at a time. While it solves, a second call raises `UseError`; only `stop` and `so_far` may be
-    called then, by other threads. It cannot be copied or pickled.
+    A solver serves one caller at a time. While it solves a position, a second call raises `UseError`; other threads may
+    only call `stop` and `so_far`. A solver cannot be copied or pickled.
 
     Parameters
     ----------
     variant : Variant
         The rule set.
     limits : ProofLimits
-        For each position.
+        Limits for each position.
     prober : Prober, optional
         A tablebase of the variant.
 
@@ -111,55 +111,55 @@ class Solver(Stoppable):
         self._question: _Question | None = None
 
     def stop(self) -> None:
-        """End what another thread is solving, or what is solved next if nothing is; it answers with what is proved.
+        """Stop the `solve` that another thread is running, or the next one if none is running.
 
-        A stop ends one call of `solve`. If that may have ended before it was stopped, call `clear_stop` before the
-        next one.
+        The stopped call returns what it has proved. One stop ends one call. If that call may have ended by itself
+        before the stop, call `clear_stop` before the next one.
         """
         self._stop_asked = True
         if (question := self._question) is not None:
             question.budget.stop()
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
-        """Return what is proved of the position that another thread is solving; None if it has not begun.
+        """Return what has been proved so far about the position that another thread is solving.
 
         Parameters
         ----------
         reason : str
-            Why it is not solved.
+            Text for the ``reason`` field: why the position is not solved.
 
         Returns
         -------
         Solution or None
-            Of status ``unknown``.
+            A solution of status ``unknown``; None if the solver has not begun.
         """
         question = self._question
         return None if question is None else question.unknown(reason)
 
     @alone
     def solve(self, position: PositionLike, *, plies_left: int | None = None, all_wins: bool = False) -> Solution:
-        """Return the solution of a position.
+        """Solve a position.
 
         Parameters
         ----------
         position : Position, Board or str
-            On a board of the variant's size.
+            The position, on a board of the variant's size.
         plies_left : int, optional
-            Plies before the game is drawn; by default the variant's move limit.
+            Number of plies before the game is drawn; by default the variant's move limit.
         all_wins : bool
-            Whether winning moves that take longer are looked for as well.
+            Whether to search for winning moves that take longer as well.
 
         Returns
         -------
         Solution
-            Proved, or with the bounds that are.
+            The solution. If it is not complete, it contains the bounds that were proved.
 
         Raises
         ------
         InputError
-            If the position cannot be played on, the game is over, or more plies are left than a game has.
+            If the position cannot be played on, the game is over, or ``plies_left`` exceeds the move limit.
         UseError
-            If it is solving another position.
+            If the solver is solving another position.
         """
         self._question = None
         asked = as_position(position, self.variant)
@@ -178,7 +178,10 @@ class Solver(Stoppable):
 
 
 def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
-    """Return whether the side to move has no move, and thereby lost."""
+    """Return whether the side to move has lost because it has no legal move.
+
+    Raise `InputError` if the game is over for any other reason.
+    """
     board = Board(variant, position)
     outcome = board.outcome()
     if outcome is None:
@@ -189,7 +192,7 @@ def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
 
 
 class _Question:
-    """One position being solved."""
+    """A position while it is solved."""
 
     def __init__(self, solver: Solver, position: Position, limit: int | None, all_wins: bool, stuck: bool) -> None:
         self.variant, self.limits, self.prober = solver.variant, solver.limits, solver.prober
@@ -221,7 +224,7 @@ class _Question:
         return self._search()
 
     def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
-        """Return the solution that known values give; None if something is missing."""
+        """Return the solution that follows from known values; None if one of them is missing."""
 
         def value(board: Board) -> int:
             return value_of(prober.probe(board.position))
@@ -265,16 +268,16 @@ class _Question:
                 return self.unknown("the limits ran out")
 
     def unknown(self, reason: str) -> Solution:
-        """Return what is proved when the distance is not: perhaps who wins, and both sides' bounds."""
+        """Return a solution without a proved distance: both sides' bounds and, if it is known, who wins."""
         sides = list(self.sides.items())
         winner = next((number for number, side in sides if side.win_within is not None), None)
         verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search one bound further for one side; return False when the limits ran out."""
+        """Search one more bound for one side; return False if the limits ran out."""
         found = next((side for side in self.sides.values() if side.win_within is not None), None)
-        # Only one side can win: what is left is to close in on its distance.
+        # Only one side can win, so once a win is found, only its exact distance remains to be found.
         side = found or min(
             (side for side in self.sides.values() if not side.exhausted), key=lambda side: (side.spent, side.next_bound)
         )
@@ -287,7 +290,7 @@ class _Question:
         return self._try(side, bound) is not None
 
     def _try(self, side: _Side, bound: int, most: int | None = None, shared: bool = False) -> bool | None:
-        """Ask for a win within a bound and note the answer."""
+        """Search for a win within a bound, and record the result."""
         before = self.budget.nodes
         search = side.search
         answer = search.wins(self.board, most, bound) if shared else search.within(self.board, bound, most)
@@ -297,7 +300,7 @@ class _Question:
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
             side.next_bound = max(side.next_bound, bound + 2)
-        # What is below the first bound is settled by the rules: nobody has won yet.
+        # Parity excludes the one bound between the last disproved and the proved one.
         if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
             side.no_win_within += 1
         return answer
@@ -322,7 +325,7 @@ class _Question:
         return self._solution(status, verdict, line, attaining, later, unsettled, reason=reason)
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[Move, NDArray[np.uint32], int | None]]:
-        """Return the moves from a position, the boards they lead to, and who has won then (None: nobody yet)."""
+        """Return the moves from a position, the boards after them, and the winner of each (None if undecided)."""
         children = self.engine.expand(self.engine.words(board))
         boards = self.engine.boards(children.words)
         found = []
@@ -336,7 +339,7 @@ class _Question:
         return found
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
-        """Return the moves that attain the distance, and those that the limits left open."""
+        """Return the first moves that attain the distance, and those for which the limits ran out."""
         attaining, unsettled = [], []
         for move, child, winner in self._children(self.board):
             attains = _attains(search, child, winner, distance)
@@ -347,7 +350,7 @@ class _Question:
         return attaining, unsettled
 
     def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
-        """Return the moves that win later than at best, and those of which it is not known."""
+        """Return the moves that win more slowly than the best, and those for which this is unknown."""
         later, unsettled = [], []
         rest = [entry for entry in self._children(self.board) if entry[0] not in settled]
         for number, (move, child, winner) in enumerate(rest):
@@ -355,7 +358,7 @@ class _Question:
                 continue
             answer: bool | None = False
             bound = distance - 1
-            # Each move has its share of what is left.
+            # Each move gets an equal share of the remaining nodes.
             share = self.budget.left // (len(rest) - number)
             spent = self.budget.nodes
             while answer is False and bound < self.cap - 1:
@@ -368,7 +371,7 @@ class _Question:
         return later, unsettled
 
     def _line(self, search: WinSearch, distance: int) -> tuple[Move, ...]:
-        """Return best play by both sides, as far as the limits let it be proved."""
+        """Return best play by both sides, as far as it can be proved within the limits."""
         line: list[Move] = []
         board = self.board
         for left in range(distance, 0, -1):
@@ -410,7 +413,7 @@ class _Question:
             elif dtm is not None:
                 bounds[name] = Bounds(dtm, dtm - 1)
             else:
-                # Interrupted before the search began, nothing is known.
+                # If the search was interrupted before it began, nothing is known.
                 bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
         return Solution(
             variant=self.variant,
@@ -431,7 +434,10 @@ class _Question:
 
 
 def _attains(search: WinSearch, child: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
-    """Return whether a move, of either side, that leads to a board keeps to a shortest win; None if that is open."""
+    """Return whether a move of either side to a board keeps to a shortest win; None if this is unknown.
+
+    ``winner`` is the side that the move has won for, if any, and ``left`` the distance before the move.
+    """
     if winner is not None:
         return left == 1 and winner == search.prover
     if int(head(child)[SIDE_AT]) != search.prover:
@@ -449,27 +455,27 @@ def solve(
     plies_left: int | None = None,
     all_wins: bool = False,
 ) -> Solution:
-    """Return the solution of a position; see `Solver`.
+    """Solve a position; see `Solver`.
 
     Parameters
     ----------
     variant : Variant, str or path-like
         The rule set.
     position : Position, Board or str
-        On a board of its size.
+        The position, on a board of the variant's size.
     limits : ProofLimits, optional
-        Of the search.
+        Limits of the search.
     prober : Prober, optional
         A tablebase of the variant.
     plies_left : int, optional
-        Plies before the game is drawn; by default the variant's move limit.
+        Number of plies before the game is drawn; by default the variant's move limit.
     all_wins : bool
-        Whether winning moves that take longer are looked for as well.
+        Whether to search for winning moves that take longer as well.
 
     Returns
     -------
     Solution
-        Proved, or with the bounds that are.
+        The solution. If it is not complete, it contains the bounds that were proved.
 
     Examples
     --------
@@ -481,21 +487,21 @@ def solve(
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
 
 
-# -- as `tablut.prober` knows it: a position in, a proved value out, within nodes --------
+# -- the proof search behind `tablut.prober.Prover`: positions to proved values ----------
 
 
 _MEMORY: Final = 32 << 20
-"""Bytes of the proof search's table: it is asked once a ply, for few nodes."""
+"""Bytes of the proof search's table, which is small because the search runs once a ply, for few nodes."""
 
 
 class _ProofSearch:
     """See `tablut.prober.Prover`."""
 
     def __init__(self, variant: Variant, nodes: int) -> None:
-        # No exhaustive listing: it would take far more than the nodes that were granted.
+        # Without an exhaustive listing, which would take far longer than the nodes allowed.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # Who asks searches as well: both kernels take seconds to compile, once.
+        # The caller runs a search of its own, whose kernel also takes seconds to compile, once.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
@@ -507,5 +513,5 @@ class _ProofSearch:
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:
-    """Return the proof search of a variant."""
+    """Return a proof search for a variant that makes at most ``nodes`` moves for each position."""
     return _ProofSearch(variant, nodes)

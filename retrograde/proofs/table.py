@@ -1,23 +1,24 @@
-"""The transposition table of the proof search: exact positions, what is proved of them, and estimates.
+"""The transposition table of the proof search: proved facts and estimates, stored with the exact position.
 
-Entries stand in buckets of four; a hash of the packed position chooses the bucket, and
-an entry holds the position itself, so that two positions are never taken for one
-another. Whatever the hash, what the table says of a position was found for it.
+Entries are in buckets of four. A hash of the packed position selects the bucket, and
+an entry contains the position itself, so that two positions are never
+confused, whatever the hash.
 
-Several threads read and write a table without locks, as that of the search
+Several threads read and write a table without locks, like that of the game-tree search
 (`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
-hash of the rest. Words of two entries together are then of no position, but for a chance of one in 2**64.
+hash of the other words. If the words come from two different entries, they match no position, except with probability
+2**-64.
 
-There are two kinds of entries. A *settled* one keeps what has been proved once and for
-all: the prover wins within so many plies, or does not win within so many. Both
-hold for every bound on the other side of them, whatever path led to the position,
-because "wins within n plies" says nothing of the past. An *open* one keeps the proof
-numbers of a position under one bound; a position may have several. Under `LONGEST` it keeps those of a
-search whose numbers all bounds share.
+There are two kinds of entries. A *settled* entry stores what has been proved for
+good: that the prover wins within a number of plies, or that it does not win within a number of plies. The first
+holds for every larger bound and the second for every smaller one, whatever path led to the position,
+because "wins within n plies" does not depend on the past. An *open* entry stores the proof
+numbers of a position under one bound; a position may have several. Under the bound `LONGEST` it stores the numbers of a
+search in which all bounds share them.
 
-A table belongs to one prover. An entry is ``W + 2`` words: the position, then ``pn | dn
-<< 32``, then ``kind | bound or win << 2 | no_win << 14 | effort << 32``. A full bucket loses
-its entry of least effort.
+A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn
+<< 32``, then ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the
+entry with the least effort is replaced.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 INFINITE: Final = 1 << 30
-"""The proof number of what is disproved, and the other way round."""
+"""The proof number of a disproved position, and the disproof number of a proved one."""
 LONGEST: Final = 4095
-"""More plies than any bound; as a win it says that none is known, as no win that there is none ever."""
+"""More plies than any bound. As plies of a win it means that no win is known; as plies without a win, that there is
+never one."""
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Slots of moves that threads keep apart by; two moves may share one, which costs little."""
+"""Number of slots for moves, by which threads avoid each other's moves. Two moves may share one, which costs little."""
 
 _ODD: Final = 0x9E3779B97F4A7C15
 _OPEN: Final = 1
@@ -82,7 +84,7 @@ def holds(words: Words, others: Words, width: int) -> bool:
 
 @inlined
 def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
-    """Have the bucket of a position fetched, which is read soon."""
+    """Prefetch the bucket of a position, which will be read soon."""
     size = WAYS * (width + 2)
     bucket = advance(table, bucket_of(words, width, buckets) * size)
     for word in range(0, size, 8):
@@ -91,13 +93,13 @@ def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
 
 @inlined
 def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
-    """Return what the words of a position are combined with in an entry; another state or number gives another."""
+    """Return the hash with which an entry's position words are combined, from the other two words."""
     return finalised(U64(numbers * U64(_ODD) + state))
 
 
 @inlined
 def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
-    """Return whether an entry is of a position, and whole."""
+    """Return whether an entry belongs to a position and is consistent."""
     differ = U64(0)
     for word in range(width):
         differ |= read_word(advance(entry, word)) ^ words[word] ^ guard
@@ -115,9 +117,10 @@ def _write(entry: Words, words: Words, width: int, numbers: np.uint64, state: np
 
 @called
 def find(table: Words, buckets: int, words: Words, width: int, left: int, under: int) -> tuple[int, int, int]:
-    """Return the proof number, the disproof number and, if proved, the distance of a position with so many plies left.
+    """Return proof number, disproof number and distance (-1 unless proved) of a position with ``left`` plies left.
 
-    Open numbers are those kept ``under`` a bound. (-1, -1, -1) if nothing is known.
+    Numbers of an open position are those stored for the bound ``under``. The result is (-1, -1, -1) if nothing is
+    known.
     """
     first = bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
@@ -131,7 +134,7 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
         if state & 3 == _SETTLED:
             if bound <= left:
                 return I64(0), I64(INFINITE), bound
-            # One more than the plies without a win, so that 0 says nothing.
+            # One more than the plies without a win is stored, so that 0 means unknown.
             if (state >> 14) & 0xFFF > left:
                 return I64(INFINITE), I64(0), I64(-1)
         elif bound == under:
@@ -141,7 +144,7 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 
 @inlined
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
-    """Return the entry of a bucket to be written, and its last word if it is of the same position and kind, else 0."""
+    """Return the entry of a bucket to overwrite, and its last word if it has the same position and kind, else 0."""
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
@@ -154,7 +157,7 @@ def _victim(table: Words, first: int, words: Words, width: int, kind: int, under
             if same:
                 return first + way, whole
             if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == under:
-                # What was open under this bound is settled now.
+                # The position was open under this bound, and is settled now.
                 effort = I64(-2)
         if effort < least:
             chosen, least = first + way, effort
@@ -163,7 +166,7 @@ def _victim(table: Words, first: int, words: Words, width: int, kind: int, under
 
 @called
 def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, pn: int, dn: int, effort: int) -> None:
-    """Write the proof numbers of a position under a bound."""
+    """Store the proof numbers of a position under a bound."""
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _OPEN, under)
     effort += I64(old >> U64(32))
     state = U64(_OPEN | (under << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
@@ -174,9 +177,9 @@ def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, 
 def keep_settled(
     table: Words, buckets: int, words: Words, width: int, under: int, win: int, no_win: int, effort: int
 ) -> None:
-    """Write that the prover wins within ``win`` plies (`LONGEST`: not known), not within ``no_win`` (-1: not known).
+    """Store that the prover wins within ``win`` plies (`LONGEST`: unknown) but not within ``no_win`` (-1: unknown).
 
-    ``under`` is the bound under which it was found.
+    ``under`` is the bound of the search that found this.
     """
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _SETTLED, under)
     beyond = min(no_win + 1, LONGEST)
@@ -190,66 +193,66 @@ def keep_settled(
 
 @kernel
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
-    """Write known values of positions, shape (n, W): wins within, or no wins within, so many plies."""
+    """Store known values of positions, shape (n, W): the plies within which there is a win, and no win."""
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):
         own = advance(pointer(words), index * width)
-        # Asked of a tablebase once, hence to be kept before what a search of a few plies finds again.
+        # A tablebase is asked once, so give these priority over results that a short search finds again.
         keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)
 
 
-# -- the workspace: the table, what waits for a tablebase, and a stack of plies ----------
-# It serves one prover and one search at a time. Python allocates it; kernels see its arrays as pointers.
+# -- the workspace: the table, positions to look up in a tablebase, and a stack of plies -
+# It serves one prover and one search at a time. Python allocates it; kernels get its arrays as pointers.
 
 
 class ProofWorkspace(NamedTuple):
-    """The memory of a proof search: C cells, room for P plies, W words a position.
+    """The memory of a proof search, with C cells, space for P plies, and W words for each position.
 
     Attributes
     ----------
     prover : int
-        The side that is to win, 0 white or 1 black.
+        The side whose win is searched for: 0 for white, 1 for black.
     width : int
-        4C, the most moves of a position.
+        4C, an upper bound of the moves from a position.
     stride : int
-        The columns of `covered`.
+        Number of columns of `covered`.
     buckets : int
-        Of the table.
+        Number of buckets of the table.
     table : ndarray of uint64, shape (4 * buckets, W + 2)
-        See `retrograde.proofs.table`.
+        The transposition table; see `retrograde.proofs.table`.
     covered : ndarray of uint8, shape (C + 1, C + 1)
-        1 where a tablebase knows positions of so many attackers and defenders.
+        By numbers of attackers and defenders, 1 if a tablebase covers this material.
     pending : ndarray of uint64, shape (4C, W)
-        Positions whose values the search waits for.
+        Positions to look up in the tablebase before the search continues.
     moves, pns, dns : ndarray of int32, shape (P, 4C)
-        By ply: the moves, and the proof and disproof numbers of the positions that they lead to.
+        By ply, the moves, and the proof and disproof numbers of the positions that they lead to.
     distances : ndarray of int16, shape (P, 4C)
-        By ply and move: plies to the win that is proved there, else -1.
+        By ply and move, the plies to the win that is proved after the move, or -1.
     words : ndarray of uint64, shape (P + 1, W)
-        By ply: the position.
+        By ply, the position.
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
-        By ply: how many moves are assessed, which one is searched, the record of it.
+        By ply, the number of moves assessed, the index of the move being searched, and the record that undoes it.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
-        By ply: the thresholds that end the search of its position.
+        By ply, the thresholds that end the search of the position.
     began : ndarray of int64, shape (P + 1,)
-        By ply: the nodes made before its position was entered.
+        By ply, the number of nodes before the position was entered.
     killers : ndarray of int64, shape (P + 3,)
-        The opponent's move that held last: in the leaves, then by ply.
+        The opponent's move that held most recently: for the leaves, then by ply.
     scratch : ndarray of int32, shape (12C,)
         Moves of the plies that are searched without a stack.
     counters : ndarray of int64, shape (3,)
-        Nodes, which are moves made on the board, pending positions, and whether there are tables to ask.
+        Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
     threads, thread : int
-        How many threads search with this table, and which of them has this workspace.
+        Number of threads that search with this table, and the number of this workspace's thread.
     busy : ndarray of uint8, shape (threads, SLOTS)
-        By thread and slot of a move: how often it stands on the thread's path.
+        By thread and slot of a move, how often the move is on the thread's path.
     held : ndarray of int64, shape (P + 1,)
-        By ply: the slot of the move that is searched.
+        By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
-        Not 0 when all threads are to end.
+        Not 0 if all threads are to end.
     below : ndarray of uint64, shape (4C, W)
-        By move of the position that is looked at: the position after it.
+        For each move of the current position, the position after it.
     """
 
     prover: int
@@ -293,7 +296,7 @@ def new_proof_workspace(
         stride=cells + 1,
         buckets=len(table) // WAYS,
         table=table,
-        # A position may be given with more soldiers than the start has.
+        # A given position may have more soldiers than the start.
         covered=np.zeros((cells + 1, cells + 1), dtype=np.uint8),
         pending=np.zeros((4 * cells, words), dtype=np.uint64),
         scratch=np.empty(12 * cells, dtype=np.int32),
@@ -315,7 +318,7 @@ def beside(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return a workspace with a stack for a bound: the same one if it is large enough."""
+    """Return a workspace whose stack has space for ``plies`` plies: the same one if it is large enough."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace
@@ -323,7 +326,7 @@ def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
 
 
 def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
-    """Return the arrays by ply for a bound, by their names in the workspace."""
+    """Return the arrays of a stack for a number of plies, by their names in the workspace."""
     by_move: dict[str, Any] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }

@@ -1,20 +1,20 @@
-"""The upper level of `tablut prove`: a proof-number tree whose leaves are tasks, and the store that is its truth.
+"""The upper level of `tablut prove`: a proof-number tree whose leaves are tasks, and the store that preserves it.
 
 A node is a position up to symmetry; positions that several lines reach are one node. A
-leaf becomes a task, a bounded search (`retrograde.proofs.proving`). If that settles it, its
-proof or disproof goes up to all its parents; otherwise it is expanded, and its children
-are leaves with the numbers that the same search gave them. That is job-level
-proof-number search [1]_. Two things keep workers apart: a leaf that a worker has is not
-chosen, and every task below a node raises the number by which it is chosen (virtual
-proof and disproof numbers [2]_). The numbers are weak ones [3]_, the largest of the
-children and one for every other that is open: in a graph whose lines join and repeat, sums would
-count the same leaf many times.
+leaf becomes a task, a bounded search (`retrograde.proofs.proving`). If the search settles the leaf, the
+proof or disproof is propagated to all its parents. Otherwise the leaf is expanded, and its children
+become leaves with the numbers that the same task found for them. This is job-level
+proof-number search [1]_. Workers are kept apart in two ways: a leaf that a worker is searching is not
+chosen again, and every task below a node raises the number by which the node is chosen (virtual
+proof and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the
+open children, plus one for every other open child. Sums would count the same leaf many times, because
+lines of the graph join and repeat.
 
-What is settled rests on settled children alone, and every win has a number of plies that
-is larger than theirs; so neither transpositions nor cycles can make it wrong.
+A settled node rests on settled children alone, and a win takes more plies than the wins
+that it rests on. So neither transpositions nor cycles can make it wrong.
 
-The store keeps what tasks have answered, in files of rows that a sealed record binds.
-The tree is what these answers make when they are taken in order.
+The store keeps the answers of tasks, as files of rows, with their digests in a sealed record.
+Taking all answers in order rebuilds the tree.
 
 References
 ----------
@@ -47,12 +47,13 @@ PARTS: Final = "parts.json"
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
-"""What a row is of: a leaf that a task has searched, then its children if it stays open; or a leaf that is proved,
-then its strategy, whose moves stand in the column ``nodes``."""
+"""Kinds of rows. A `TASK` row is a leaf that was searched, followed by `CHILD` rows for its children if it is still
+open. A `LEAF` row is a settled leaf, followed by `ENTRY` rows for its strategy, whose moves are in the column
+``nodes``."""
 
 
 def row_type(width: int) -> np.dtype[Any]:
-    """Return what an answer is made of: the words of a position, the least of its images, and numbers."""
+    """Return the data type of the rows of an answer: the words of a canonical position, and its numbers."""
     return np.dtype(
         [("words", "<u8", (width,)), *((name, "<i8") for name in ("kind", "proof", "disproof", "plies", "nodes"))]
     )
@@ -60,7 +61,7 @@ def row_type(width: int) -> np.dtype[Any]:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A position of the tree; ``below`` counts the tasks that run there."""
+    """A position of the tree. ``mine`` is True if the prover is to move, ``below`` counts running tasks under it."""
 
     words: bytes
     mine: bool
@@ -77,12 +78,12 @@ class Node:
         return self.proof == 0 or self.disproof == 0
 
     def ways(self, *, easy: bool) -> Iterator[Node]:
-        """Return the open children, the best for who is to move first, or those that are easy to prove."""
+        """Return the open children in order: the best for the side to move first; with ``easy``, the easiest proofs."""
         left = [one for one in self.children or () if not one.settled]
         return iter(sorted(left, key=lambda one: (one.proof if self.mine or easy else one.disproof) * (1 + one.below)))
 
     def judge(self) -> None:
-        """Work the numbers out from those of the children."""
+        """Compute the numbers from those of the children."""
         below = self.children or []
         least = min((one.proof if self.mine else one.disproof) for one in below)
         left = [number for one in below if (number := one.disproof if self.mine else one.proof)]
@@ -95,22 +96,22 @@ class Node:
 
 
 class ProofTree:
-    """What is known of a position and of those after it: one side, the prover, is to win.
+    """The proof-number tree of a position, for a win of one side, the prover.
 
-    If it is ``easy``, what is easy to prove comes first: all answers have to be proved, and the easy ones help with the
-    others. Otherwise what disproves comes first.
+    If ``easy`` is set, the opponent's replies that are easiest to prove are searched first: all of them have to be
+    proved, and the easy ones help with the others. Otherwise those most likely to disprove come first.
     """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
         self.root = Node(root.tobytes(), mine)
         self.nodes = {self.root.words: self.root}
         self.busy: dict[Node, list[Node]] = {}
-        """By leaf that a worker has: the way to it."""
+        """For each leaf that a worker is searching, the path from the root to it."""
         self.made, self.tasks = 0, 0
         self.easy = False
 
     def choose(self) -> Node | None:
-        """Return the open leaf that matters most and that no worker has; None if there is none now."""
+        """Return the most important open leaf that no worker is searching; None if there is none at present."""
         path = self._way_to_leaf()
         if path:
             self.busy[path[-1]] = path
@@ -119,15 +120,16 @@ class ProofTree:
         return path[-1] if path else None
 
     def close(self) -> None:
-        """Find the root disproved if no leaf is left: from what is open then the prover has no way to win.
+        """Mark the root as disproved if no open leaf is left, since the prover then has no way to win.
 
-        The other side has a move from there that stays there, and the prover no other.
+        From each open position, the other side has a move that leads to an open position again, and the prover has no
+        moves that lead to a win.
         """
         if not self.root.settled and not self.busy and not self._way_to_leaf():
             self.root.proof, self.root.disproof = INFINITE, 0
 
     def _way_to_leaf(self) -> list[Node]:
-        """Return the way to the leaf that matters most and that no worker has; it is empty if there is none."""
+        """Return the path to the most important open leaf that no worker is searching; empty if there is none."""
         seen, path, ways = {self.root}, [self.root], [self.root.ways(easy=self.easy)]
         while path and not self.root.settled:
             node = path[-1]
@@ -144,7 +146,7 @@ class ProofTree:
         return []
 
     def take(self, rows: NDArray[Any]) -> None:
-        """Take what a task says of a leaf."""
+        """Add the answer of a task for a leaf to the tree."""
         node = self.nodes[rows["words"][0].tobytes()]
         path = self.busy.pop(node, [node])
         for one in path:
@@ -167,12 +169,12 @@ class ProofTree:
     def _set(self, node: Node, row: Any) -> None:
         node.proof, node.disproof, node.plies = (int(row[name]) for name in ("proof", "disproof", "plies"))
         if node.settled:
-            # A search has settled it: it rests on that, not on what is known of its children.
+            # The node now rests on the search that settled it, not on its children.
             node.children = None
             self.rise(node.parents)
 
     def rise(self, nodes: Iterable[Node]) -> None:
-        """Work the numbers of nodes out again; where that settles one, those of all its parents."""
+        """Recompute the numbers of nodes; if this settles one, recompute all its parents, too."""
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
@@ -182,9 +184,9 @@ class ProofTree:
                     waiting += node.parents
 
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return what proofs, or disproofs, rest on, the root's unless others are named.
+        """Return what the proofs (with ``holds``, the disproofs) of some nodes rest on, by default of the root.
 
-        That is nodes, each with the child chosen, and leaves.
+        The result is a list of nodes where a move is chosen, each with the chosen child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -196,7 +198,7 @@ class ProofTree:
                 continue
             if node.mine != holds:
                 settled = [one for one in below if (one.disproof if holds else one.proof) == 0]
-                # Where the tree is closed, what is open holds.
+                # In a closed tree, open children hold as well.
                 below = [min(settled or [one for one in below if one.proof], key=lambda one: one.plies)]
                 moves.append((node, below[0]))
             waiting += [one for one in below if one not in seen]
@@ -208,7 +210,7 @@ class ProofTree:
 
 
 class SearchRecord(Record):
-    """``proof.json``: what is searched for; ``variant`` is a name for people, ``game`` decides."""
+    """``proof.json``: the claim of a search. ``game`` identifies the rules; ``variant`` is a readable name."""
 
     FORMAT: ClassVar[str] = "tablut proof search"
 
@@ -219,7 +221,7 @@ class SearchRecord(Record):
     tables: dict[str, Digest]
 
     def other(self, found: SearchRecord) -> str | None:
-        """Return what else a store is for, or None."""
+        """Return how the search of an existing store differs from this one, or None if it does not."""
         if found.game != self.game:
             return f"holds a proof search under other rules, of {found.variant}"
         names = [name for name in ("claim", "position", "tables") if getattr(found, name) != getattr(self, name)]
@@ -227,7 +229,7 @@ class SearchRecord(Record):
 
 
 class PartsRecord(Record):
-    """``parts.json``: the files of answers, in order."""
+    """``parts.json``: the list of files of answers, in order."""
 
     FORMAT: ClassVar[str] = "tablut proof search parts"
 
@@ -236,7 +238,7 @@ class PartsRecord(Record):
 
 
 class TreeStore:
-    """The folder of a proof search, which the caller has claimed."""
+    """The folder of a proof search, which the caller must have claimed."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
         self._root, self._kind, self._search = root, kind, digest_of(head)
@@ -246,11 +248,11 @@ class TreeStore:
         return child(self._root, f"part-{len(self._parts) + 1:06d}.rows", "proof search file")
 
     def wrong(self, fault: str) -> DamagedError:
-        """Return the error for what was read so far, where it cannot come from a search or contradicts the rules."""
+        """Return the error to raise if the answers cannot come from a search or contradict the rules."""
         return DamagedError(f"proof search folder {str(self._root)!r}: is damaged: {fault}; {_MEND}")
 
     def answers(self) -> Iterator[NDArray[Any]]:
-        """Yield the answers in order, those of a part together; what is damaged is named."""
+        """Yield the answers in order, all answers of a part together; raise `DamagedError` if a part is damaged."""
         path = self._root / PARTS
         record = read_record(path, PartsRecord, "proof search file", _MEND)
         if record is not None and record.search != self._search:
@@ -264,9 +266,9 @@ class TreeStore:
             yield rows
 
     def write(self, answers: list[NDArray[Any]]) -> None:
-        """Write a part: its rows first, then the record that makes it one.
+        """Write a part: first its rows, then the record that lists it.
 
-        If that is interrupted, the next call writes the same part again.
+        If writing is interrupted in between, the next call writes the same part again.
         """
         data = self._next()
         write_bytes(data, (rows.tobytes() for rows in answers), lasting=True)

@@ -1,8 +1,8 @@
-"""One side's chances from a position: the compiled proof search with its table, its limits, a tablebase.
+"""Searching for one side's win: the compiled proof search with its table, limits and tablebase.
 
-`WinSearch.within` answers whether a side wins within a number of plies, `WinSearch.wins`
-whether it wins at all, for which it takes its own way: yes, no, or not known when the
-limits ran out. What they have proved stays in their table, for every later question about any position.
+`WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins`
+decides whether it wins at all, by another method. The result is True, False, or None if the
+limits ran out. Everything that is proved stays in the table for later searches, from any position.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
 
 _SLICE = 500_000
-"""Moves between two looks at the clock."""
+"""Number of moves between two checks of the clock."""
 
 
 class ProofBudget:
-    """What is left of the limits; shared by all searches that serve one question."""
+    """Remaining limits, shared by all searches for one question."""
 
     def __init__(self, limits: ProofLimits) -> None:
         self.nodes = 0
@@ -46,30 +46,30 @@ class ProofBudget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start, compiling left out."""
+        """Wall time since the start, in seconds, without time spent compiling."""
         return wall_clock() - self._started
 
     def stop(self) -> None:
-        """Leave nothing; a search that runs in another thread ends within a quarter of a second or so."""
+        """Set the remaining limits to zero; a search in another thread ends within about a quarter of a second."""
         self._most = 0
 
     @property
     def left(self) -> int:
-        """Moves that may still be made; 0 when the time is up."""
+        """Number of moves that may still be made; 0 when the time is up."""
         if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
 
 
 def compile_ahead(engine: Engine) -> None:
-    """Have the search compiled by another processor, if it is not kept."""
+    """Start compiling the search on another processor, unless it is in the kernel cache."""
     answer, board = np.zeros(ANSWER_FIELDS, dtype=np.int64), new_board(engine.variant.size)
     evaluation, workspace = evaluation_tables_for(engine.variant), new_proof_workspace(engine.tables, 0, 1)
     ahead(prove, engine.tables, evaluation, directory(workspace), board, 0, 0, 0, answer)
 
 
 class WinSearch:
-    """Proofs that a side wins within so many plies."""
+    """Search for proofs that a side, the prover, wins."""
 
     def __init__(
         self,
@@ -109,22 +109,22 @@ class WinSearch:
         return False if plies < 1 else self._search(board, plies, 0, most)
 
     def wins(self, board: NDArray[np.uint32], most: int | None = None, plies: int = LONGEST - 1) -> bool | None:
-        """Return whether the prover wins within a number of plies, by default within any, not looking for a short win.
+        """Return whether the prover wins within a number of plies, by default any number; the win need not be short.
 
-        Then ``distance`` and ``move`` are of the win that was found. Without an answer ``pn`` and ``dn`` say how
-        near one is, as after `within`; where ``pn`` is just below `INFINITE`, what is left to try repeats itself, and
-        more of it finds nothing. No, without a number of plies, means never.
+        After True, ``distance`` and ``move`` belong to the win that was found. After None, ``pn`` and ``dn`` show how
+        close a result is, as they do for `within`; if ``pn`` is just below `INFINITE`, all remaining lines repeat
+        positions, and a longer search finds nothing. With the default, False means that the prover never wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
-        """Take it as proved that the prover wins packed positions within so many plies."""
+        """Add to the table, as proved, that the prover wins packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def answers(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return winning moves and their plies, shape (n, 2), of packed positions with the prover to move.
+        """Return winning moves and their plies, shape (n, 2), for packed positions with the prover to move.
 
-        They are what is kept; the plies are -1 where no win within the given number of plies is.
+        They are read from the table. The plies are -1 where it has no win within the given number of plies.
         """
         found = np.empty((len(words), 2), dtype=np.int64)
         board = new_board(self.engine.variant.size)
@@ -132,7 +132,7 @@ class WinSearch:
         return found
 
     def _search(self, board: NDArray[np.uint32], plies: int, shared: int, most: int | None) -> bool | None:
-        """Search with a bound, in all threads, until one of them has the answer."""
+        """Search under a bound with all threads, until one of them finds the result."""
         self._workspaces = [with_room(one, min(plies, DEEPEST) if shared else plies) for one in self._workspaces]
         self._workspaces[0].stop[0] = 0
         self.pn, self.dn = 1, 1
@@ -146,7 +146,7 @@ class WinSearch:
     def _slices(
         self, workspace: ProofWorkspace, board: NDArray[np.uint32], plies: int, shared: int, end: int | None
     ) -> bool | None:
-        """Search slice by slice, in one thread."""
+        """Search in one thread, in slices between which the clock is checked."""
         desk, answer = directory(workspace), np.zeros(ANSWER_FIELDS, dtype=np.int64)
         try:
             while not workspace.stop[0]:
@@ -169,19 +169,19 @@ class WinSearch:
                     if pending:
                         self._ask(workspace.pending[:pending])
                     elif shared and pn == INFINITE - 1:
-                        # What is left to try repeats itself.
+                        # All remaining lines repeat positions.
                         return None
         finally:
-            # Whatever ended this thread, the others have nothing left to do.
+            # Whatever the reason that this thread ends, it ends the others.
             workspace.stop[0] = 1
         return None
 
     def _ask(self, words: NDArray[np.uint64]) -> None:
-        """Write what the tablebase knows of positions into the table."""
+        """Look up positions in the tablebase, and write their values into the table."""
         assert self.prober is not None
         values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
-            # It does not know all of what it covers: search on without it.
+            # The tablebase lacks positions that it should cover: continue without it.
             self._workspaces[0].covered[:] = 0
             return
         mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)

@@ -1,6 +1,6 @@
-"""Puzzles: files of positions with what is to be shown, and the collection that ships.
+"""Puzzles: files of positions, each with a claim to prove, and the collection that ships with the program.
 
-`Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
+A `Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""A puzzle solved move by move: which move is right, how the defence answers it, what refutes another one.
+"""Solving a puzzle move by move: which moves are right, how the defence replies, and what refutes a wrong move.
 
-A move of the winner is right if it attains the shortest win that there is left. The defence answers with a move that
-puts the end off longest. A wrong move is refuted by a reply after which no win is left within the plies that there
-were. All of it is proved; what the limits leave open is None.
+A move of the winner is right if it attains the shortest win from the position. The defence replies with a move that
+delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies
+that were left. All of these results are proved; a result is None if the limits ran out before it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tablut.variants import Variant
 
 
 class Answer(NamedTuple):
-    """What a move of the winner is worth."""
+    """Judgement of a move of the winner: whether it is right, the reply, and whether the game is over."""
 
     move: Move
     right: bool | None
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 class PuzzleGame:
-    """A won position being played."""
+    """A game played from a won position; ``plies`` is the number of plies left to the end."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class PuzzleGame:
 
     @property
     def nodes(self) -> int:
-        """Moves that the proofs have made so far."""
+        """Number of moves that the proofs have made so far."""
         return self._search.budget.nodes
 
     @property
@@ -66,7 +66,7 @@ class PuzzleGame:
         return self.plies == 0
 
     def judge(self, move: Move) -> Answer:
-        """Return whether a move of the winner is right, and what answers it; nothing is played."""
+        """Judge a move of the winner, without playing it."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return Answer(move, outcome == self.winner and self.plies == 1, None, True)
@@ -80,18 +80,18 @@ class PuzzleGame:
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return the longest defence, the loser being to move; None if the limits ran out."""
+        """Return the longest defence, when the loser is to move; None if the limits ran out."""
         return self._longest(self.plies)
 
     def play(self, answer: Answer) -> None:
-        """Make a right move and its answer."""
+        """Make a right move and the reply to it."""
         self.board.push(answer.move)
         self.plies -= 1
         if answer.reply is not None:
             self.defend(answer.reply)
 
     def defend(self, move: Move) -> None:
-        """Make a move of the defence, one of the longest."""
+        """Make one of the longest moves of the defence."""
         self.board.push(move)
         self.plies -= 1
 
@@ -100,7 +100,7 @@ class PuzzleGame:
         return self._search.within(self._engine.board(position.cells, position.side), plies)
 
     def _longest(self, plies: int) -> Move | None:
-        """Return a move of the loser after which the winner still needs all of the plies that are left."""
+        """Return a move of the loser after which the winner still needs all plies that are left."""
         for move in list(self.board.legal_moves):
             lasts = self._attains(move, plies)
             if lasts is not False:
@@ -108,7 +108,7 @@ class PuzzleGame:
         return None
 
     def _attains(self, move: Move, plies: int) -> bool | None:
-        """Return whether a move of either side keeps to a win in so many plies, no fewer; None if that is open."""
+        """Return whether a move of either side keeps to a win in exactly ``plies`` plies; None if this is unknown."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return outcome == self.winner and plies == 1
@@ -118,7 +118,7 @@ class PuzzleGame:
             return None if sooner is None else not sooner
 
     def _refutation(self) -> Move | None:
-        """Return a reply that leaves no win within the plies that there were; one that ends the game comes first."""
+        """Return a reply after which there is no win within the plies left, preferring one that ends the game."""
         found = None
         for move in list(self.board.legal_moves):
             with _made(self.board, move) as outcome:
@@ -131,7 +131,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move for a while; the context is who has won by it, ``draw``, or None if the game goes on."""
+    """Make a move within a context; the value is the winner, ``draw``, or None if the game goes on."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -141,7 +141,7 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Return a puzzle ready to be played: its win is proved first."""
+    """Prove the win of a puzzle, and return a game that can be played from it."""
     found = solve_puzzle(puzzle, limits)
     if found.winner is None or found.dtm is None:
         raise InputError(f"puzzle {excerpt(puzzle.id)}: neither side can force a win, so there is nothing to play")
@@ -149,7 +149,7 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
 
 
 def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
-    """Return the solution of a puzzle's position, whatever the puzzle claims."""
+    """Solve the position of a puzzle, ignoring the puzzle's claims."""
     variant = rules_of(puzzle)
     found = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if found.wdl is None or (found.winner is not None and found.dtm is None):
@@ -158,16 +158,16 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
 
 
 # -- the whole solution as a tree --------------------------------------------------------
-# A program that has it plays the puzzle without knowing the rules: every legal move is in it, with the pieces that
-# it takes. Positions that several lines reach are one node.
+# With the tree, a program can play the puzzle without knowing the rules: it contains every legal move and the pieces
+# that it captures. Positions that several lines reach are one node.
 
 
 MOST_NODES: Final = 2_000
-"""Positions of a tree, unless more are asked for."""
+"""Default for the maximum number of positions in a tree."""
 
 
 class TreeMove(SparseResult):
-    """A move of the winner and its answer."""
+    """A move of the winner and the reply to it; ``to`` is the number of the node after both."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
@@ -185,7 +185,7 @@ class TreeNode(Result):
 
 
 class PuzzleTree(Result):
-    """A puzzle and everything that may come up while it is solved."""
+    """A puzzle with every position that can occur while it is solved."""
 
     id: str
     variant: str
@@ -207,7 +207,7 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle, every entry of it proved."""
+    """Return the tree of a puzzle, in which every entry is proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()
@@ -241,7 +241,7 @@ def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = M
 def _node(
     puzzle: Puzzle, game: PuzzleGame, numbers: dict[Position, int], waiting: list[tuple[Position, int]]
 ) -> TreeNode:
-    """Return the node of the position that the game stands at; new positions are put in the queue."""
+    """Return the node of the game's current position; new positions are appended to the queue ``waiting``."""
     board = game.board
     right: dict[str, TreeMove] = {}
     wrong: dict[str, TreeMove] = {}
@@ -269,7 +269,7 @@ def _node(
 
 
 def _takes(board: Board, move: Move) -> tuple[str, ...]:
-    """Return the squares on which a move captures; the board is left as it was."""
+    """Return the squares on which a move captures; the board is left unchanged."""
     board.push(move)
     taken = tuple(square_name(square, board.size) for square in board.captured())
     board.pop()

@@ -1,19 +1,19 @@
-"""Puzzle files: text, one position a line, with tags; and the stipulations that are to be shown.
+"""Puzzle files: text with one position on each line, followed by tags, and the stipulations to prove.
 
-A line is the one-line text of a position, then tags, each after a semicolon::
+A line has the one-line text of a position, then tags, each after a semicolon::
 
     7/7/2bb3/b2Kw1w/6w/7/1b1b3 w; id=b-07; variant=brandubh; stipulation=white wins in 7; first=e4-e1
 
-A value may contain spaces, not semicolons. Empty lines and lines that begin with ``#``
-are comments.
+A value may contain spaces, but no semicolons. Empty lines and lines that begin with ``#``
+are ignored.
 
-Tags: ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, under rules of one's
-own), ``stipulation``, ``first`` (all first moves that attain the distance, separated by
-spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern``, ``theme``, and any that begins with ``x-``,
-which is kept. Another one is refused: a slip of the pen must not pass for a puzzle that
-claims nothing.
-Stipulations: ``white wins in N``, ``black wins in N`` (N plies, the shortest),
-``white wins``, ``black wins``, ``draw``.
+The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom
+rules), ``stipulation``, ``first`` (all first moves that attain the distance, separated by
+spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern`` and ``theme``. Any tag that begins with ``x-``
+is accepted and kept. Other tags are errors: with a misspelt tag, a puzzle would silently
+claim nothing.
+The stipulations are ``white wins in N`` and ``black wins in N`` (N plies, the shortest win),
+``white wins``, ``black wins`` and ``draw``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from retrograde.proofs.solution import Solution
 
 MOST_BYTES: Final = 16 << 20
-"""Most bytes of a puzzle file that is read."""
+"""Maximum size of a puzzle file, in bytes."""
 _LINE: Final = 4096
 _POSITION: Final = 500
 _STIPULATION = re.compile(r"(?:(white|black) wins(?: in ([1-9][0-9]{0,3}))?|draw)")
@@ -50,14 +50,14 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """What is to be shown of a position."""
+    """Claim to prove about a position: who wins, and in how many plies; without a winner, that it is a draw."""
 
     winner: SideName | None
     plies: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Stipulation:
-        """Return the stipulation of a text."""
+        """Parse a stipulation, such as ``white wins in 5``."""
         found = _STIPULATION.fullmatch(text)
         if found is None:
             raise InputError(f"stipulation {excerpt(text)}: expected 'white wins in 5', 'black wins' or 'draw'")
@@ -74,24 +74,24 @@ class Stipulation(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Puzzle:
-    """A position with what is claimed of it.
+    """A position with claims about it.
 
     Attributes
     ----------
     position : Position
         The position.
     variant : str
-        Name of its rule set, or the path that the reader was given.
+        Name of the rule set, or the path that was given to the reader.
     stipulation : Stipulation or None
-        None if the puzzle only asks.
+        The claim to prove; None if the puzzle makes none.
     id : str
-        A name within its file.
+        Name of the puzzle, unique within its file.
     first : tuple of Move or None
-        All first moves that attain the distance, as claimed; None if nothing is claimed.
+        Claim of all first moves that attain the distance; None if the puzzle makes none.
     tags : mapping of str to str
         All other tags.
     game : str
-        Under rules that do not ship, their `Variant.digest`; else empty.
+        `Variant.digest` of custom rules; empty for rules that ship with the program.
     """
 
     position: Position
@@ -103,7 +103,7 @@ class Puzzle:
     game: str = ""
 
     def __str__(self) -> str:
-        # A path would mean nothing to others, so a line never holds one.
+        # A path is meaningless on other machines, so a line never contains one.
         parts = {"id": self.id} | ({"game": self.game} if self.game else {"variant": self.variant})
         if self.stipulation is not None:
             parts["stipulation"] = str(self.stipulation)
@@ -114,7 +114,7 @@ class Puzzle:
 
 
 def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzzle]:
-    """Return the puzzles of a file's content."""
+    """Parse the content of a puzzle file."""
     given = None if variant is None else load_variant(variant)
     found: dict[str, Puzzle] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -177,7 +177,7 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 
 
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
-    """Return name and rule set of a line: what it says, held against what the reader was given."""
+    """Return the name and the rule set of a line, checked against the rule set given to the reader."""
     if "variant" in tags and "game" in tags:
         raise InputError("has both 'variant' and 'game'; a shipped rule set has a name, rules of one's own a digest")
     if "game" in tags:
@@ -209,10 +209,10 @@ def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:
-    """Return what a solution says of a puzzle's claims; ``none`` if nothing is claimed.
+    """Compare a puzzle's claims with a solution; the result is ``none`` if the puzzle makes no claims.
 
-    A claim is refuted as soon as what is proved contradicts it, even if the solution is
-    not complete.
+    A claim is refuted if anything that is proved contradicts it, even if the solution is
+    incomplete.
     """
     verdicts = []
     if puzzle.stipulation is not None:
@@ -247,15 +247,15 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     return "holds" if within == plies and bounds.no_win_within == plies - 1 else "unknown"
 
 
-# -- the puzzles that ship, and how a source names them ----------------------------------
+# -- the puzzles that ship, and their names ----------------------------------------------
 
 
 COLLECTION: Final = "collection"
-"""The name of all puzzles that ship, taken together."""
+"""Name of all shipped puzzles together."""
 
 
 def collection_names() -> list[str]:
-    """Return the names of the puzzle files that ship."""
+    """Return the names of the shipped puzzle files."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -268,18 +268,18 @@ def _shipped_text(name: str) -> str:
 
 @cache
 def _lines() -> dict[str, str]:
-    """Return the line of each shipped puzzle by its id."""
+    """Return the lines of all shipped puzzles, by id."""
     puzzles = parse_puzzles(COLLECTION, _shipped_text(COLLECTION))
     return {puzzle.id: f"{puzzle}\n" for puzzle in puzzles}
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the puzzles that ship."""
+    """Return the ids of the shipped puzzles."""
     return tuple(_lines())
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return the content of a puzzle file."""
+    """Return the content of a puzzle file: a path, the name of a shipped file, or the id of a shipped puzzle."""
     if _is_file(source):
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     name, names = source.lower(), [COLLECTION, *collection_names()]
@@ -288,14 +288,14 @@ def read_puzzle_text(source: str) -> str:
     lines = _lines()
     if name in lines:
         return lines[name]
-    if _exists(source):  # a folder, a device: the reader says what is wrong with it
+    if _exists(source):  # a folder or a device: `read_text` raises a suitable error
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     hint = did_you_mean(name, [*names, *lines], f"these ship: {', '.join(names)}, and each puzzle by its id")
     raise InputError(f"puzzle file {excerpt(source)}: no such file; {hint}")
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Return the puzzles that a source names; see `read_puzzle_text` and `parse_puzzles`."""
+    """Read the puzzles of a source; see `read_puzzle_text` and `parse_puzzles`."""
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 
@@ -307,18 +307,18 @@ def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):
-        # Too long, or with a character that no file name has: then there is none.
+        # The name is too long or has a character that no file name can have, so there is no such file.
         return False
 
 
-# -- what a list says of a puzzle, and which puzzles are asked for -----------------------
+# -- lists of puzzles, and filters -------------------------------------------------------
 
 
 _FEW_MEN: Final = 5
 
 
 class PuzzleFacts(Result):
-    """What a list says of a puzzle: nothing of its solution."""
+    """Facts about a puzzle for a list, without anything of its solution."""
 
     id: str
     variant: str
@@ -332,7 +332,7 @@ class PuzzleFacts(Result):
 
 
 def facts_of(puzzle: Puzzle) -> PuzzleFacts:
-    """Return what a list says of a puzzle."""
+    """Return the facts about a puzzle that a list shows."""
     claim = puzzle.stipulation
     grade = puzzle.tags.get("grade", "")
     few = 1 + sum(puzzle.position.material) <= _FEW_MEN
@@ -350,7 +350,7 @@ def facts_of(puzzle: Puzzle) -> PuzzleFacts:
 
 
 class Filter(NamedTuple):
-    """Which puzzles are asked for; None leaves a point open."""
+    """Conditions on the puzzles to choose; a condition that is None or empty does not apply."""
 
     variant: str | None = None
     side: SideName | None = None
@@ -362,7 +362,7 @@ class Filter(NamedTuple):
 
 
 def choose(puzzles: Iterable[Puzzle], wanted: Filter) -> list[Puzzle]:
-    """Return the puzzles that are as a filter asks for."""
+    """Return the puzzles that match a filter."""
     rules = None if wanted.variant is None else load_variant(wanted.variant)
     return [
         puzzle for puzzle in puzzles if (rules is None or rules.same_game(rules_of(puzzle))) and _fits(puzzle, wanted)

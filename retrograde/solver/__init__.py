@@ -1,4 +1,4 @@
-"""The solver: tiers as a graph, passes over one tier, tablebases built, what a start reaches.
+"""The solver: the graph of tiers, the passes over one tier, tablebase builds, the positions reachable from a start.
 
-The door is `retrograde`; `tests.twins.solver` is the twin in plain Python.
+The public interface is in `retrograde`. `tests.twins.solver` is a second implementation in plain Python.
 """

@@ -1,9 +1,8 @@
-"""Build a tablebase: every tier of at most so many men, lower ones first, each a task of its own.
+"""Build a tablebase: every tier up to a number of men, lower tiers first, each as a task of its own.
 
-A task reads the tiers that captures lead to from the store, solves its tier and writes it there,
-whole or not at all. A build that is killed therefore loses at most the tiers in the making,
-and goes on with the others; what it writes does not depend on how often that happened,
-nor on threads or workers.
+A task reads the tiers that captures lead to from the store, solves its tier and writes it to the store
+atomically. A build that is killed therefore loses at most the tiers in progress, and
+resumes with the others. The result does not depend on interruptions, nor on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class TierTask(NamedTuple):
-    """One tier to be built."""
+    """A task that builds one tier."""
 
     root: str
     attackers: int
@@ -63,42 +62,42 @@ def build_tablebase(
     scheduler: str | Scheduler | None = None,
     observer: Observer | None = None,
 ) -> Store:
-    """Build the tiers that are asked for and that a store does not have yet, and those that are damaged there.
+    """Build the requested tiers that a store lacks, and rebuild those that are damaged.
 
     Parameters
     ----------
     root : Path or str
-        The store; made if it is missing.
+        Folder of the store; created if it is missing.
     variant : Variant, str or path-like
         The game.
     men : int or None
-        Most men, the king counted.
+        Maximum number of men, the king included. None for no maximum, or to build only ``materials`` if there are any.
     materials : sequence of (attackers, defenders)
-        Tiers that are wanted besides, with all that captures lead to from them. Without ``men``, only these.
+        Additional tiers, each built together with all tiers that captures lead to from it.
     threads : int
-        Number of threads; one tier is built at a time, by all of them.
+        Number of threads. One tier is built at a time, by all threads.
     memory : int
-        Bytes for the arrays of one tier and those below it. A larger tier is built in slices
-        (`retrograde.solver.slices`), each a task that takes no more.
+        Memory in bytes for the arrays of one tier and those below it. A larger tier is built in slices
+        (`retrograde.solver.slices`), each a task that stays within this limit.
     scheduler : str or Scheduler, optional
         Address of a running Dask cluster whose workers see the store under the same
-        name. They build tiers that do not need each other side by side, each with one thread.
-        Or what runs the tasks instead.
+        path. They build independent tiers in parallel, each with one thread.
+        A `Scheduler` may be given instead, to run the tasks.
     observer : Observer, optional
-        Takes notice of how many classes are solved, at least.
+        Receives the progress: a lower bound of the number of classes solved.
 
     Returns
     -------
     Store
-        With all these tiers.
+        The store, with all requested tiers.
 
     Raises
     ------
     InputError
-        If there is no tier of so few men, if the folder holds something else, or if not even a slice of a tier fits
-        into the memory.
+        If no tier has so few men, if the folder contains something else, or if not even a slice of a tier fits
+        into memory.
     MachineError
-        If the disk is full; the tiers that are finished are kept.
+        If the disk is full. Finished tiers are kept.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def build_tablebase(
     watcher = observer or Observer()
     tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
-        # First the scheduler: one that does not answer leaves no store behind.
+        # Connect to the scheduler first, so that a failure to connect leaves no store behind.
         store = create(root, variant, [material for tiers in order for material in tiers])
         stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
@@ -129,7 +128,7 @@ def build_tablebase(
             whole = [material for material in missing if material not in sliced]
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
-                # In this process, so that every step of a tier can be told.
+                # In this process, so that every step of a tier can be reported.
                 for task, material in zip(tasks, whole, strict=True):
                     build_tier(task, tell)
                     watcher.advance(classes[material])
@@ -143,7 +142,10 @@ def build_tablebase(
 
 
 def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> bool:
-    """Return whether a tier does not fit into memory and is built in slices; one that cannot be is refused."""
+    """Return whether a tier does not fit into memory and must be built in slices.
+
+    Raise `InputError` if it does not fit and cannot be cut, because it has no defenders.
+    """
     if tier_bytes(variant, material) <= memory:
         return False
     if not material[1]:
@@ -152,11 +154,11 @@ def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> b
 
 
 def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
-    """Return whether a tier is there as it was written; one that is damaged is built again, and that is told."""
+    """Return whether a tier is in the store and undamaged; damage is reported, and the caller builds the tier again."""
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
-        # What an abandoned task named after its files had been removed.
+        # An abandoned task has moved its folder into place after the files in it had been removed.
         return False
     try:
         for damage in store.tier(*material).check_contents():
@@ -168,7 +170,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Build one tier from those below it, which the store must have."""
+    """Build one tier from those below it, which the store must contain; return its name and the time it took."""
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = tier_name(material)
@@ -198,7 +200,7 @@ def build_in_slices(
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from those below it, which the store must have."""
+    """Build one tier slice by slice from those below it, which the store must contain; return its name and cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     while True:
@@ -223,7 +225,7 @@ def build_in_slices(
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier."""
+    """Return the items of a stored tier, with white and with black to move."""
     tier = store.tier(*material)
     white, black = (tier.codes(side, np.empty(tier.entries, dtype=np.uint16)) for side in SIDES)
     for items in (white, black):
@@ -232,7 +234,7 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return which combinations of row soldiers are the least of their classes, from the compiled index."""
+    """Return for each king which combinations of row soldiers represent their class, from the compiled index."""
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
     part = slice(start, start + x.square.kings * space)

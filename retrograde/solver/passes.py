@@ -1,22 +1,23 @@
-"""The passes over a tier, or over a slice of one: every position a win, a loss or neither, with its distance.
+"""The passes that solve a tier, or a slice of one: they find which positions are won or lost, and in how many plies.
 
-==============  ==================================  ==================================
-step            white's positions                   black's positions
-==============  ==================================  ==================================
-`START`         wins in one ply, no move            no move: their parents win
-`QUICK_LOSSES`                                      losses in two plies
-`QUICK_WINS`    wins in three                       all moves, where nothing is known
-`MOVES`         all moves, where nothing is known
-then            what black's new values lead to     what white's new values lead to
-==============  ==================================  ==================================
+==============  ===================================  ===================================
+step            white to move                        black to move
+==============  ===================================  ===================================
+`START`         wins in one ply, no legal move       no legal move: their parents win
+`QUICK_LOSSES`                                       losses in two plies
+`QUICK_WINS`    wins in three plies                  all moves of the other positions
+`MOVES`         all moves of the other positions
+later           parents of black's new values        parents of white's new values
+==============  ===================================  ===================================
 
-The first pass looks at moves that escape or capture alone. The search for a loss ends at the first move that does not
-lose, that for a win at the first that wins; all moves of the rest are looked at once. Then what is new is propagated
-to its parents: backward from each new value, or forward, by looking at each parent that is not final; whichever are
-fewer.
+The first pass looks only at moves that escape or capture. The search for a loss ends at the first move that does not
+lose, the search for a win at the first move that wins. All moves of the remaining positions are examined once. After
+that, new values are propagated to their parents: backward, from each new value, or forward, by examining each parent
+whose value is not final, whichever are fewer.
 
-A whole tier is one slice. Of several, each has in memory white's positions of its own rows alone, and what a value of
-black's says for white's is sent (`retrograde.solver.slices.tasks`) instead of propagated.
+A tier that is solved as a whole is a single slice. Where there are several, a slice keeps only those white-to-move
+positions in memory that are in its own rows. Black's new values are then sent to other slices as messages
+(`retrograde.solver.slices.tasks`) instead of being propagated to white's positions directly.
 
 References
 ----------
@@ -52,28 +53,28 @@ Part = TypeVar("Part")
 WHITE, BLACK = 0, 1
 """Sides to move, as the arrays of a tier are numbered."""
 SEEN: Final = 3
-"""White's wins in so many plies are known when all moves of black are looked at."""
+"""Distance in plies up to which white's wins are known when all moves of black are examined."""
 START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
-"""The first steps; each one after them is a round: what is new is propagated."""
+"""The first steps. Each later step is a round, in which new values are propagated."""
 _TASKS: Final = 32
-"""Parts into which rows are divided, for each thread."""
+"""Number of parts per thread into which rows are divided."""
 
 
 class SolverError(RuntimeError):
-    """The solver contradicts itself: a defect, never a property of the input."""
+    """A contradiction between the solver's results: a defect of the program, never a property of the input."""
 
 
 def distance_of(step: int, stride: int) -> int:
-    """Return the distance in plies from which a round goes on; a stride is how many a round takes together."""
+    """Return the distance, in plies, at which a round starts; ``stride`` is the number of distances in a round."""
     return 1 + stride * (step - MOVES)
 
 
 def values_of(step: int, stride: int, side: int) -> list[int]:
-    """Return the items of a side that a step propagates, nearer ones first; of one distance, losses before wins."""
+    """Return the items of a side that a step propagates, by distance; losses come before wins of the same distance."""
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
-    # All moves have been looked at: black has seen white's wins up to 3, white black's losses up to 4.
+    # The passes over all moves have used white's wins up to distance 3 and black's losses up to 4 already.
     late = distance > SEEN
     if side == WHITE:
         values = [lost_in(distance + stride - 1), *([won_in(distance)] if late else [])]
@@ -83,21 +84,22 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
 
 
 def is_last(step: int, stride: int, longest: int) -> bool:
-    """Return whether nothing follows from what is known after a step."""
+    """Return whether a step was the last: whether no further value can follow from those known after it."""
     return step >= MOVES and distance_of(step, stride) + stride > longest
 
 
 def describe_step(step: int, stride: int) -> str:
-    """Return what a step looks for."""
+    """Return a description of a step for progress messages."""
     first = ("immediate wins", "quick losses", "quick wins, black's moves", "white's moves")
     return first[step] if step < len(first) else f"distance {distance_of(step, stride)}"
 
 
 class TierPasses:
-    """A tier while it is solved, or a slice of one.
+    """A tier, or a slice of one, while it is solved.
 
-    The items of both sides, all tiers below by their addresses, and which rows are solved: these are kept as they
-    are given. Each desk is one thread's; kernels are given addresses, and the desks keep alive what lies there.
+    The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of
+    rows to solve are kept without copying. Each `Desk` serves one thread. Kernels get addresses only, so the desks
+    are kept here to keep their arrays alive.
     """
 
     def __init__(
@@ -114,15 +116,15 @@ class TierPasses:
         self.sides, self.lower, self.rows = sides, lower, rows
         self.index = desks[0].tiers
         self.size = len(sides[BLACK])
-        # By side and code, how many items were given it; one that was improved counts twice.
+        # Numbers of items that were given each code, by side; an item that was improved counts twice.
         self.found = np.zeros((2, CODES), dtype=np.int64)
         self._desks = list(desks)
         self.directories = [directory(desk) for desk in desks]
 
     def run(self, step: int) -> None:
-        """Do one step."""
+        """Run one step."""
         if step == START:
-            # Each takes seconds to compile, once.
+            # Each kernel takes seconds to compile, once: start now, while the first pass runs.
             ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
             ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)
@@ -139,15 +141,15 @@ class TierPasses:
         for item in values_of(step, self.stride, BLACK):
             self.pass_on(item)
         if self.stride > 1 and (self.found[:, 3:ALIAS:4].any() or self.found[:, 4:ALIAS:4].any()):
-            # A win in an even number of plies, or a loss in an odd one: the rounds would miss it.
+            # The rounds would miss a win in an even number of plies or a loss in an odd one.
             self.check(1)
 
     def longest(self) -> int:
-        """Return the greatest distance so far."""
+        """Return the greatest distance found so far, in plies."""
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Have a value of black's change white's positions."""
+        """Pass a value of black's on to white's positions; slices override this to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -160,7 +162,7 @@ class TierPasses:
         by_rows: int = 0,
         messages: Messages | None = None,
     ) -> Pass:
-        """Return what a pass is given that writes the items of a side."""
+        """Return the parameters of a pass that writes the items of a side."""
         return Pass(
             self.tier,
             side,
@@ -183,21 +185,25 @@ class TierPasses:
         self._run(forward_pass, side, whole_kings=by_rows, mode=mode, limit=limit, by_rows=int(by_rows))
 
     def propagate(self, side: int, item: int) -> None:
-        """Propagate all positions of one value to their parents, in whichever direction is shorter."""
+        """Propagate all positions of one value to their parents, in whichever direction takes less work."""
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:
-            # Wins may become quicker.
+            # Slower wins may become quicker, so they are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
-        # What has been seen of the other side's wins must not be forgotten.
+        # With a lower limit, a forward pass would count moves to wins as open that were already taken off.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
             self.forward(FULL, 1 - side, limit)
         elif self.found[side, code_of(item)]:
             self._run(backward_pass, 1 - side, item)
 
     def _parts(self, *, whole_kings: bool) -> list[tuple[int, int]]:
-        """Return ranges of rows that cover all; where kings are judged as a whole, they can be kept together."""
+        """Divide the rows into ranges, one for each part of the work.
+
+        With ``whole_kings``, a tier without defenders is divided by the king's cell: all rows of a king can be
+        judged together there.
+        """
         numbers, kings, (begin, end) = self.index.tier, self.index.square.kings, self.rows
         threads = len(self._desks)
         if threads == 1:
@@ -211,7 +217,7 @@ class TierPasses:
         return list(itertools.pairwise(edges))
 
     def _run(self, kernel: Callable[..., int], side: int, *item: int, whole_kings: bool = False, **asked: Any) -> None:
-        """Run a pass that writes the items of a side part by part, on all threads, and count what it reports."""
+        """Run a pass that writes the items of a side, part by part on all threads, and add the counts it reports."""
         parts = self._parts(whole_kings=whole_kings)
         workers = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
 
@@ -224,13 +230,16 @@ class TierPasses:
             self.found[side] += report
 
     def check(self, errors: int) -> None:
-        """Raise an error if there were contradictions."""
+        """Raise `SolverError` if a pass has found contradictions."""
         if errors:
             raise SolverError(f"{self.name}: {errors} contradictions")
 
 
 def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[Worker, Part], int]) -> int:
-    """Return the sum of what a function returns for all parts; a thread for each worker, who does one at a time."""
+    """Call a function for all parts, with one thread for each worker, and return the sum of its results.
+
+    A worker is used for one part at a time.
+    """
     if len(parts) == 1:
         return run(workers[0], parts[0])
     free = list(workers)
@@ -247,5 +256,8 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether it is less work to look at parents than to propagate from successors; the values are the same."""
+    """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to process.
+
+    The resulting values are the same.
+    """
     return forward < backward

@@ -1,4 +1,4 @@
-"""The complete solution of a game as a result: for people, for ``--json`` and for the report pages."""
+"""The complete solution of a game as a result, for people to read, for ``--json`` and for the report pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SideCounts(Result):
-    """Positions with one side to move, by what they are worth to it."""
+    """Numbers of positions with one side to move, by their value for it."""
 
     win: int
     draw: int
@@ -31,14 +31,14 @@ class SideCounts(Result):
 
 
 class BothSides(Result):
-    """The same for both sides to move."""
+    """Numbers of positions by value, for each side to move."""
 
     white_to_move: SideCounts
     black_to_move: SideCounts
 
 
 class DistanceCount(Result):
-    """How many positions have one value."""
+    """Number of positions with one value."""
 
     side: str
     wdl: str
@@ -48,7 +48,10 @@ class DistanceCount(Result):
 
 
 class TierCounts(BothSides):
-    """The reached positions of one material, in positions, beside what the bound counts."""
+    """The reachable positions of one material, next to the number of positions that the bound counts.
+
+    The numbers by value count positions, not classes.
+    """
 
     attackers: int
     defenders: int
@@ -59,7 +62,7 @@ class TierCounts(BothSides):
 
 
 class Line(Result):
-    """A position with its value and best play from it."""
+    """A position, its value and best play from it."""
 
     position: str
     wdl: str
@@ -68,7 +71,7 @@ class Line(Result):
 
 
 class SolveReport(BothSides):
-    """What ``tablut solve`` answers."""
+    """Result of ``tablut solve``."""
 
     variant: str
     positions: int
@@ -89,7 +92,7 @@ class SolveReport(BothSides):
 def solve_report(
     variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> tuple[SolveReport, SolvedGame]:
-    """Solve a reduced board and say what was found."""
+    """Solve a reduced board and return a report of the solution, with the solution itself."""
     variant = as_variant(variant)
     solved = solve_game(variant, threads=threads, store=store, observer=observer)
     start = Position.parse(variant.start_position, variant.size)

@@ -1,13 +1,13 @@
-"""The complete solution of a game: every position that the start reaches, valued.
+"""The complete solution of a game: the value of every position reachable from the start.
 
-All tiers of the game are solved, then what the start reaches is marked, tier by tier
-downwards, so that captures only ever mark what is still to come. Symmetry is that of
-the start, not of the board: orbits then lie wholly within what is reached, and orbit
-sizes add up to the count without symmetry.
+First, all tiers of the game are solved. Then the reachable positions are marked, tier by tier
+downwards, so that captures only mark positions of tiers that are processed later. Classes are taken
+under the symmetries of the start, not of the board: an orbit is then reachable as a whole or
+not at all, and orbit sizes add up to the count without symmetry.
 
 A move limit is applied when values are read, as everywhere: every position counts as the
-first of its game, so that a win or loss which takes more plies than the limit is not
-forced. What is reached is what a game comes to within the limit.
+first of its game, so a win or loss that takes more plies than the limit is not
+forced. The reachable positions are those that a game can reach within the limit.
 """
 
 from __future__ import annotations
@@ -67,59 +67,63 @@ if TYPE_CHECKING:
     from tablut.variants import VariantLike
 
 Sides: TypeAlias = "tuple[NDArray[np.uint16], NDArray[np.uint16]]"
-"""The items of a tier with white and with black to move."""
+"""Items of a tier, with white and with black to move."""
 _STEP = 1 << 20
 _BYTES = 6
-"""Bytes of memory for an entry: two items and two marks."""
+"""Bytes of memory per entry: two items and two marks."""
 
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """How many positions of some kind there are, by what they are worth to the side to move."""
+    """Numbers of positions by code, that is, by their value for the side to move.
+
+    ``classes`` counts them up to symmetry, ``positions`` without.
+    """
 
     classes: NDArray[np.int64]
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of positions that neither side can force, and of losses."""
+        """Return the numbers of wins, of unforced positions and of losses."""
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
     def deepest(self) -> int:
-        """Return the greatest distance, in plies; 0 if there is none."""
+        """Return the greatest distance to the end of the game, in plies; 0 if no position is won or lost."""
         found = np.flatnonzero(self.classes[1:])
         return int(found[-1] + 1) >> 1 if len(found) else 0
 
 
 class SolvedGame:
-    """A variant with the value of every position that its start reaches.
+    """A variant with the value of every position reachable from its start.
 
-    Values are those of a position that is the first of its game: under a move limit what takes longer is
+    Each position is valued as the first of its game: under a move limit, a win or loss that takes longer is
     not forced.
 
     Parameters
     ----------
     solver : TierSolver
-        With all its tiers solved.
+        A solver that has solved all its tiers.
     marks : dict
-        By material, which entries the start reaches, with white and with black to move.
+        By material, marks on the entries that the start reaches, with white and with black to move.
 
     Attributes
     ----------
     variant : Variant
         The rule set.
     counts : dict of (attackers, defenders, side) to ValueCounts
-        What is reached, by material and side to move.
+        Numbers of reachable positions, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
-        Reached placements, up to symmetry, that whoever is to move loses; and
-        those in which the move turns a draw or a win for its side into less.
+        Numbers of mutual zugzwangs that are reachable with either side to move, up to symmetry. ``full``: the
+        side to move loses, whichever it is. ``half``: one side loses if it is to move, and neither side can force a
+        win if the other is.
     """
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
-        # Its arrays are kept to the end of the loop.
+        # The kernels get addresses only, so this variable keeps the arrays alive.
         desk = solver.new_desk(solver.variant.defenders)
         places = directory(desk)
         self.counts: dict[tuple[int, int, SideName], ValueCounts] = {}
@@ -136,16 +140,16 @@ class SolvedGame:
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """The symmetries that classes are taken under: those that keep the start."""
+        """The symmetries under which classes are taken: those that preserve the start."""
         return self._solver.group
 
     @property
     def unforced(self) -> Wdl:
-        """What a position is that neither side can force: a draw, or unresolved."""
+        """Word for a position in which neither side can force a win: ``draw`` or ``unresolved``."""
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the counts of a side to move, of a material, or of both; of everything by default.
+        """Return the counts for a side to move, for a material or for both; by default for everything.
 
         Parameters
         ----------
@@ -168,12 +172,12 @@ class SolvedGame:
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position of the game, reached or not.
+        """Return the value of an undecided position of the game, reachable or not.
 
         Parameters
         ----------
         position : Position, Board or str
-            Its history plays no part.
+            The position. The history of a board is ignored.
 
         Returns
         -------
@@ -183,13 +187,13 @@ class SolvedGame:
         Raises
         ------
         InputError
-            If it is none.
+            If it is not an undecided position of this variant.
         """
         value = self._value(as_position(position, self.variant))
         return verdict_of(within_limit(value, self._limit), unforced=self.unforced)
 
     def _value(self, position: Position) -> int:
-        """Return the value of an undecided position as if there was no move limit."""
+        """Return the value of an undecided position as if there were no move limit."""
         material = position.material
         if material not in self._solver.items:
             raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
@@ -198,17 +202,17 @@ class SolvedGame:
         return value
 
     def line(self, position: PositionLike) -> tuple[Move, ...]:
-        """Return best play from a position to the end of the game; nothing if neither side can force it.
+        """Return best play from a position to the end of the game.
 
         Parameters
         ----------
         position : Position, Board or str
-            Where it begins.
+            The position from which the line begins.
 
         Returns
         -------
         tuple of Move
-            The moves.
+            The moves; empty if neither side can force a win.
         """
         here = as_position(position, self.variant)
         if self.probe(here).dtm is None:
@@ -216,12 +220,12 @@ class SolvedGame:
         return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
-        """Return a reached position of the greatest distance, the first in the order of the tiers; None if none has.
+        """Return a reachable position whose win or loss takes the most plies, the first in the order of the tiers.
 
         Returns
         -------
         Position or None
-            The position.
+            The position, or None if no reachable position is won or lost.
         """
         longest = max((counts.deepest(), -number) for number, counts in enumerate(self.counts.values()))
         if longest[0] == 0:
@@ -240,7 +244,7 @@ class SolvedGame:
             marks = self._marks[material]
             both = (marks[0] != 0) & (marks[1] != 0)
             scores = [_scores(items[both], self._limit) for items in (white, black)]
-            # Whoever is to move would rather not: white has less with the move than without it.
+            # In a mutual zugzwang, white is worse off with the move than without it.
             loses = scores[0] < -scores[1]
             full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
             half += int((loses & ((scores[0] == 0) | (scores[1] == 0))).sum())
@@ -248,7 +252,7 @@ class SolvedGame:
 
 
 def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
-    """Return 1, 0, -1 for a win, what is not forced, a loss."""
+    """Return the score of each item for the side to move: 1 for a win, 0 if it is not forced, -1 for a loss."""
     codes = code_of(items)
     forced = codes != 0
     if limit is not None:
@@ -257,7 +261,7 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
 
 
 def memory_needed(variant: VariantLike) -> int:
-    """Return about how many bytes the solution of a variant takes."""
+    """Return approximately how many bytes of memory it takes to solve a variant."""
     variant = as_variant(variant)
     order = len(variant.start_symmetries)
     return _BYTES * PlacementIndex(variant).size // order
@@ -266,18 +270,19 @@ def memory_needed(variant: VariantLike) -> int:
 def solve_game(
     variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> SolvedGame:
-    """Solve all positions that the start of a variant reaches.
+    """Solve all positions reachable from the start of a variant.
 
     Parameters
     ----------
     variant : Variant, str or path-like
-        A reduced board: see `memory_needed`.
+        The game, on a reduced board: see `memory_needed` for the memory that it takes.
     threads : int
         Number of threads.
     store : Path or str, optional
-        A tablebase that keeps each tier as it is solved; made if it is missing. Tiers that it has are not solved again.
+        Tablebase in which each tier is saved once it is solved; created if it is missing. Tiers that it already
+        contains are not solved again.
     observer : Observer, optional
-        Takes notice of how many classes are solved, at least.
+        Receives the progress: a lower bound of the number of classes solved.
 
     Returns
     -------
@@ -289,7 +294,7 @@ def solve_game(
     InputError
         If the start is decided.
     TablebaseError
-        If the store is of another game.
+        If the store belongs to another game.
 
     Examples
     --------
@@ -320,7 +325,7 @@ def solve_game(
             seconds,
         )
     if store is not None:
-        # All of it will be in memory, so each tier fits.
+        # The whole solution will be in memory, so no tier needs to be built in slices.
         built = build_tablebase(store, variant, None, threads=threads, memory=sys.maxsize, observer=watcher)
         solver.items = _stored(built, solver)
     else:
@@ -333,7 +338,10 @@ def solve_game(
 
 
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
-    """Return the items of stored tiers, indexed under all symmetries of the rules, by a solver's index."""
+    """Return the items of stored tiers in the order of a solver's index.
+
+    A store indexes its tiers under all symmetries of the rules; the solver may use fewer, those of the start.
+    """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant
     index = None if len(solver.group) == len(variant.symmetries) else tier_tables(variant, solver.materials)
@@ -354,18 +362,18 @@ def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     return found
 
 
-# -- what the start reaches: marks beside the items of its tiers ------------------------------
+# -- the positions reachable from the start, as marks parallel to the items -------------------
 
 
 Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
-"""By material, what is marked with white and with black to move; see `retrograde.solver.kernels.reach`."""
+"""By material, the marks with white and with black to move; see `retrograde.solver.kernels.reach`."""
 
 
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
-    """Return the marks of all that the start reaches.
+    """Mark every entry reachable from the start, and return the marks.
 
-    Tiers are gone through downwards, so that captures only ever mark what is still to come;
-    under a move limit ply by ply, as far as it goes.
+    Tiers are processed downwards, so that captures only mark entries of tiers that come later.
+    Under a move limit, positions are marked ply by ply instead, up to the limit.
     """
     variant = solver.variant
     marks: Marks = {
@@ -381,7 +389,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
-        """Mark what follows from new marks of a tier with a side to move; return how many marks of the tier are new."""
+        """Mark the successors of a tier's new marks with a side to move; return how many marks the tier gains."""
         rows, both = solver.rows(tier), marks[solver.materials[tier]]
         parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
         task = Marking(tier, side, both[side], both[1 - side], addresses)

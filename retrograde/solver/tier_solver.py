@@ -1,11 +1,11 @@
-"""The tiers of a game in memory, solved one after the other; those that captures lead to come first.
+"""The tiers of a game in memory, solved one after the other, each after the tiers that captures lead to.
 
-The rules by which a game is solved are its own, or simpler ones under which every value is the same. Under
-``either_after_ply`` a ply ends the game if it leaves either side without a move, so that
-after each move both sides must be asked. Where every slide can be taken back, the side that has just
-moved always has a move: back to where it came from, for a capture only makes room. Then a ply
-ends the game if and only if it leaves the other side without a move, and that side would lose at once under
-``side_to_move_loses`` as well, in as many plies. So all values are those of that rule.
+A game is solved under its own rules, or under simpler rules that give every position the same value. Under
+``either_after_ply`` a ply ends the game if it leaves either side without a legal move, so
+both sides must be checked after each move. But where every slide can be reversed, the side that has just
+moved always has a legal move: back to where it came from, since a capture only empties cells. A ply then
+ends the game if and only if it leaves the other side without a legal move. Under ``side_to_move_loses`` that side
+loses immediately, too, and in the same number of plies, so the two rules give the same values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solves the tiers of a variant, lower ones first, and keeps them in memory."""
+    """Solver of the tiers of a variant, which keeps their items in memory; lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -51,30 +51,34 @@ class TierSolver:
         self.group = tuple(group if group is not None else variant.symmetries)
         self.threads = threads
         self.tables = build_tables(variant)
-        # The solver's own passes may go by other rules; those that count what is reached may not.
+        # Only the passes that solve may use simpler rules; those that mark reachable positions may not.
         self._simpler = build_tables(rules_to_solve_by(variant))
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier, for one side to move."""
+        """Return the number of entries of a tier for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
 
     def new_desk(self, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Desk:
-        """Return what a thread works with; see `retrograde.solver.kernels.workspace.new_workspace`."""
+        """Return the tables and a new workspace for a thread that works on tiers of up to ``defenders`` defenders.
+
+        See `retrograde.solver.kernels.workspace.new_workspace`.
+        """
         workspace = new_workspace(self.variant, defenders, judged)
         return Desk(self.tables, build_origins(self.variant), self.index, workspace)
 
     def solving_desk(self, material: tuple[int, int]) -> Desk:
-        """Return what a thread works with that solves a tier."""
+        """Return the tables and a new workspace for a thread that solves a tier."""
         judged = judging_room(self.variant, material)
         return self.new_desk(material[1], judged)._replace(tables=self._simpler)
 
     @property
     def stride(self) -> int:
-        """How many distances a round of passes takes together.
+        """Number of distances that a round of passes covers.
 
-        Where whoever makes the last ply wins, wins take an odd number of plies and losses an even one.
+        It is 2 where the side that makes the last ply always wins: wins then take an odd number of plies and losses
+        an even one.
         """
         return 1 if self._simpler.either_after_ply else 2
 
@@ -84,19 +88,19 @@ class TierSolver:
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain index of a tier."""
+        """Return the index of a tier in plain Python."""
         return tier_index(self.variant, *material, self.group)
 
     def solve(
         self, material: tuple[int, int], advanced: Callable[[str], None] | None = None
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Solve one tier; all tiers that captures lead to must be there."""
+        """Solve one tier; all tiers that captures lead to must have been solved before."""
         missing = sorted(below for below in tier_graph(self.variant).successors(material) if below not in self.items)
         if missing:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
         tier, size = self.materials.index(material), self.size(material)
         sides = np.zeros(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
-        # The kernels are given addresses; `items` keeps alive what lies there.
+        # The kernels get addresses only; `items` keeps the arrays alive.
         lower = np.zeros(2 * len(self.materials), dtype=np.int64)
         for below, (white, black) in self.items.items():
             number = self.materials.index(below)
@@ -114,12 +118,12 @@ class TierSolver:
         return sides
 
 
-# -- the rules by which a game is solved -------------------------------------------------------
+# -- the rules under which a game is solved ----------------------------------------------------
 
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant of which every undecided position has the same value, with rules that take less work."""
-    # Encirclement and forts end games by a ply that need not leave anybody stuck.
+    """Return a variant with simpler rules under which every undecided position has the same value, or the variant."""
+    # An encirclement or a fort ends the game although both sides may have legal moves.
     rules = variant.rules
     afar = rules.encirclement != "none" or rules.fort != "none"
     if rules.no_moves != "either_after_ply" or afar or not slides_can_be_taken_back(variant):
@@ -128,7 +132,7 @@ def rules_to_solve_by(variant: Variant) -> Variant:
 
 
 def slides_can_be_taken_back(variant: Variant) -> bool:
-    """Return whether every piece may slide back to where it came from, whatever else stands on the line."""
+    """Return whether every slide can be reversed by the same piece, whatever else stands on the line."""
     regions = variant.regions
     standing: dict[Mover, AbstractSet[int]] = {
         "attacker": regions.free_cells | regions.camp_cells,
@@ -136,7 +140,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
         "king": regions.king_cells,
     }
     for mover, cells in standing.items():
-        # Most lines are alike.
+        # Most lines are equal, so each kind is checked once.
         lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
         if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
             return False
@@ -144,7 +148,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
 
 
 def _can_be_taken_back(slides: NDArray[np.uint16], standing: int) -> bool:
-    """Return whether the slides of a line that begin on some of its places all have a way back."""
+    """Return whether every slide that begins on one of the places ``standing`` of a line can be reversed."""
     size = len(slides)
     occupancy = np.arange(slides.shape[1])
     for start in (place for place in range(size) if standing >> place & 1):

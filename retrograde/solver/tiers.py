@@ -1,4 +1,4 @@
-"""The tiers of a game: which captures lead to which, and what it takes to build them."""
+"""The tiers of a game: which of them captures lead to, and how much memory, disk and time a build takes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 Material = tuple[int, int]
-"""Attackers and defenders."""
+"""Numbers of attackers and of defenders."""
 
 _MOST_CAPTURED = 3
-"""Soldiers that a ply captures at most without a shieldwall: one on each side of its target but that it came from."""
+"""Most soldiers that one ply captures without a shieldwall: one on each side of the target, except where the piece
+came from."""
 
 
 def tier_graph(
     variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
 ) -> nx.DiGraph[Material]:
-    """Return the tiers and what a capture leads from each to."""
+    """Return the graph of tiers, with an edge from each tier to every tier that a capture can lead to.
+
+    The graph has the tiers of up to ``men`` men, and the tiers ``materials`` with everything below them. Without
+    either, it has all tiers.
+    """
     variant = as_variant(variant)
     if not materials:
         return _tier_graph(variant, men)
@@ -56,7 +61,7 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     if most < 2:
         why = "an undecided position has two men or more, a king and an attacker"
         raise InputError(why, parameter="men", value=most)
-    # Captures lead strictly downwards, so it has no circles.
+    # Captures lead strictly downwards, so the graph has no cycles.
     graph: nx.DiGraph[Material] = nx.DiGraph()
     sizes = PlacementIndex(variant).tiers
     for material, tier in sizes.items():
@@ -72,39 +77,41 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return the tiers in an order in which they can be solved; those of one list do not need each other."""
+    """Return the tiers in an order in which they can be solved, as lists; tiers of one list do not need each other."""
     return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]
 
 
 def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int]:
-    """Return of each tier the classes that it has at least, under so many symmetries."""
+    """Return the least number of classes that each tier can have under a group of symmetries of the given order."""
     return {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
 
 
-# -- what a build takes ------------------------------------------------------------------------
+# -- the cost of a build -----------------------------------------------------------------------
 
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""What a processor solves: 7 to 12 million were measured in memory, less in slices (docs/notes/solving.md)."""
+"""Classes that one processor solves per second: 7 to 12 million were measured in memory, fewer in slices
+(docs/notes/solving.md)."""
 _STORED_BYTES: Final = 0.012
-"""Of a class on disk, as measured for ashton up to six men."""
+"""Bytes per class on disk, as measured for ashton's tiers of up to six men."""
 _ITEM_BYTES: Final = 2
-"""Of a class while it is solved."""
+"""Bytes per class while a tier is solved."""
 _INDEX_BYTES: Final = 10
-"""For each king and combination of row soldiers, at most."""
+"""Bytes of the index per combination of a king's cell and row soldiers, at most."""
 _WINDOW_BYTES: Final = 6
-"""Likewise, of what a slice sees of it."""
+"""Bytes of a window's tables per combination of a king's cell and row soldiers, at most."""
 _SLICE_BYTES: Final = 1.0
-"""Of a class in the files of slices: brandubh's 2v2 in nine slices wrote 4 in all its steps; two or three are kept."""
+"""Bytes per class in the scratch files of slices. All steps of brandubh's 2v2 in nine slices wrote 4, and the files
+of two or three steps are kept."""
 _SHOWN: Final = 8
-"""Tiers that are named."""
+"""Number of tiers that are listed by name."""
 _INDEXED: Final = 1 << 31
-"""Combinations of row soldiers that the index can number."""
+"""Limit on the combinations of a king's cell and row soldiers that the index can number."""
 
 
 @lru_cache(maxsize=1024)
 def tier_bytes(variant: Variant, material: Material) -> int:
-    """Return the bytes that solving a tier in memory takes: its arrays, those of the tiers below, and the index."""
+    """Return the bytes needed to solve a tier in memory: its arrays, those of the tiers below it, and the index."""
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
     classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
@@ -113,7 +120,7 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
-    """Return how many bytes of memory are enough to build a tier, in the smallest slices if it has defenders."""
+    """Return how many bytes of memory suffice to build a tier, in the smallest slices if it has defenders."""
     from retrograde.solver.kernels.workspace import judging_room
 
     defenders = material[1]
@@ -124,7 +131,7 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # As many rows as white's moves lead to, as black's captures lead to, or all of a king.
+        # The rows that white's moves lead to, those that black's captures lead to, or all rows of a king.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
@@ -132,7 +139,7 @@ def least_memory(variant: Variant, material: Material) -> int:
 
 
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
-    """Return the error for a memory into which not even the smallest slices of a tier fit."""
+    """Return the error to raise when not even the smallest slices of a tier fit into memory."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {plural(workers, 'task')} at once" if workers > 1 else ""
     return InputError(
@@ -145,13 +152,17 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
 
 @lru_cache(maxsize=1024)
 def _combinations(variant: Variant, material: Material) -> int:
-    """Return how many kings' cells and combinations of row soldiers the index of a tier numbers."""
+    """Return how many combinations of a king's cell and row soldiers the index of a tier numbers."""
     index = TierIndex(variant, *material)
     return index.row_space * len(index.kings.representatives)
 
 
 class BuildEstimate(NamedTuple):
-    """What a build will take."""
+    """Estimated cost of a build.
+
+    Sizes are in bytes. ``memory`` is the peak, ``least`` the memory that suffices for every tier that does not fit
+    as a whole, ``scratch`` the space for temporary files, ``stored`` that of the result. ``seconds`` is processor time.
+    """
 
     tiers: int
     classes: int
@@ -183,7 +194,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Return what some tiers will take."""
+    """Estimate the cost of building some tiers, without those that are ``built`` already."""
     graph = tier_graph(variant, men, materials)
     classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]
@@ -213,7 +224,7 @@ def check_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Return what a build will take, if this machine has it."""
+    """Estimate the cost of a build, and raise `InputError` if this machine cannot afford it."""
     estimate = estimate_build(variant, men, memory, built, materials=materials)
     problem = _problem(estimate, root, memory)
     if problem is None:
@@ -228,7 +239,7 @@ def check_build(
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
-    """Return of how many men this machine can build the tiers, at most so many."""
+    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if it can build none."""
     fewer = range(men, 1, -1)
     return next(
         (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1

@@ -1,4 +1,4 @@
-"""Values of arrays of positions: of few by plain code and single chunks, of many by kernels over unpacked tiers."""
+"""Probing arrays of positions: a few in plain Python from single chunks, many with kernels over unpacked tiers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from tablut.store.files import reserve
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
-"""Positions of a tier, over all calls, that are looked up one by one: it takes as long as unpacking a tier does."""
+"""Number of positions of a tier, over all calls, that are looked up one by one; this takes as long as unpacking it."""
 
 Material = tuple[int, int]
 
 
 class BatchProber:
-    """Probes arrays of words.
+    """Prober for arrays of positions, packed as words.
 
-    A tier of which few positions are asked for is read chunk by chunk; its index is made and its codes are unpacked,
-    to stay, when more are.
+    As long as few positions of a tier are probed, the tier is read chunk by chunk. After that, its index is built and
+    its codes are unpacked, and both stay in memory.
     """
 
     def __init__(self, store: Store, code: Callable[[Material, str, SideName], int | None]) -> None:
@@ -45,7 +45,7 @@ class BatchProber:
         self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of positions, shape (n, W) to (n,); ``missing`` where there is none."""
+        """Return the values of positions, from shape (n, W) to (n,); ``missing`` where there is no value."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
                 f"positions of {self._variant.name!r} are uint64 of shape (n, {self._tables.words}), "
@@ -56,7 +56,7 @@ class BatchProber:
             part = np.ascontiguousarray(words[start:stop])
             cells = self._variant.size**2
             attackers, defenders = soldier_counts(part, cells)
-            # Material as one number.
+            # Combine attackers and defenders into one number.
             kinds = attackers * (cells + 1) + defenders
             for kind in np.flatnonzero(np.bincount(kinds)):
                 material = divmod(int(kind), cells + 1)
@@ -97,16 +97,16 @@ class BatchProber:
 
 
 # -- tiers unpacked for kernels ----------------------------------------------------------
-# They are kept as stored: an array of codes for each side to move, and the compiled index,
-# which takes up to ten bytes for each combination of the row soldiers with a king.
+# A tier is kept as it is stored: an array of codes for each side to move. The compiled index takes
+# up to ten bytes for each combination of row soldiers and king's cell.
 
 
 _INDEX_BYTES = 10
-"""For each king and combination of row soldiers: row, element, and as much again if each has a row of its own."""
+"""Bytes per combination of a king's cell and row soldiers: row and element, and as much again if it has its own row."""
 
 
 class UnpackedTiers:
-    """Codes of some tiers, ready for kernels."""
+    """Unpacked codes of some tiers and their compiled index, for kernels."""
 
     def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
         self.store, self.materials, self.scratch = store, list(materials), scratch
@@ -119,7 +119,7 @@ class UnpackedTiers:
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
-        """Unpack a tier, its checksums verified; nothing to do if it is there."""
+        """Unpack a tier, verifying its checksums, unless it is unpacked already."""
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
@@ -138,7 +138,7 @@ class UnpackedTiers:
         self.arrays[material] = (found[0], found[1])
 
     def drop(self, material: tuple[int, int]) -> None:
-        """Forget a tier's codes."""
+        """Free the codes of a tier."""
         at = 4 * self.number(material)
         self.places[at : at + 4] = 0
         self.arrays.pop(material, None)
@@ -148,7 +148,7 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Return the values of a store's tiers as far as memory goes, those of the fewest men first; None if of no tier."""
+    """Load the values of as many tiers as fit into ``memory`` bytes, fewest men first; None if no tier fits."""
     needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
     chosen = []
     for _, need, material in needs:
@@ -166,20 +166,20 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
 
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:
-    """Return the most bytes that a tier takes in memory, its index included."""
+    """Return an upper bound of the bytes that a tier takes in memory, including its index."""
     tier, plain = store.tier(*material), TierIndex(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
     return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
 
 
 # -- arrays in files of a scratch folder -------------------------------------------------
-# The disk's room is taken before an array is used: a page of a mapped file that finds none
-# would end the process without a word. The name goes at once where the system allows it, so that
-# nothing is left behind however the process ends.
+# Disk space is reserved before an array is used: writing a page of a mapped file to a full disk
+# would kill the process without a message. Where the system allows it, the file is unlinked immediately,
+# so that nothing is left behind however the process ends.
 
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros that is mapped from a file."""
+    """Return an array of zeros that is mapped from a new file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         reserve(path, max(size, 1) * np.dtype(dtype).itemsize)

@@ -1,11 +1,10 @@
-"""What the arrays of a tier hold: codes as they are stored, and their values.
+"""The arrays of a tier: codes as they are stored, and their values.
 
-A code (`tablut.indexing.values`) is stored as it is, in one byte
-where all codes of an array fit, in the order of the index: other orders, differences to
-neighbours, and predicting one side to move from the other all pack worse
-(``docs/notes/tablebases.md`` has the figures).
+A code (`tablut.indexing.values`) is stored unchanged, in the order of the index, and in one byte
+if all codes of the array fit. Other orders, differences to neighbours, and predicting one side to move
+from the other all compress worse (``docs/notes/tablebases.md`` has the figures).
 
-Aliases, to which no position is ranked, repeat the code before them, which costs nothing.
+Aliases, to which no position is ranked, repeat the code before them, which takes almost no space.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ _STEP = 1 << 18
 
 
 class Codes(Protocol):
-    """Codes by entry: an array, or what gives one for each range of entries that is asked for."""
+    """Codes by entry: an array, or an object that returns one for each range of entries."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """``uint16``."""
+        """Data type of the codes: ``uint16``."""
 
     def __len__(self) -> int: ...
 
@@ -34,13 +33,13 @@ class Codes(Protocol):
 
 
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive parts."""
+    """Yield the bounds of consecutive parts of at most ``step`` items."""
     for start in range(0, length, step):
         yield start, min(start + step, length)
 
 
 def code_histogram(codes: Codes) -> dict[int, int]:
-    """Return how often each code occurs; aliases are not counted."""
+    """Return the number of occurrences of each code, without aliases."""
     counts = np.zeros(ALIAS_CODE + 1, dtype=np.int64)
     for start, stop in slices(len(codes), _STEP):
         part = np.bincount(codes[start:stop])
@@ -49,7 +48,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return codes in which each alias repeats the code before it, those at the front the first code."""
+    """Return the codes with each alias replaced by the code before it; leading aliases get the first code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes
@@ -64,7 +63,7 @@ def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
-    """Return the value of each code below ``codes``, see `tablut.indexing.values`."""
+    """Return the value of each code below ``codes`` (`tablut.indexing.values`), under a move limit if there is one."""
     code = np.arange(codes)
     values: NDArray[np.int16] = value_of_code(code).astype(np.int16)
     if move_limit is not None:

@@ -1,4 +1,4 @@
-"""Asking a tablebase: one position, the moves of a board, or arrays of positions.
+"""Probing a tablebase: for one position, for the moves of a board, or for arrays of positions.
 
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant
@@ -11,16 +11,16 @@
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
 [('c5-c1', 'win', 1)]
 
-Values are exact and without history: those of a position that is the first of its game.
-What is neither won nor lost is a draw, or unresolved where a repetition loses the
-game for the mover; so is a win or loss that a move limit leaves no room for. A `Board` knows how
-many plies were made; a `Position`, and each of an array, is the first of its game, with all
-plies left. Likewise only a board knows which of its moves repeat. The tables themselves hold
-distances without the limit: it is applied here.
+Values are exact, and ignore history: each position is valued as the first of its game.
+A position that is neither won nor lost is a draw, or unresolved where a repetition loses the
+game for the mover. The same holds for a win or loss that takes more plies than a move limit leaves.
+A `Board` knows how many plies were made. A `Position`, and every position of an array, counts as the first of its game,
+with all plies left. Only a board knows which of its moves repeat an earlier position. The tables themselves
+store distances without the limit, which is applied here.
 
-A position in which the side to move cannot move is lost in 0 plies. Under
-``no_moves = either_after_ply`` a position whose other side cannot move counts as undecided too
-(as in the index): the side to move still makes a ply, after which the rules judge.
+A position in which the side to move has no legal move is lost in 0 plies. Under
+``no_moves = either_after_ply`` a position in which the other side has no legal move counts as undecided, too
+(as in the index): the side to move still makes a ply, after which the rules decide the game.
 """
 
 from __future__ import annotations
@@ -66,22 +66,22 @@ if TYPE_CHECKING:
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
-"""Most memory for chunks that single probes have unpacked; all of ashton up to five men takes 170 MiB."""
+"""Maximum memory for unpacked chunks of single probes, in bytes; all of ashton up to five men takes 170 MiB."""
 
 Default = TypeVar("Default")
 
 
 class RatedMove(NamedTuple):
-    """A move and what it is worth to the side that makes it.
+    """A move and its value for the side that makes it.
 
     Attributes
     ----------
     move : Move
         The move.
     wdl : {'win', 'draw', 'loss', 'unresolved'}
-        For the mover.
+        Value of the move for the mover.
     dtm : int or None
-        Plies to the end, the move itself included.
+        Plies to the end of the game, including the move itself; None unless a side can force a win.
     """
 
     move: Move
@@ -90,16 +90,16 @@ class RatedMove(NamedTuple):
 
 
 class Tablebase:
-    """A tablebase to be probed, also from several threads; see `open_tablebase`.
+    """A tablebase that can be probed, also from several threads; see `open_tablebase`.
 
-    A copy, or what was pickled, opens the same folder again.
+    A copied or unpickled tablebase opens the same folder again.
 
     Parameters
     ----------
     store : Store
         The files.
     cache_bytes : int
-        Most memory for unpacked chunks; a chunk at least is kept.
+        Maximum memory for unpacked chunks, in bytes. A larger chunk is not cached.
 
     Attributes
     ----------
@@ -113,18 +113,18 @@ class Tablebase:
         self.store, self.variant = store, store.variant
         self._unforced = unforced(self.variant)
         self._cells = self.variant.size**2
-        # By material, side and number.
+        # Unpacked chunks, by material, side and number.
         self._chunks: Any = LRUCache(cache_bytes, getsizeof=lambda chunk: chunk.nbytes)
         self._lock, self._batch_lock = Lock(), Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle a tablebase by its folder, which is opened again."""
+        """Pickle or copy a tablebase as the path of its folder, which is opened again."""
         return open_tablebase, (self.store.root.resolve(), self._chunks.maxsize)
 
-    # -- what is there -----------------------------------------------------------------
+    # -- coverage ----------------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the values of a material are there.
+        """Return whether the values of a material are stored.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Tablebase:
         Raises
         ------
         DamagedTableError
-            If it has been deleted: a tier that is built out of it is there.
+            If the tier has been deleted: one that is built from it is stored.
         """
         if self.store.has(attackers, defenders):
             return True
@@ -148,7 +148,7 @@ class Tablebase:
 
     @cached_property
     def max_men(self) -> int:
-        """The largest number of men, the king counted, up to which every tier is there; 1 if none is."""
+        """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
         men = 1
         while True:
             tiers = [
@@ -168,69 +168,73 @@ class Tablebase:
         Parameters
         ----------
         position : Position, Board or str
-            The history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
 
         Returns
         -------
         Verdict
-            What it is worth to the side to move.
+            Value of the position for the side to move.
 
         Raises
         ------
         MissingTableError
-            If its material is not covered.
+            If the material of the position is not covered.
         InputError
-            If it is no undecided position of the variant, or the board of another one.
+            If it is not an undecided position of the variant, or a board of another variant.
         TablebaseError
             If the tablebase is damaged.
         """
         return verdict_of(self.value(position), unforced=self._unforced)
 
     def probe_wdl(self, position: PositionLike) -> Wdl:
-        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move; raises as `probe`.
+        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move.
+
+        Raises the same errors as `probe`.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position; the history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
 
         Returns
         -------
         str
-            One of the four.
+            One of the four words.
         """
         value = self.value(position)
         return "win" if value > 0 else "loss" if value < 0 else self._unforced
 
     def probe_dtm(self, position: PositionLike) -> int | None:
-        """Return the plies to the end under best play; None unless a side can force a win; raises as `probe`.
+        """Return the number of plies to the end of the game under best play.
+
+        Raises the same errors as `probe`.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position; the history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
 
         Returns
         -------
         int or None
-            The plies.
+            The number of plies; None unless a side can force a win.
         """
         return self.probe(position).dtm
 
     def get_wdl(self, position: PositionLike, default: Default | None = None) -> Wdl | Default | None:
-        """Return what `probe_wdl` does, or the default where the material is not covered.
+        """Return the result of `probe_wdl`, or a default if the material is not covered.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position; the history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
         default : object
-            What to return there.
+            Result for a material that is not covered.
 
         Returns
         -------
         str or object
-            One of the four, or the default.
+            One of the four words, or the default.
         """
         try:
             return self.probe_wdl(position)
@@ -238,19 +242,19 @@ class Tablebase:
             return default
 
     def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
-        """Return what `probe_dtm` does, or the default where the material is not covered.
+        """Return the result of `probe_dtm`, or a default if the material is not covered.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position; the history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
         default : object
-            What to return there.
+            Result for a material that is not covered.
 
         Returns
         -------
         int, None or object
-            The plies, or the default.
+            The number of plies, or the default.
         """
         try:
             return self.probe_dtm(position)
@@ -258,17 +262,19 @@ class Tablebase:
             return default
 
     def value(self, position: PositionLike) -> int:
-        """Return the value of an undecided position; see `tablut.indexing.values.verdict_of`; raises as `probe`.
+        """Return the value of an undecided position as a signed number.
+
+        Raises the same errors as `probe`.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position; the history of a board counts for a move limit.
+            The position. Under a move limit, the plies already made on a board count.
 
         Returns
         -------
         int
-            Its value.
+            The value; see `tablut.indexing.values.verdict_of`.
         """
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
@@ -283,17 +289,19 @@ class Tablebase:
         return within_limit(self.stored_value(place), None if limit is None else limit - plies)
 
     def stored_value(self, position: PositionLike) -> int:
-        """Return the value of an undecided position as the table has it, as if there was no move limit.
+        """Return the stored value of an undecided position, as if there were no move limit.
+
+        Raises the same errors as `probe`.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position.
+            The position. The history of a board is ignored.
 
         Returns
         -------
         int
-            See `tablut.indexing.values.verdict_of`; raises as `probe`.
+            The value; see `tablut.indexing.values.verdict_of`.
         """
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
@@ -312,7 +320,7 @@ class Tablebase:
         return value
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
-        """Return the stored code of a placement; None if it is no undecided one."""
+        """Return the stored code of a placement, or None if it is not an undecided one."""
         tier = self.store.tier(*material)
         entry = tier.index.entry(cells)
         if entry is None:
@@ -335,21 +343,21 @@ class Tablebase:
     # -- moves -------------------------------------------------------------------------
 
     def best_moves(self, board: Board) -> list[RatedMove]:
-        """Return the legal moves of a board, the best first, each from the mover's side.
+        """Return the legal moves of a board with their values for the mover, best first.
 
-        The quickest win comes first, the longest defence first among losses. A move that
-        ends the game is worth what the rules say, and so is one that repeats a
+        Wins come first, the quickest at the front; among losses, the longest defence comes first. A move that
+        ends the game has the value that the rules give it. So has a move that repeats a
         position of this board or reaches its move limit.
 
         Parameters
         ----------
         board : Board
-            Not changed.
+            The board. It is not changed.
 
         Returns
         -------
         list of RatedMove
-            All legal moves.
+            All legal moves, best first.
 
         Raises
         ------
@@ -372,38 +380,38 @@ class Tablebase:
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions.
 
-        A tier of which many are asked for, in one call or over all, is unpacked into memory, a byte an entry, and
-        stays. Of the others only the chunks are read that the positions need.
+        Once many positions of a tier have been probed, in one call or several, the tier is unpacked into memory, where
+        it takes about one byte per entry and stays. From other tiers only the required chunks are read.
 
         Parameters
         ----------
         words : ndarray of uint64, shape (n, W)
-            As `tablut.engine.Engine.words` packs them.
+            Positions, packed by `tablut.engine.Engine.words`.
 
         Returns
         -------
         ndarray of int16, shape (n,)
-            See `tablut.indexing.values.verdict_of`; `tablut.indexing.values.MISSING` where no table
-            knows, or the words are no undecided position.
+            The values; see `tablut.indexing.values.verdict_of`. `tablut.indexing.values.MISSING` for a position that no
+            table covers, or words that are not an undecided position.
         """
         with self._batch_lock:
             batch = self._batch
         return batch.probe(words, MISSING)
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of the tiers that fit into so many bytes, for compiled code.
+        """Load the values of the tiers that fit into memory, for compiled code.
 
-        Those of the fewest men come first. Nothing that was returned before is shared.
+        Tiers with the fewest men come first. Each call loads new arrays, which are not shared with earlier results.
 
         Parameters
         ----------
         memory : int
-            Bytes, for codes and index.
+            Memory in bytes for codes and index.
 
         Returns
         -------
         TierValues or None
-            None if no tier fits.
+            The values, or None if no tier fits.
 
         Raises
         ------
@@ -416,7 +424,7 @@ class Tablebase:
 
 
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
-    """Return the legal moves of a board, each from the mover's side, by the values of the boards that they lead to."""
+    """Return the legal moves of a board with their values for the mover; ``value`` gives those of undecided boards."""
     board, word = board.copy(), unforced(board.variant)
     rated = []
     for move in list(board.legal_moves):
@@ -435,7 +443,7 @@ def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
 
 
 def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
-    """Return best play by both sides from a board to the end of the game; nothing if neither side can force it."""
+    """Return best play by both sides from a board to the end of the game; empty if neither side can force a win."""
     board, line = board.copy(), []
     while board.outcome() is None and value(board):
         line.append(min(rated_moves(board, value), key=_merit).move)
@@ -444,7 +452,7 @@ def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
 
 
 def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for values of positions that are each the first of their game."""
+    """Return a board without a move limit, for stored values, which ignore the limit."""
     return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 
@@ -460,32 +468,32 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     Parameters
     ----------
     path : Path or str
-        Its folder.
+        Folder of the tablebase.
     cache_bytes : int
-        Most memory for chunks that single probes have unpacked.
+        Maximum memory for unpacked chunks of single probes, in bytes.
 
     Returns
     -------
     Tablebase
-        To be probed.
+        The open tablebase.
 
     Raises
     ------
     TablebaseError
-        If there is none that this program can read.
+        If the folder is not a tablebase that this program can read.
     """
     return Tablebase(open_store(path), cache_bytes)
 
 
 @cache
 def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
-    """Return the tablebases in a folder of the program's own, which does not change while it runs."""
+    """Return the tablebases in the program's data folder, which does not change while the program runs."""
     folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
     return tuple((folder, open_store(folder).variant) for folder in folders)
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the tablebase that ships for a variant's game, or None."""
+    """Return the folder of the shipped tablebase for a variant's game, or None if there is none."""
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     return next((folder for folder, game in _shipped(data) if game.same_game(variant)), None)
@@ -496,7 +504,7 @@ _probers_lock = Lock()
 
 
 def _kept(place: str) -> Tablebase:
-    """Return the open tablebase of a place, the same one as long as its records are what they were."""
+    """Return the open tablebase of a folder, from a cache as long as the records on disk have not changed."""
     with _probers_lock:
         kept = _probers.get(place)
     if kept is not None and kept.store.is_current():
@@ -508,10 +516,10 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant: a store, or what ships; None if nothing does.
+    """Return the tablebase of a variant: from a given store, or the one that ships; None if there is none.
 
-    Who asks again gets the same object, with all that it has read, unless the store has been changed meanwhile.
-    It may be asked from several threads.
+    A later call returns the same object, with everything that it has read, unless the store has changed meanwhile.
+    The tablebase may be used from several threads.
     """
     variant = as_variant(variant)
     found = store if store is not None else shipped_store(variant)

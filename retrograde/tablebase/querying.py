@@ -1,8 +1,8 @@
-"""Positions of a tablebase by what they are: value, distance, material, side to move, mutual zugzwang.
+"""Finding positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
 
-The records of a tablebase say how many classes have each value, so most questions are counted without reading a table,
-and only tiers with positions to be listed are read, slice by slice. Mutual zugzwang is looked for entry by entry.
-A position stands for its symmetric images: each is listed once.
+The records of a tablebase give the number of classes with each value. Most queries are therefore counted without
+reading a table, and only tiers with positions to be listed are read, slice by slice. Mutual zugzwangs are searched for
+entry by entry. Each position is listed once and represents its symmetric images.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ from tablut.position import SIDES, Position, SideName
 from tablut.store.files import brief
 
 _SLICE: Final = 1 << 18
-"""Entries read at once."""
+"""Number of entries read together."""
 _STEP: Final = 1 << 12
-"""Candidates that are unranked at once."""
+"""Number of candidates unranked together."""
 
 Order = Literal["index", "longest", "shortest"]
 
 
 class TableQuery(NamedTuple):
-    """What is asked for; None leaves a point open."""
+    """Conditions on the positions to find, and their order; a condition that is None or empty does not apply.
+
+    ``shortest`` and ``longest`` are distances in plies.
+    """
 
     wdl: Wdl | None = None
     side: SideName | None = None
@@ -55,7 +58,7 @@ class Listed(NamedTuple):
 
 @brief
 class QueryAnswer(NamedTuple):
-    """What a query found."""
+    """Result of a query: the number of positions found, and the first of them."""
 
     found: int
     positions: list[Listed]
@@ -64,9 +67,9 @@ class QueryAnswer(NamedTuple):
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
 ) -> QueryAnswer:
-    """Return the first positions of a tablebase that are as a query asks for, without so many of them at the beginning.
+    """Return the first ``most`` positions of a tablebase that match a query, without the first ``skip`` of these.
 
-    It takes O(entries) of the tiers that have them.
+    This takes O(entries) of the tiers that contain them.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -89,7 +92,7 @@ def list_positions(
 
 
 class _Place(NamedTuple):
-    """Where a position stands: what it is sorted by, its value, tier, side and entry."""
+    """A position that was found: its sort key, value, tier, side to move and entry."""
 
     key: int
     value: int
@@ -99,7 +102,7 @@ class _Place(NamedTuple):
 
 
 class _Reader:
-    """Reads the tiers of a query slice by slice."""
+    """Reader of the tiers of a query, slice by slice."""
 
     def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
         self._store, self._materials, self._query = store, materials, query
@@ -114,13 +117,13 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
-        """Return how many positions match, from the records, and the first of them, from as few slices as will do."""
+        """Return the number of matching positions, from the records, and the first of them, from few slices."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
                 for value, count in self._held(number, side).items():
                     counts[self._key(value)] = counts.get(self._key(value), 0) + count
-        # The last key that is listed, and how many positions of each key are.
+        # The number of positions to list for each sort key.
         room, due = most, {}
         for key in sorted(counts):
             due[key] = min(room, counts[key])
@@ -147,7 +150,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Place],
     ) -> None:
-        """Add the positions of a slice that have one of the wanted values, as long as they are due."""
+        """Add the positions of a slice that have one of the wanted values, until enough of each key are found."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))
@@ -164,7 +167,7 @@ class _Reader:
                 return
 
     def zugzwangs(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
-        """Return how many positions in zugzwang match, and the first of them: every entry is looked at."""
+        """Return the number of matching mutual zugzwangs, and the first of them; every entry is examined."""
         query, found = self._query, 0
         places: list[_Place] = []
         for number, tier in self._tiers():
@@ -186,7 +189,7 @@ class _Reader:
         return found, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
-        """Yield the tiers, each as long as its index."""
+        """Yield the tiers, each checked to be as long as its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
             tier.check_entries(int(self._index.tier.size[number]))
@@ -196,7 +199,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _held(self, number: int, side: int) -> dict[int, int]:
-        """Return the values of a tier with a side to move that match, with the classes that have them."""
+        """Return the matching values of a tier with a side to move, with the number of classes that have each."""
         record = self._store.tier(*self._materials[number]).record
         found: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():
@@ -206,7 +209,7 @@ class _Reader:
         return found
 
     def _key(self, value: int) -> int:
-        """Return what a position of a value is sorted by; what has no distance comes last."""
+        """Return the sort key for positions of a value; unforced positions come last."""
         if self._query.order == "index":
             return 0
         plies = value if value > 0 else -value - 1
@@ -234,7 +237,7 @@ class _Reader:
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which entries have a position ranked to them: all but the aliases."""
+        """Return which entries are not aliases: those to which a position is ranked."""
         boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""What a tablebase says of itself, as sealed records (`tablut.store.records`), kept as attributes of Zarr groups.
+"""The metadata of a tablebase, as sealed records (`tablut.store.records`) in the attributes of Zarr groups.
 
-There are two layers. The record of a tier holds the length and the SHA-256 of each of its files, and its own digest
-makes a change in it known. The digests of decoded values are no third layer: tables are compared by them, with those
-that are published, whoever packed them.
+Integrity has two layers: the record of a tier holds the length and the SHA-256 of each of its files, and a digest of
+the record itself reveals any change to it. The digests of decoded values serve another purpose: they
+compare a table with the published one, however its files were compressed.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ TablebaseError = records.StoreError
 DamagedTableError = records.DamagedError
 
 PARTS: Final = ("white", "black", "representatives")
-"""The arrays of a tier."""
+"""Names of the arrays of a tier."""
 
 _VERSION: Final = 4
-"""Version of the layout; goes up whenever another program would misread a store."""
+"""Version of the layout, increased whenever an older program would misread a store."""
 _SIZES: Final = range(3, WIDEST + 1, 2)
 
 TierPart = Literal["white", "black", "representatives"]
 
 
 class RulesRecord(Part):
-    """A variant, whole: what it is called, its diagrams and its rules."""
+    """A complete variant: its name, diagrams and rules."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ class RulesRecord(Part):
 
 
 class RootRecord(Record):
-    """The whole store: the game, and the tiers that it has or is to have."""
+    """Record of the whole store: the game, and the tiers that are stored or planned."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase"
     VERSION: ClassVar[int] = _VERSION
@@ -90,14 +90,14 @@ class RootRecord(Record):
 
 
 class SideRecord(Part):
-    """The values with one side to move."""
+    """Values with one side to move: their data type, and the number of classes with each code."""
 
     dtype: Literal["uint8", "uint16"]
     classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
 
 
 class TierRecord(Record):
-    """One tier."""
+    """Record of one tier."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase-tier"
     VERSION: ClassVar[int] = _VERSION
@@ -126,26 +126,26 @@ class TierRecord(Record):
 
     @property
     def digest(self) -> str:
-        """One digest of all decoded values."""
+        """Digest of all decoded values."""
         return values_digest(self.values)
 
     @property
     def name(self) -> str:
-        """The tier's name, such as ``3v1``."""
+        """Name of the tier, such as ``3v1``."""
         return f"{self.attackers}v{self.defenders}"
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files, without the record itself."""
+        """Size in bytes of all files, without the record itself."""
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a forced win, in plies, of those that fit into a move limit."""
+        """Return the longest distance of a win or loss, in plies, within a move limit; 0 if there is none."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return how many classes, of both sides to move, are worth what to the side to move."""
+        """Return the numbers of classes, for both sides to move, by their value for the side to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -155,7 +155,7 @@ class TierRecord(Record):
 
 
 def values_digest(values: Mapping[TierPart, str]) -> str:
-    """Return one digest of those of a tier's arrays."""
+    """Combine the digests of a tier's arrays into one."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -168,7 +168,7 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
 
 
 def read_record(folder: Path, model: type[Model]) -> Model:
-    """Return the record of a folder's Zarr group."""
+    """Read the record from the attributes of a folder's Zarr group."""
     found = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
     if found is None:
         raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")

@@ -1,4 +1,4 @@
-"""The files of a tablebase: a Zarr v3 hierarchy that is checked whenever it is read.
+"""The files of a tablebase: a Zarr v3 hierarchy that is verified whenever it is read.
 
 ::
 
@@ -6,16 +6,16 @@
     STORE/3v1/zarr.json                  one tier: its numbers, the digests of its files (a group)
     STORE/3v1/white/  black/             codes with white and with black to move, by entry (arrays)
     STORE/3v1/representatives/           which combinations of row soldiers have rows, as bits (an array)
-    STORE/provenance/3v1.json            when, by what and how fast; nothing reads it
+    STORE/provenance/3v1.json            program version and cost of the build (not read by the program)
 
-Arrays are cut into chunks (each with a CRC-32C after Zstandard) and chunks into
-shards, of which each is written once, by one writer. A tier is written under a temporary
-name and renamed: it is there whole or not at all. Equal input gives equal bytes.
+Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), which are grouped into
+shards. Each shard is written once, by one writer. A tier is written under a temporary
+name and renamed, so it exists completely or not at all. Equal input gives equal bytes.
 
-Zarr takes a file that is not there for an array of zeros, which here would be an answer;
-so which files a tier has follows from its length, never from a list; each is looked for with its
-length in the tier's record before it is read, and compared with its digest there before it is
-read for the first time. Links are not followed. `retrograde.tablebase.writer` writes them.
+Zarr reads a missing file as zeros, which would be valid values here. The files that a tier needs
+therefore follow from its length, never from a directory listing. Each file must be present with the length
+that the tier's record gives before it is read, and its digest is compared before it is
+read for the first time. Links are not followed. The files are written by `retrograde.tablebase.writer`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
 def tier_name(material: tuple[int, int]) -> str:
-    """Return what a tier and its folder are called."""
+    """Return the name of a tier and of its folder, such as ``3v1``."""
     return f"{material[0]}v{material[1]}"
 
 
@@ -65,24 +65,27 @@ class Store:
         self.root, self.record = root, record
         self.variant = record.variant.variant()
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # Taken before anything else is read.
+        # Take the stamps before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Attackers and defenders of the tiers that the store is to have."""
+        """Attackers and defenders of the tiers that are planned, whether they are stored yet or not."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:
-        """Return attackers and defenders of the tiers that are there, as planned."""
+        """Return attackers and defenders of the planned tiers that are stored."""
         return [material for material in self.planned if self.has(*material)]
 
     def has(self, attackers: int, defenders: int) -> bool:
-        """Return whether a tier is there."""
+        """Return whether a tier is planned and stored."""
         return (attackers, defenders) in self.planned and self._folder((attackers, defenders)).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
-        """Return a tier, its record and the presence of its files checked; refuse what is no folder of the store."""
+        """Return a tier, with its record verified and its files known to exist.
+
+        Raise `MissingTableError` if the tier is not stored.
+        """
         material = (attackers, defenders)
         found = self._tiers.get(material)
         if found is not None:
@@ -94,7 +97,7 @@ class Store:
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def check_not_gone(self, material: tuple[int, int]) -> None:
-        """Refuse a tier that is not there while one that is built out of it is: it has been deleted."""
+        """Raise an error if a planned tier is missing although a tier built from it exists: it has been deleted."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
@@ -104,15 +107,15 @@ class Store:
             )
 
     def is_current(self) -> bool:
-        """Return whether the records that have been read are still there as they were: else open the store anew."""
+        """Return whether the records on disk are still those that were read; if not, open the store again."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     def missing(self) -> list[str]:
-        """Return the names of the tiers that are planned and not there."""
+        """Return the names of the planned tiers that are not stored."""
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
     def check_complete(self) -> None:
-        """Refuse a tablebase of which planned tiers are not there."""
+        """Raise `TablebaseError` if planned tiers are not stored."""
         missing = self.missing()
         if missing:
             raise TablebaseError(
@@ -121,7 +124,7 @@ class Store:
             )
 
     def strangers(self) -> list[str]:
-        """Return the names of tiers that are there and not planned: they were written under another record."""
+        """Return the names of tiers that are stored but not planned: they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
         found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
         return sorted(set(found) - planned)
@@ -131,7 +134,7 @@ class Store:
 
 
 def _way_out(named: Path) -> str:
-    """Return what to name in place of a folder that is not there: one that ships, or one of a similar name."""
+    """Return a hint for the name of a missing folder: a tablebase that ships, or one with a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
         return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
@@ -147,13 +150,13 @@ def open_store(root: Path | str) -> Store:
         raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_way_out(place)}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
-    # What is written from now on is not what was read.
+    # Files written from now on differ from those that were read, so keep the earlier stamp.
     store._stamps[place] = stamp
     return store
 
 
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
-    """Return what tells one file with a record from another; None if there is none."""
+    """Return time, size and inode of a folder's record, which identify the file; None if there is none."""
     try:
         found = (folder / "zarr.json").stat()
     except OSError:
@@ -162,7 +165,7 @@ def _stamp(folder: Path) -> tuple[int, int, int] | None:
 
 
 def is_store(place: Path) -> bool:
-    """Return whether a folder has the record that a tablebase begins with."""
+    """Return whether a folder contains the record of a tablebase."""
     return (place / "zarr.json").exists()
 
 
@@ -186,7 +189,7 @@ class StoredTier:
         self._arrays: dict[str, Any] = {}
 
     def _lengths(self) -> dict[TierPart, int]:
-        """Return how long each array is: the record's entries, and a bit for each combination of row soldiers."""
+        """Return the length of each array: the record's entries, and one bit for each combination of row soldiers."""
         plain = self._plain_index
         words = -(-plain.row_space // 64)
         entries = self.record.entries
@@ -199,7 +202,7 @@ class StoredTier:
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
-            # One more than are named says enough, however small a shard claims to be.
+            # One file more than are named shows the error, even if a forged record claims tiny shards.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
         for wrong, what in ((needed - named, "does not name"), (named - needed, "names a file that is none of it:")):
@@ -207,17 +210,17 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # What says how the data are to be read is small, and is compared at once.
+            # The metadata files, which say how to read the data, are small: compare their contents now.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:
-        """Refuse a file that is not there as it was written, as far as its length or its digest tells."""
+        """Raise an error if a file is missing or has another length than its record says, or another digest."""
         check_data(
             self.folder / name, self.record.files[name], "tablebase file", "build the tier again", content=content
         )
 
     def check_contents(self) -> Iterator[DamagedTableError]:
-        """Yield an error for every file of which the content is not what was written."""
+        """Yield an error for every file whose content is not what was written."""
         for name in self.record.files:
             try:
                 self._check(name, content=True)
@@ -225,7 +228,7 @@ class StoredTier:
                 yield error
 
     def values(self) -> dict[TierPart, str]:
-        """Return the digests of the decoded values, worked out from the files; see `TierRecord.values`."""
+        """Compute the digests of the decoded values from the files, and compare them with `TierRecord.values`."""
         found: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
@@ -244,15 +247,15 @@ class StoredTier:
         return self.record.entries
 
     def chunk(self, part: TierPart, number: int) -> NDArray[Any]:
-        """Return one chunk, its checksum verified."""
+        """Read and verify one chunk."""
         start = number * self.record.chunk
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
     def read(self, part: TierPart, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of an array; all shards and chunks that it touches are verified."""
+        """Read a range of an array; all shards and chunks that it touches are verified."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
-            # Zarr takes a file that has gone for zeros. The checksums of chunks do not tell one shard from another.
+            # Zarr reads a missing file as zeros, and the checksums of chunks would not reveal swapped shards.
             name = f"{part}/c/{number}"
             self._check(name, content=name not in self._compared)
             self._compared.add(name)
@@ -261,7 +264,7 @@ class StoredTier:
         except (MemoryError, TablutError):
             raise
         except Exception as error:
-            # Whatever the codecs find wrong with the bytes, and in whatever words: the file is damaged.
+            # Any error that the codecs raise, whatever its text, means that the file is damaged.
             raise _damaged(self.folder / part / "c" / str(start // shard), _first_line(error)) from error
 
     def _array(self, part: TierPart) -> Any:
@@ -280,7 +283,7 @@ class StoredTier:
         return array
 
     def _check_shape(self, part: TierPart, array: Any) -> None:
-        """Refuse an array that is not laid out as its tier's record says."""
+        """Raise an error if an array is not laid out as its tier's record says."""
         length = self._lengths()[part]
         chunk = min(self.record.chunk, length)
         shard = min(self.record.shard, -(-length // chunk) * chunk)
@@ -290,7 +293,7 @@ class StoredTier:
             raise _damaged(self.folder / part / "zarr.json", "not the array of its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return all codes with a side to move, in the stored dtype unless ``out`` is given; read shard by shard."""
+        """Read all codes with a side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
         found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             found[start:stop] = self.read(side, start, stop)
@@ -302,7 +305,7 @@ class StoredTier:
 
     @cached_property
     def index(self) -> TierIndex:
-        """The tier's index, with the stored representatives."""
+        """Index of the tier, with the stored representatives."""
         length = self._array("representatives").shape[0]
         packed = self.read("representatives", 0, length).reshape(len(self._plain_index.kings.representatives), -1)
         index = TierIndex(self.variant, self.record.attackers, self.record.defenders, packed=packed)
@@ -310,7 +313,7 @@ class StoredTier:
         return index
 
     def check_entries(self, size: int) -> None:
-        """Refuse a tier that is not as long as its index: kernels trust the ranks that an index gives."""
+        """Raise an error if a tier is not as long as its index: kernels do not check the ranks that an index gives."""
         if self.entries != size:
             raise _damaged(self.folder, f"has {self.entries:,} entries, the index {size:,}", "folder")
 
@@ -326,7 +329,7 @@ def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of items, the lowest first, on any machine."""
+    """Return the bytes of items in little-endian order, on any machine."""
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 
@@ -336,8 +339,9 @@ def _first_line(error: Exception) -> str:
 
 
 # -- published tables --------------------------------------------------------------------
-# ``published.json`` holds, by the digest of a game, its name and a digest of the decoded values
-# of each tier, so that anyone's tables can be compared with ours; `python -m reports.studies.sources` makes it.
+# ``published.json`` holds the name of each game and a digest of the decoded values of each of its tiers, by the
+# digest of the game. With it, any tables can be compared with the published ones. It is written by
+# `python -m reports.studies.sources`.
 
 
 Standing = Literal["same", "unknown", "different"]
@@ -352,7 +356,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Return how a tier's values stand to the published ones."""
+    """Compare the digest of a tier's values with the published one; ``unknown`` if none is published."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
     if expected is None:

@@ -1,4 +1,4 @@
-"""Writing a tablebase: tiers whole or not at all, one writer at a time, equal bytes for equal input."""
+"""Writing a tablebase: each tier atomically, by one writer at a time, with equal bytes for equal input."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from tablut.store.records import data_file
 from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20
-"""Entries of a chunk: what is unpacked to read one of them."""
+"""Number of entries in a chunk, which is unpacked as a whole."""
 SHARD: Final = 32 * CHUNK
-"""Entries of a shard: what is written at once."""
+"""Number of entries in a shard, which is written as a whole."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
-"""Folders of a tier in the making."""
+"""Names of the folders of unfinished tiers."""
 _KIND: Final = folders.Kind("tablebase", "zarr.json")
 _LEVEL: Final = 15
-"""Of Zstandard: 19 would take four times as long and save a fifth."""
+"""Compression level of Zstandard: level 19 would take four times as long and save a fifth."""
 
 
 def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
-    """Make a store for a game, or open the one that is there and add to what it is to have."""
+    """Create a store for a game, or open the existing one and add tiers to its plan."""
     root = store_path(root)
     if root.exists() and not root.is_dir():
         raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
@@ -67,7 +67,7 @@ def _other_game(found: RootRecord, variant: Variant) -> str | None:
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Keep other writers away from a store for as long as the context lasts; what a killed one left is removed."""
+    """Lock a store against other writers within the context, and remove what a killed writer left behind."""
     root = Path(root)
     with lock_folder(root, "tablebase"):
         sweep(root)
@@ -75,7 +75,7 @@ def writing(root: Path | str) -> Iterator[None]:
 
 
 def sweep(root: Path) -> None:
-    """Remove what a writer that did not end left in a store; whoever calls keeps the others away."""
+    """Remove what an interrupted writer left behind in a store, which the caller must have locked."""
     for folder in (root, root / "provenance"):
         folders.sweep(folder, "tablebase")
     with folders.writing(f"tablebase {str(root)!r}"):
@@ -93,7 +93,7 @@ def write_tier(
     *,
     threads: int = 1,
 ) -> TierRecord:
-    """Write a tier, whole or not at all."""
+    """Write a tier atomically, and return its record."""
     store = open_store(root)
     material = (index.attackers, index.defenders)
     name = f"{index.attackers}v{index.defenders}"
@@ -103,13 +103,13 @@ def write_tier(
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
     with folders.writing(f"tablebase folder {str(target)!r}", "tiers that are finished are kept"):
-        # What a killed writer left is of no use.
+        # What a killed writer left behind is of no use.
         folders.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Before the tier is there: a build that is killed in between makes the tier again, and this.
+                # Write this before the tier: a build that is killed in between makes both again.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
@@ -154,7 +154,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
 
 
 def _sync(folder: Path) -> None:
-    """Have a folder's files on the disk, then their names: a loss of power leaves them whole or without the folder."""
+    """Flush a folder's files to disk, then their names, so that a power failure leaves a complete folder or none."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir():
             sync_names(path)
@@ -168,12 +168,12 @@ def _sync(folder: Path) -> None:
 
 
 def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str:
-    """Write an array and return the digest of its items; see `retrograde.tablebase.records.TierRecord`."""
+    """Write an array, and return the digest of its items; see `retrograde.tablebase.records.TierRecord`."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     length = len(content)
-    # Chunks and shards are no longer than the array, so that a small one has no empty rest.
+    # Chunks and shards are no longer than the array, so that a small array is not padded.
     chunk = min(CHUNK, length)
     array = zarr.create_array(
         folder,

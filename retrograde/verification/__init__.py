@@ -1,18 +1,18 @@
-"""Verification: every stored value proved anew out of those of its successors, and games played out by the naive rules.
+"""Verification of tablebases: proving every stored value from its successors' values, and playing out positions.
 
-`verify` is the front door. This is all that it shares with the solver (`retrograde.solver`):
+`verify` is the public entry point. Verification shares only the following with the solver (`retrograde.solver`):
 
-* **The rules in compiled code** (`tablut.engine`): the legal moves, and what a ply does to a
-  board. They are held to the naive rules by tests of their own.
+* **The rules in compiled code** (`tablut.engine`): the legal moves, and the effect of a ply on a
+  board. Separate tests compare them with the naive rules.
 * **The index** (`tablut.indexing`): the orbits of the king's cells, and the entry of a position.
-  The proof tests it as well: each image of each placement must have the same entry, and the
+  The proof tests the index as well: each image of each placement must have the same entry, and the
   orbits must add up to the number of placements.
-* **What a code says** (`tablut.indexing.values`).
+* **The meaning of codes** (`tablut.indexing.values`).
 
-It shares no pass, no counter, no move backward and no array with the solver, and it lists the
-placements of a tier by itself. Positions that are played out (`retrograde.verification.playing`)
-share less: they are judged by the naive rules, which share nothing with the compiled ones.
-Stored values say there which move to try first, found by the plain index.
+It shares no passes, counters, un-moves or arrays with the solver, and it enumerates the
+placements of a tier independently. Playing out positions (`retrograde.verification.playing`) shares
+even less: it uses the naive rules, which have nothing in common with the compiled ones.
+There, stored values only decide which move to try first, and are looked up with the plain index.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""What a verification finds: counts, the first of what is wrong in words, and which tiers have been verified.
+"""Results of a verification: counts, descriptions of the first failures, and a record of the tiers verified.
 
-A tier is noted in a record once all of its values are proved, so that a verification that was stopped goes on. What
-was proved depends on its values, on those of the tiers that captures lead to, and on the program, so the note is bound
-to the digests of all of these: when one of them changes, the tier is verified again.
+A tier is added to the record once all of its values are proved, so that an interrupted verification can resume. The
+proof depends on the values of the tier, on those of the tiers that captures lead to, and on the program. The record
+therefore stores a digest of all three; when any of them changes, the tier is verified again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tablut.results import Result
 from tablut.store.records import Count, Digest, Part, Record, read_record, write_record
 
 LISTED: Final = 20
-"""Of what is wrong, so many are listed."""
+"""Maximum number of failures that are listed."""
 
 
 class Wrong(Result):
-    """Something that is wrong."""
+    """A failure: the tier or folder, what is wrong, and the position concerned, if any."""
 
     where: str
     what: str
@@ -32,31 +32,31 @@ class Wrong(Result):
 
 
 class Verification(Result):
-    """What a verification found; it is filled while it runs.
+    """Result of a verification, filled in while it runs.
 
     Attributes
     ----------
     variant : str
-        The game.
+        Name of the game.
     quick : bool
         Whether only files and values were compared with their digests.
     positions_checked : int
-        Values proved, classes with a side to move.
+        Number of values proved; each is of a class with a side to move.
     verified_before : dict of str to int
-        Tiers that were passed over, because a record has them as they are now, and their values.
+        Tiers that were skipped because the record contains them unchanged, with their numbers of values.
     files_checked : int
-        Files of which the content was compared with its digest.
+        Number of files whose content was compared with its digest.
     published : dict of str to list of str
-        Tiers by how their values stand to the published ones (`retrograde.tablebase.store`): the ``same``,
-        ``unknown`` there, or ``different``, which is a failure.
+        Tiers by how their values compare with the published ones (`retrograde.tablebase.store`): ``same``,
+        ``unknown`` if none are published, or ``different``, which is a failure.
     samples : dict of str to int
-        Positions played out: how many were ``searched``, and how many ``followed``.
+        Numbers of positions played out: how many were ``searched``, and how many ``followed``.
     played : dict of str to int
-        The same by what they are said to be: ``wins``, ``losses``, and ``draws`` for what neither side can force.
+        The same positions by stored value: ``wins``, ``losses``, and ``draws`` for all unforced positions.
     failures : int
-        How many things are wrong.
+        Number of failures.
     failed : list of Wrong
-        The first of them.
+        The first failures, at most 20.
     """
 
     model_config = ConfigDict(frozen=False, extra="forbid")
@@ -73,14 +73,14 @@ class Verification(Result):
     failed: list[Wrong] = Field(default_factory=list)
 
     def add(self, where: str, what: str, position: str | None = None) -> None:
-        """Count a failure, and list it while there is room.
+        """Count a failure, and list it if the list is not full.
 
         Parameters
         ----------
         where, what : str
             The tier or folder, and what is wrong with it.
         position : str, optional
-            A position that is concerned.
+            The position concerned.
         """
         self.failures += 1
         if len(self.failed) < LISTED:
@@ -88,7 +88,7 @@ class Verification(Result):
 
 
 def describe(code: int) -> str:
-    """Return a code in words."""
+    """Return a description of a code."""
     if code == 0:
         return "not forced"
     verdict = verdict_of(value_of_code(code))
@@ -104,7 +104,7 @@ class _Note(Part):
 
 
 class _Verified(Record):
-    """Notes by game and by tier."""
+    """Record of verified tiers: notes by the digest of the game and by the name of the tier."""
 
     FORMAT = "tablut-verified-tiers"
 
@@ -112,17 +112,17 @@ class _Verified(Record):
 
 
 def proof_digest(values: str, below: Iterable[str]) -> str:
-    """Return what the proof of a tier depends on, as one digest: its values, those below it, and the program."""
+    """Return a digest of everything that a tier's proof depends on: its values, those below it, and the program."""
     from tablut.engine.kernel_cache import source_digest
 
-    # Development versions are many programs: what the proof is compiled from says which.
+    # Different programs share one development version, so add a digest of the source of the proof.
     here = Path(__file__).with_name("proof.py")
     program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 
 class VerifiedTiers:
-    """The tiers that a file says are verified; written whenever one more is."""
+    """The verified tiers that a record file lists; the file is written whenever a tier is added."""
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
@@ -130,11 +130,11 @@ class VerifiedTiers:
         self._tiers = {} if found is None else found.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
-        """Return how many values of a tier were proved, or None if it was not, or not as it is now."""
+        """Return how many values of a tier were proved, or None if the tier was not verified as it is now."""
         note = self._tiers.get(self.game, {}).get(tier)
         return note.positions if note is not None and note.proof == proof else None
 
     def add(self, tier: str, proof: str, positions: int) -> None:
-        """Note a tier, and write the file."""
+        """Add a tier to the record, and write the file."""
         self._tiers.setdefault(self.game, {})[tier] = _Note(proof=proof, positions=positions)
         write_record(self.path, _Verified(tiers=self._tiers))

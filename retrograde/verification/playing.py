@@ -1,10 +1,10 @@
-"""Positions played out by the naive rules, forward, without compiled rules.
+"""Playing out positions with the naive rules, by forward search, without the compiled rules.
 
-A win or loss of few plies is searched: that it is one, and that there is none shorter. The stored
-values only say which moves to try first, so a wrong one costs time and proves nothing.
-A longer one is followed along best moves of both sides: the game must end, won by the
-right side, after exactly as many plies. What neither side can force is searched for a
-short win and a short loss, of which there must be none, and followed along moves that keep it.
+A short win or loss is verified by a search: it must exist, and there must be no shorter one. The stored
+values only decide which moves to try first, so a wrong value costs time but cannot make a wrong result pass.
+A longer one is followed along best moves of both sides: the right side must win
+after exactly the stored number of plies. A position in which neither side can force a win is searched for a
+short win and a short loss, which must not exist, and then followed along moves that keep it unforced.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
 _Kind: TypeAlias = tuple[StoredTier, SideName, int]
 
 SEARCHED_PLIES: Final = 5
-"""The longest win or loss that is searched."""
+"""Longest win or loss, in plies, that is verified by a search."""
 DRAW_PLIES: Final = 3
-"""Where neither side is said to force a win, a win or loss of so many plies is searched for."""
+"""Depth in plies of the search for a win or loss in a position that is stored as unforced."""
 FOLLOWED_PLIES: Final = 24
-"""So many plies of it are followed."""
+"""Number of plies for which an unforced position is followed."""
 _NODES: Final = 20_000
-"""Positions that a search may visit before it is given up."""
+"""Maximum number of positions that a search visits before it is given up."""
 _FAR: Final = 1 << 20
 
 
 class _GivenUpError(Exception):
-    """A search that has taken too long."""
+    """A search that has visited too many positions."""
 
 
 class ForwardCheck:
-    """Searches and follows positions."""
+    """Checker of stored values that searches short wins and losses, and follows the other positions."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -47,7 +47,7 @@ class ForwardCheck:
         self.nodes = 0
 
     def check(self, position: Position, value: int) -> str | None:
-        """Return what is wrong with a value."""
+        """Check the stored value of a position; return a description of what is wrong, or None."""
         start = self.game.read(str(position))
         if value == 0:
             return self._check_unforced(start)
@@ -66,7 +66,7 @@ class ForwardCheck:
         return None
 
     def wins(self, position: NaivePosition, plies: int, winner: str) -> bool:
-        """Return whether a side can force a win within so many plies; who has no move has lost."""
+        """Return whether a side can force a win within ``plies`` plies; a side without a legal move has lost."""
         mine = _side(position) == winner
         if plies < 1:
             return not mine and not self.game.legal_moves(position)
@@ -76,7 +76,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return moves, what they lead to, and what that is worth to the mover by the tablebase; the best first."""
+        """Return the moves, their results, and the results' values for the mover by the tablebase, best first."""
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
@@ -91,7 +91,7 @@ class ForwardCheck:
         return sorted(found, key=lambda successor: -successor[2])
 
     def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
-        """Play best moves until the game is over."""
+        """Play best moves until the game is over; return what is wrong, or None."""
         line, ended, _ = self._best_play(position, plies + 1)
         if ended is None:
             return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
@@ -100,7 +100,7 @@ class ForwardCheck:
         return None
 
     def _check_unforced(self, position: NaivePosition) -> str | None:
-        """Search for a short win and a short loss, then play moves that keep what neither side can force."""
+        """Search for a short win and a short loss, then play moves that keep the position unforced."""
         self.nodes = 0
         try:
             for winner, word in ((_side(position), "win"), (_other(position), "loss")):
@@ -116,9 +116,9 @@ class ForwardCheck:
     def _best_play(
         self, position: NaivePosition, most: int, *, unforced: bool = False
     ) -> tuple[list[str], str | None, int]:
-        """Play at most so many best moves, or as long as neither side can force the game.
+        """Play at most ``most`` best moves; with ``unforced``, stop once a side can force a win.
 
-        Return them, for whom they end the game, and what the last one is worth.
+        Return the moves, the winner if the game ends, and the value of the last move for its mover.
         """
         line: list[str] = []
         merit = 0
@@ -138,7 +138,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return what a successor is worth to the side that moved there."""
+    """Return the merit of a successor for the side that moved there: quicker wins and slower losses rank higher."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0
@@ -154,7 +154,7 @@ def _other(position: NaivePosition) -> SideName:
 
 
 def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
-    """Yield positions with their values: wins, losses and what is not forced in turn, as far as they occur."""
+    """Yield random positions with their values: wins, losses and unforced positions in turn, as far as they occur."""
     random = np.random.default_rng(seed)
     wins: list[_Kind] = []
     losses: list[_Kind] = []
@@ -173,7 +173,7 @@ def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[Stored
 
 
 def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
-    """Return the first entry from ``start`` on, around the end, that has a code and is no alias."""
+    """Return the first entry from ``start`` on that has a code and is not an alias; wrap around at the end."""
     chunk = tier.record.chunk
     chunks = -(-tier.entries // chunk)
     for turn in range(chunks + 1):
@@ -188,7 +188,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
-    """Check a sample of positions, and add what is found to a report."""
+    """Check a sample of positions, and add counts and failures to a report."""
     check = ForwardCheck(Tablebase(store))
     for tier, position, value in sample_values(store, number, seed):
         wrong = check.check(position, value)

@@ -1,11 +1,12 @@
-"""The proof of a tier: its index, and its values out of those of their successors.
+"""The proof of a tier: of its index, and of its values from those of their successors.
 
-What it shares with the solver is said in `retrograde.verification`. The index is among that,
-and therefore put to the proof as well: placements are listed by a decoding of its own, from
-the stored representatives; every image of every placement must be ranked to its entry, and
-the sizes of the orbits are added up, so that nothing can be missing.
+`retrograde.verification` lists what the proof shares with the solver. The index is shared,
+so it is proved as well: placements are enumerated from the stored representatives by an independent
+decoding, every image of every placement must be ranked to its entry, and
+the sizes of the orbits must add up, so that no placement can be missing.
 
-In compiled functions t are the rules, x is the index of the tiers, d all that a thread works with, w its memory.
+In compiled functions, t stands for the rules, x for the index of the tiers, d for all data of a thread and w for its
+memory.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
-"""Counters: positions proved, aliases, sum of the placements' orbits, failures; and the number of counters."""
+"""Counters: positions proved, aliases, sum of the sizes of orbits, failures; last, the number of counters."""
 
 
 class Listing(NamedTuple):
@@ -45,23 +46,23 @@ class Listing(NamedTuple):
     Attributes
     ----------
     row_kind, row_men, column_men : int
-        Who the row soldiers are (1: the defenders), how many, and how many column soldiers.
+        Which soldiers are the row soldiers (1: the defenders), their number, and the number of column soldiers.
     row_spots, column_spots : int
-        How many cells each of them may have.
+        Number of cells on which row soldiers and column soldiers may stand.
     most, order : int
-        The length of a row of ``binomial``, and G.
+        Length of a row of ``binomial``, and G.
     king_cell, base, width : ndarray of int64, shape (K,)
-        By king: its cell, its first entry, and the columns of its rows.
+        By king: its cell, its first entry, and the number of columns of its rows.
     first_row : ndarray of int64, shape (K + 1,)
         By king, the number of its first row.
     combination : ndarray of int64, flat
-        By row, the row soldiers' combination.
+        By row, the combination of the row soldiers.
     row_cell, column_cell : ndarray of uint8
-        The cells that row soldiers and column soldiers may have.
+        Cells on which row soldiers and column soldiers may stand.
     binomial : ndarray of int64, flat
-        At ``n * most + k`` the number of k-combinations of n.
+        Number of k-combinations of n, at index ``n * most + k``.
     image : ndarray of uint8, shape (G * C,)
-        At ``element * C + cell`` the image of a cell.
+        Image of a cell, at index ``element * C + cell``.
     """
 
     row_kind: int
@@ -83,31 +84,32 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """The memory of one thread; C is the number of cells, R that of row soldiers.
+    """Memory of one thread; C is the number of cells, R the number of row soldiers.
 
-    Cells are uint8; on wide boards uint16, see `tablut.engine.layout.cells_dtype`. No number of a cell is above C.
+    Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        The position that is proved.
+        The position to prove.
     moves : ndarray of int32, shape (4 * C,)
         Its moves.
     black, white : ndarray of uint8, shape (C,)
-        The cells of its attackers and of its defenders.
+        Cells of its attackers and of its defenders.
     spare_black, spare_white : ndarray of uint8, shape (C,)
-        Those of another: an image, or what a capture leads to.
+        Cells of the soldiers of another position: an image, or the successor by a capture.
     left : ndarray of uint8, shape (C,)
-        The cells that the row leaves to column soldiers, ascending.
+        Cells that the row leaves to column soldiers, ascending.
     column : ndarray of int64, shape (C + 1,)
-        Which of them are taken, ascending.
+        Indices into ``left`` of the column soldiers' cells, ascending.
     scratch : ndarray of int64, shape (SCRATCH,)
-        For `tablut.indexing.tier_kernels.entry_of`.
+        Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     row_first : ndarray of int64, shape (1 + (R + 1) * C,)
-        By change of the row that is proved, the first entry of the row that it leads to, or `_UNSEEN`, `_NOWHERE` or
-        `_SYMMETRIC`. Change 0 leaves it; change 1 + r * C + cell puts row soldier r, or the king as the last, there.
+        For each change of the current row, the first entry of the row that it leads to, or `_UNSEEN`, `_NOWHERE` or
+        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell; r = R is the
+        king.
     row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        By change and cell, one more than the number of a column soldier's place in that row, or 0.
+        For each change and cell, one more than the number that the cell has in the new row, or 0 if it has none.
     """
 
     board: NDArray[np.uint32]
@@ -124,18 +126,19 @@ class ProofMemory(NamedTuple):
 
 
 class ProofTally(NamedTuple):
-    """What a proof finds.
+    """Results of a proof.
 
     Attributes
     ----------
     codes, room : int
-        Codes from ``codes`` on are not counted; so many failures are written down.
+        Number of codes that are counted, from code 0 on; and number of failures for which there is space.
     counters : ndarray of int64, shape (COUNTERS,)
-        See `CHECKED` and its fellows.
+        Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
         By side to move and stored code, the number of classes.
     failures : ndarray of int64, shape (4 * room,)
-        Of each: kind, entry, side to move, and the proved code (for `WRONG_ALIAS` where the placement is ranked to).
+        For each failure: kind, entry, side to move, and the proved code or, for `WRONG_ALIAS`, the entry to which the
+        placement is ranked.
     """
 
     codes: int
@@ -146,7 +149,7 @@ class ProofTally(NamedTuple):
 
 
 class ProofDesk(NamedTuple):
-    """All that a proof works with."""
+    """All data that a proof uses."""
 
     tables: Tables
     tiers: TierTables
@@ -158,7 +161,7 @@ class ProofDesk(NamedTuple):
 
 
 def new_memory(variant: Variant, row_men: int) -> ProofMemory:
-    """Return memory for one thread, for tiers of so many row soldiers."""
+    """Return memory for one thread, for tiers with ``row_men`` row soldiers."""
     cells, cell = variant.size**2, cells_dtype(variant.size)
     changes = 1 + (row_men + 1) * cells
     return ProofMemory(
@@ -177,7 +180,7 @@ def new_memory(variant: Variant, row_men: int) -> ProofMemory:
 
 
 def new_tally(codes: int, room: int) -> ProofTally:
-    """Return a tally of nothing."""
+    """Return an empty tally."""
     return ProofTally(
         codes=codes,
         room=room,
@@ -192,7 +195,7 @@ def new_tally(codes: int, room: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Write the ascending numbers below ``spots`` that make the combination of a rank."""
+    """Unrank a combination: write its ``men`` numbers below ``spots`` in ascending order."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -204,7 +207,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofDesk, row: int, king: int) -> None:
-    """Write the row soldiers' cells, and those that are left to column soldiers; O(cells)."""
+    """Write the cells of the row soldiers, and the cells that they leave to column soldiers; O(cells)."""
     listing, w = d.listing, d.memory
     soldiers = w.white if listing.row_kind == 1 else w.black
     _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
@@ -225,19 +228,19 @@ def _open_row(d: ProofDesk, row: int, king: int) -> None:
 
 @inlined
 def _first_column(d: ProofDesk) -> None:
-    """Set the column soldiers of an open row to the first of their combinations."""
+    """Set the column soldiers of the open row to their first combination."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
 
 @inlined
 def _next_column(d: ProofDesk) -> None:
-    """Write the column soldiers' cells, and move on to the next combination of them."""
+    """Write the column soldiers' cells, and advance to their next combination."""
     w, men = d.memory, d.listing.column_men
     soldiers = w.black if d.listing.row_kind == 1 else w.white
     for k in range(men):
         soldiers[k] = w.left[w.column[k]]
-    # The first place that can move up does, those below start again.
+    # Move up the lowest number that can, and reset those below it.
     k = I64(0)
     while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
         w.column[k] = k
@@ -246,29 +249,29 @@ def _next_column(d: ProofDesk) -> None:
 
 
 # -- the rows that plies lead to -----------------------------------------------------------------
-# All placements of a row have their king and row soldiers in common: where one of these goes, the row that it leads to
-# and the places of column soldiers there are the same for all, and looked up once.
+# All placements of a row share the king and the row soldiers. When one of these moves, the new row and its numbers of
+# cells are therefore the same for all placements, and are looked up once.
 
 
 _UNSEEN: Final = -1
-"""Not looked up yet."""
+"""A change that has not been looked up yet."""
 _NOWHERE: Final = -2
-"""No row: who may not stand there."""
+"""A change that leads to no row, because the piece may not stand there."""
 _SYMMETRIC: Final = -3
-"""A row that has symmetries of its own."""
+"""A change that leads to a row with symmetries of its own."""
 
 
 @called
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return what `tablut.indexing.tier_kernels.entry_of` returns, by a call."""
+    """Return the entry of a position: `tablut.indexing.tier_kernels.entry_of`, called instead of inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
-    """Write down the row of the king and the row soldiers as they stand, which a change has led to; O(cells * men)."""
+    """Look up the row of the current king and row soldiers, and store it for a change; O(cells * men)."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -284,7 +287,7 @@ def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofDesk, change: int, king: int) -> int:
-    """Return the entry of the men as they stand, if the king and the row soldiers are those after a change, or -1."""
+    """Return the entry of the current men, or -1; their king and row soldiers are those after a given change."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
@@ -310,19 +313,19 @@ WRONG_VALUE: Final = 0
 NO_ENTRY: Final = 1
 """Failure: a successor has no entry."""
 WRONG_ALIAS: Final = 2
-"""Failure: an entry's placement is ranked to another entry, but not to an earlier one of its row."""
+"""Failure: an entry's placement is ranked to another entry that is not an earlier one of the same row."""
 WRONG_IMAGE: Final = 3
-"""Failure: an image of an entry's placement is ranked elsewhere."""
+"""Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Instead of a successor's code: it has no entry; the ply wins, or loses, at once; the ply captures nothing and ends
-nothing, and the successor is of the same tier."""
+"""Values in place of a successor's code: it has no entry; the ply wins the game, or loses it; the ply neither captures
+nor ends the game, so the successor is in the same tier."""
 _FAR: Final = 1 << 20
 
 
 @called
 def _made_code(d: ProofDesk, side: int, move: int) -> int:
-    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
+    """Make a move, and return the stored code of its successor, or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
     t, x, w = d.tables, d.tiers, d.memory
     undo, outcome = make(t, w.board, move)
     if outcome != UNDECIDED:
@@ -341,7 +344,7 @@ def _made_code(d: ProofDesk, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Put a cell in the place of another in a list, and return that place."""
+    """Replace a cell in a list by another, and return its index."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1
@@ -351,7 +354,7 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 @inlined
 def _free_men(d: ProofDesk, side: int, king: int) -> int:
-    """Return how many men of a side may slide along their rank as well as along their file."""
+    """Return how many men of a side can slide along both their rank and their file."""
     t, w, tier = d.tables, d.memory, d.tiers.tier
     men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
     if side == 1:
@@ -368,18 +371,19 @@ def _free_men(d: ProofDesk, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
-    """Return whether after each ply of a side that captures nothing both sides surely have a move.
+    """Return whether both sides certainly have a legal move after every ply of a side that captures nothing.
 
-    Whoever arrives on a cell blocks the rank or the file of another man, not both; and who leaves one blocks nothing.
+    A piece that arrives on a cell can block the rank or the file of another man, but not both. Leaving a cell blocks
+    nothing.
     """
     return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
 
 
 @inlined
 def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
-    """Return the stored code of what a move leads to; or `_UNPROVED`, `_WON`, `_LOST`.
+    """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    If it is certain that both sides have a move after it, only a ply that may capture, or an escape, is made.
+    If both sides are certain to have a legal move afterwards, only escapes and possible captures are made on the board.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)
@@ -402,13 +406,13 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
 
 @inlined
 def _prove(d: ProofDesk, side: int, king: int) -> int:
-    """Return the code of the position on the board by its successors, or `_UNPROVED` if one of them has no entry."""
+    """Return the code that follows for the position from its successors, or `_UNPROVED` if one of them has no entry."""
     t, w = d.tables, d.memory
     put_side(t, w.board, side)
     count = generate(t, w.board, w.moves)
     if count == 0:
         return I64(1)
-    # Only some rules ask it after every ply.
+    # Only some rules require this check after every ply.
     certain = (t.either_after_ply == 0 or _leaves_moves(d, side, king)) and not may_end_afar(t, w.board, side)
     best, worst, safe = I64(_FAR), I64(0), False
     for number in range(count):
@@ -416,7 +420,7 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
         if code == _UNPROVED:
             return code
         if code == _WON:
-            # Nothing is quicker than to win at once.
+            # No win is quicker than one ply.
             return I64(2)
         if code == _LOST:
             worst = max(worst, I64(1))
@@ -433,11 +437,11 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
 
 @inlined
 def _orbit(d: ProofDesk, entry: int, king: int) -> int:
-    """Return the size of a placement's orbit, or -1 if an image of it is ranked elsewhere."""
+    """Return the size of a placement's orbit, or -1 if one of its images is ranked to another entry."""
     x, w, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
     stabiliser = I64(1)
-    # The first is the identity.
+    # Element 0 is the identity.
     for element in range(1, order):
         table = advance(d.listing.image, element * x.square.cells)
         for k in range(attackers):
@@ -454,7 +458,7 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
 
 @inlined
 def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -> bool:
-    """Return whether two lists of as many cells, none of them twice, have the same cells."""
+    """Return whether two lists of ``count`` distinct cells contain the same cells."""
     for k in range(count):
         found = False
         for other in range(count):
@@ -466,7 +470,7 @@ def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -
 
 @inlined
 def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) -> None:
-    """Count a failure, and write it down while there is room."""
+    """Count a failure, and record it if there is space."""
     number = tally.counters[FAILURES]
     if number < tally.room:
         tally.failures[4 * number] = kind
@@ -478,7 +482,7 @@ def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) ->
 
 @inlined
 def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) -> None:
-    """Count a value that is proved, and report it if it is not the stored one."""
+    """Count a proved value, and report a failure if it differs from the stored one."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
         tally.histogram[side * tally.codes + stored] += 1
@@ -527,11 +531,11 @@ def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
 
 
 _PART: Final = 1 << 18
-"""Entries that a thread proves at once, at least."""
+"""Approximate number of entries in a part, which one thread proves at a time."""
 
 
 class RowRange(NamedTuple):
-    """Some rows of a tier."""
+    """A range of rows of a tier, and its number of entries."""
 
     first: int
     last: int
@@ -547,12 +551,12 @@ class TierProof:
         self.number = unpacked.number((index.attackers, index.defenders))
 
     def parts(self) -> Iterable[RowRange]:
-        """Yield ranges of rows of about `_PART` entries each, all of them."""
+        """Yield ranges of rows of about `_PART` entries each, which together cover the tier."""
         rows = self.rows
         for number in range(len(rows.king_cell)):
             first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
             if not width:
-                # Beside this king there is no room for so many attackers.
+                # With this king, there are too few cells for the attackers.
                 continue
             step = max(1, _PART // width)
             for start in range(first, last, step):
@@ -565,14 +569,14 @@ class TierProof:
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)
         tally = new_tally(self.codes, LISTED)
-        # Kernels are given addresses: the desk keeps alive what lies there.
+        # Kernels get addresses only; the desk keeps the arrays alive.
         desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
         prove_rows(directory(desk), part.first, part.last)
         return tally
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return what the proof lists the placements of a tier by: its representatives, and binomials of its own."""
+    """Return the data for enumerating the placements of a tier, from its representatives and independent binomials."""
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)
     cells, cell = index.variant.size**2, cells_dtype(index.variant.size)

@@ -1,17 +1,17 @@
-"""Verification: every stored value proved anew, every file checked, some positions played out by the naive rules.
+"""Verification of a tablebase: proving every value, checking every file, and playing out some positions.
 
-**The proof.** A tablebase says for each position: won in d plies, lost in d, or not forced.
-Let every value be what its successors' values give (a win one more than the shortest loss
-among them, a loss one more than the longest win, if there is nothing else; the rest
-not forced). Then, by induction on d, every win and loss that is stored is one, in
-exactly d plies; and from a position that is stored as not forced the side to move always
-has a successor of that kind and none that is lost, so that it need not ever lose. Hence
-the values are all correct if every one of them agrees with its successors, which is what
+**The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced.
+Suppose that every value follows from its successors' values: a win takes one ply more than the shortest loss
+among them; if all of them are wins, the position is a loss that takes one ply more than the longest; otherwise it is
+not forced. Then, by induction on d, every stored win or loss is correct, and takes
+exactly d plies. From a position that is stored as not forced, the side to move always
+has a successor that is not forced and none that is lost, so it can avoid losing for ever. Hence
+all values are correct if each of them agrees with its successors' values, which
 `retrograde.verification.proof` tests.
 
-**The index.** Entries are listed by a decoding of its own. All images of a placement must
+**The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must
 be ranked to its entry, and the orbits of all placements must add up to the number of
-placements of the material: so each position of the tier has been visited.
+placements of the material. This shows that every position of the tier has been visited.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.batch import UnpackedTiers
 
 MEMORY: Final = 4 << 30
-"""Most memory for unpacked tiers, in bytes, by default."""
+"""Default limit of the memory for unpacked tiers, in bytes."""
 
 
 def verify(
@@ -55,34 +55,34 @@ def verify(
     Parameters
     ----------
     path : Path or str
-        Its folder.
+        Folder of the tablebase.
     quick : bool
-        Only compare every file, and its values, with their digests.
+        Compare files and values with their digests only, without a proof.
     sample : int
-        Number of positions to be played out by the naive rules as well: wins, draws and losses.
+        Number of positions to play out with the naive rules in addition: wins, draws and losses.
     seed : int
-        Decides which ones.
+        Seed that selects these positions.
     threads : int
         Number of threads of the proof.
     memory : int
-        Most bytes of unpacked tiers in memory; beyond it they are mapped from temporary files.
+        Maximum memory in bytes for unpacked tiers. If they take more, they are mapped from temporary files.
     record : Path or str, optional
-        A file in which each tier is noted once it is proved. Tiers that it has already, as they are now, are not
-        proved again; files and digests are compared all the same.
+        File to which each tier is added once it is proved. Tiers that it lists already and that have not changed are
+        not proved again, but their files and digests are still compared.
     observer : Observer, optional
-        Takes notice of how many entries are proved.
+        Receives the progress: the number of entries proved.
 
     Returns
     -------
     Verification
-        Without failures if everything is as it should be.
+        The result. It has no failures if the tablebase is correct.
 
     Raises
     ------
     TablebaseError
-        If the store as such cannot be opened, or holds nothing; or if the record is not as it was written.
+        If the store cannot be opened or plans no tiers, or if the record is damaged.
     MachineError
-        If the disk has no room for unpacked tiers.
+        If the disk has no space for unpacked tiers.
     """
     store = open_store(path)
     if not store.planned:
@@ -100,7 +100,7 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table can send a search anywhere; it is not asked to guide one.
+    # A wrong table could misguide the search without limit, so play out positions only if the table is correct.
     if sample and not report.failures:
         from retrograde.verification.playing import play_out
 
@@ -109,9 +109,9 @@ def verify(
 
 
 def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTier, str]]:
-    """Yield the tiers of which all files are as they were written, lower ones first, with the digest of their values.
+    """Yield the tiers whose files are all undamaged, lower ones first, with the digests of their values.
 
-    What is wrong with the others is reported.
+    Failures of the other tiers are added to the report.
     """
     for material in sorted(store.planned, key=lambda material: (sum(material), material)):
         name = f"{material[0]}v{material[1]}"
@@ -138,7 +138,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
-    """Return the tiers that captures lead to: a ply captures three soldiers at most, if it takes no shieldwall."""
+    """Return the tiers that captures lead to; without a shieldwall, a ply captures at most three soldiers."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
     most = 3 if tier.index.variant.rules.shieldwall is None else attackers + defenders
     fewer_attackers = [(left, defenders) for left in range(max(1, attackers - most), attackers)]

@@ -1,17 +1,16 @@
-"""The backward passes: a position's value propagated to the positions that a quiet move leads from.
+"""The backward passes, which propagate the value of a position to its parents by quiet moves.
 
-A lost position makes each of its parents a win. A won one takes a move from each of
-its parents: the counter of the parent goes down, and at zero the parent is lost. For
-that each parent must be notified once per move to the class of its successor, which is once
-for every way back, unless one of the two has a symmetry of its own; rows in
-which that can happen are told apart by their residual group, and the moves of such
-a parent are counted.
+A lost position makes each of its parents a win. A won position decrements the counter of moves
+of each parent, and at zero the parent is lost. For this, the counter must go down once for every
+move of the parent that leads to the class of the successor. There is one such move for each un-move,
+unless parent or successor has a symmetry of its own. Rows in which this can happen are recognised by their
+residual group, and the moves of the parent are then counted.
 
-Several threads work on one tier. Wins of one round are all the same, and counters
-go down indivisibly; wins and losses are propagated in rounds of their own.
+Several threads work on one tier. All wins of a round have the same value, and counters
+are decremented atomically; wins and losses are propagated in separate rounds.
 
-Where a tier is solved slice by slice, white's moves lead to other slices. There a pass writes messages
-instead, which `receive` brings to the slices that they concern.
+In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages
+instead, which `receive` applies to the slices that they concern.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _BLOCK = 512
-"""Items that are searched for a value together."""
+"""Number of items that are searched for a value together."""
 
 
 @called
 def _moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the open position, one man of a side elsewhere, has a symmetry."""
+    """Return whether the open position would have a symmetry if one man of a side stood on another cell."""
     black, white = w.here.black, w.here.white
     if side == 0 and man == x.tier.defenders[tier]:
         return symmetry_order(x, tier, cell, black, white) > 1
@@ -72,7 +71,7 @@ def _moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: 
 
 @called
 def _is_symmetric(x: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry has a residual group; without column soldiers, whether the entry has."""
+    """Return whether the row of an entry has a residual group: without column soldiers, whether the entry has one."""
     by_king = tier * x.square.kings + orbit_of(x, tier, entry)
     row = x.tier.first_row[by_king] + (entry - x.tier.base[by_king]) // x.tier.width[by_king]
     return x.row.residual[x.tier.meta_at[tier] + row] != 1
@@ -80,7 +79,7 @@ def _is_symmetric(x: TierTables, tier: int, entry: int) -> bool:
 
 @called
 def _open_spare(t: Tables, x: TierTables, w: Workspace, tier: int, entry: int, side: int) -> None:
-    """Put an entry on the spare board, and its men in the spare lists."""
+    """Set the spare board and the spare lists of men to an entry."""
     m = w.spare
     king = men_of(x, tier, entry, m.black, m.white, w.scratch)
     set_board(t, x, tier, king, m.black, m.white, side, m.board)
@@ -88,7 +87,7 @@ def _open_spare(t: Tables, x: TierTables, w: Workspace, tier: int, entry: int, s
 
 @called
 def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: int, side: int, successor: int) -> int:
-    """Return how many quiet moves of a parent lead to a successor's class."""
+    """Return how many quiet moves of a parent lead to the class of a successor."""
     _open_spare(t, x, w, tier, parent, side)
     board = w.spare.board
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
@@ -107,7 +106,7 @@ def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: i
 
 @called
 def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int) -> int:
-    """Return in how many plies the longest capture loses, in a position all of whose moves lose."""
+    """Return the number of plies in which the slowest capture loses, in a position where every move loses."""
     _open_spare(t, x, w, p.tier, parent, p.side)
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     moves = pointer(scratch_moves)
@@ -128,7 +127,7 @@ def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: in
 
 @inlined
 def _propagate_loss(w: Workspace, p: Pass, distance: int, parent: int) -> None:
-    """Make a parent of a lost position a win, or a quicker one."""
+    """Make the parent of a lost position a win, or a quicker win than it was."""
     item, new = I64(p.mine[parent]), won_in(distance + 1)
     if not is_decided(item) or (not is_loss(item) and item > new):
         p.mine[parent] = np.uint16(new)
@@ -140,7 +139,7 @@ def _propagate_loss(w: Workspace, p: Pass, distance: int, parent: int) -> None:
 
 @inlined
 def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, before: int) -> None:
-    """Make a parent lost, the last of its quiet moves leading to a position that is won in so many plies."""
+    """Make a parent a loss, when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(t, x, w, p, parent))
@@ -151,7 +150,7 @@ def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent
 
 @inlined
 def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, moves: int) -> None:
-    """Take moves to positions won in so many plies from a parent's counter; at zero the parent is lost."""
+    """Subtract moves to wins in ``distance`` plies from a parent's counter; at zero, make the parent a loss."""
     before = fetch_subtract(advance(p.mine, parent), moves)
     left = (before & COUNTER) - moves
     if left < 0:
@@ -162,7 +161,7 @@ def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, 
 
 @inlined
 def _is_known(w: Workspace, parent: int) -> bool:
-    """Return whether a parent of the open position was met before; it is remembered."""
+    """Return whether a parent of the open position was met before, and remember it."""
     number = w.seen[0]
     for other in range(number):
         if w.seen[1 + other] == parent:
@@ -174,7 +173,7 @@ def _is_known(w: Workspace, parent: int) -> bool:
 
 @inlined
 def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
-    """Write a message: whom it concerns, as an entry of the whole tier, and how many moves."""
+    """Write a message: the parent that it concerns, as an entry of the whole tier, and the number of moves."""
     by_king = p.tier * x.square.kings + orbit_of(x, p.tier, parent)
     base, width, n = x.tier.base[by_king], x.tier.width[by_king], p.messages
     row, count = (parent - base) // width, n.place[1]
@@ -185,10 +184,10 @@ def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether a parent of the open position, in which a man stood on another cell, has a symmetry of its own."""
+    """Return whether a parent of the open position, with one man on another cell, has a symmetry of its own."""
     if x.tier.column_men[p.tier] == 0:
         return _is_symmetric(x, p.tier, parent)
-    # A row without a residual group has none. Black moves within the open row; of white's moves, the hop says it.
+    # Without a residual group, it has none. Black moves within the open row; for white's moves, the hop records this.
     may_have = w.cursor.head[RESIDUAL] != 1
     if p.side == 0:
         may_have = w.hops.base[man * x.square.cells + start] < 0
@@ -197,22 +196,23 @@ def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man:
 
 @inlined
 def _count_once(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int, successor: int) -> int:
-    """Return how many moves of a parent lead to the open position's class; 0 when the parent is met again."""
+    """Return how many moves of a parent lead to the open position's class, or 0 if the parent was met before."""
     return I64(0) if _is_known(w, parent) else _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
 
 
 @inlined
 def _is_decided_by_last_ply(t: Tables, w: Workspace, p: Pass) -> bool:
-    """Return whether any ply that leads to the open position has ended the game: there is nothing to propagate."""
+    """Return whether any ply that leads to the open position ends the game, so that there is nothing to propagate."""
     stuck = t.either_after_ply != 0 and not can_move(t, w.here.board, p.side)
     return stuck or wins_afar(t, w.here.board, p.side, w.cursor.head[KING])
 
 
 @inlined
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
-    """Propagate the open position's item to all its parents, in which the side of the pass is to move; or send it.
+    """Propagate the open position's item to all its parents, or write messages for them.
 
-    Parents are found man by man, because a parent's entry follows by one term from a man's place in the list.
+    In the parents, the side of the pass is to move. They are found man by man: a parent in which one man stands
+    elsewhere has an entry that differs from the open position's by one term.
     """
     if _is_decided_by_last_ply(t, w, p):
         return
@@ -232,11 +232,11 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
             starts &= starts - 1
             parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
             sends = p.messages.room > 0
-            # A loss makes every parent a win; a win takes moves from those that are still open.
+            # A loss makes every parent a win; a win decrements the counters of parents that are still open.
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(p.mine[parent]))):
                 continue
             moves = I64(1)
-            # Where one of the two has a symmetry of its own, the ways back do not match the parent's moves.
+            # If either has a symmetry of its own, the number of un-moves differs from the number of moves.
             if not is_loss(item) and (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
                 moves = _count_once(t, x, w, p, parent, successor)
             if moves == 0:
@@ -251,7 +251,7 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
 
 @inlined
 def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16) -> bool:
-    """Return whether a range of items has one that equals another; all are looked at, many at a time."""
+    """Return whether an item occurs in a range of items; the loop has no early exit, so that it is vectorised."""
     found = np.uint16(0)
     for place in range(start, stop):
         found |= np.uint16(items[place] == wanted)
@@ -262,12 +262,12 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
-    If messages are written, until all are or their room is short.
+    If messages are written, the pass stops when their buffer is nearly full, and continues there in the next call.
     """
     d, p = record_at(desk, Desk), flat(task)
     t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages
     column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
-    # A man comes along two lines, and no more than every other cell of them is one that it left.
+    # Leave space for all messages of one position: at most 2 * size for each of white's men.
     full = n.room - 2 * t.size * (x.tier.defenders[p.tier] + 1)
     w.cursor.head[ERRORS] = 0
     for orbit in range(x.square.kings):
@@ -299,7 +299,7 @@ def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, la
 def receive(
     desk: NDArray[np.int64], task: Pass, entries: NDArray[np.uint32], moves: NDArray[np.uint8], shift: int, item: int
 ) -> int:
-    """Make of messages, that positions have moves to a value, what that says for them; O(messages)."""
+    """Apply messages to the positions that they concern, which have moves to positions of one value; O(messages)."""
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     w.cursor.head[ERRORS] = 0

@@ -1,13 +1,12 @@
-"""The open position of a tier, and where a change of place leads from it.
+"""The open position of a tier, and the entries that a move leads to from it.
 
-A *row* fixes the king and the row soldiers; `open_row` writes them down, with the numbers
-that the row gives to the cells left over. A *column* adds the column soldiers, attackers.
-In a tier without defenders the attackers are the row soldiers and a row has one column.
+A *row* fixes the king and the row soldiers. `open_row` writes them to the workspace, together with the numbers
+that the row gives to the remaining cells. Within a row, a *column* fixes the cells of the column soldiers, which are
+attackers. In a tier without defenders the attackers are the row soldiers, and a row has one column.
 
-`attacker_entry` and `white_entry` need no list of cells: an attacker's step changes one
-term of the column's rank; a step of a defender or of the king leads to another row,
-in which all cells have other numbers, and these depend on the row alone, so that they are
-worked out once a row.
+`attacker_entry` and `white_entry` avoid ranking the moved position from its list of cells. A move of an attacker
+changes one term of the column's rank. A move of a defender or the king leads to another row,
+which numbers all cells differently; these numbers depend on the row alone, so they are computed once for each row.
 """
 
 from __future__ import annotations
@@ -43,12 +42,15 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Columns up to which it is quicker to step on than to unrank."""
+"""Number of columns up to which stepping is quicker than unranking."""
 
 
 @inlined
 def rows_of_king(x: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return which of some rows of a tier have a king: the first, the end, its first entry, the columns of each."""
+    """Return the part of a range of rows that has a given king.
+
+    The result is the first row, the end, the first row's first entry and the number of columns of each row.
+    """
     by_king = tier * x.square.kings + orbit
     start, width = x.tier.first_row[by_king], x.tier.width[by_king]
     begin, end = max(I64(first), start), min(I64(last), start + x.tier.row_count[by_king])
@@ -57,14 +59,14 @@ def rows_of_king(x: TierTables, tier: int, orbit: int, first: int, last: int) ->
 
 @inlined
 def are_all_rows(x: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
-    """Return whether a range of rows, not an empty one, is all that a king has."""
+    """Return whether a range of rows is not empty and contains all rows of a king."""
     by_king = tier * x.square.kings + orbit
     return begin < end and begin == x.tier.first_row[by_king] and end == begin + x.tier.row_count[by_king]
 
 
 @called
 def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: int) -> None:
-    """Set the workspace to a row of a tier, without column soldiers on the board; O(cells)."""
+    """Set the workspace to a row of a tier, with no column soldiers on the board; O(cells)."""
     s, c, board = x.square, w.cursor, w.here.board
     by_king = tier * s.kings
     orbit = I64(0)
@@ -96,14 +98,14 @@ def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: 
     if x.tier.column_men[tier] > 0:
         number_cells(x, w, row_men)
     else:
-        # As if the row soldiers were column soldiers, for `open_later_row`.
+        # Treat the row soldiers as column soldiers, for `open_later_row`.
         for number in range(s.cells):
             c.spot[number] = s.spot[kind * s.cells + number]
 
 
 @inlined
 def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
-    """Give numbers to the cells that an open row leaves to column soldiers."""
+    """Assign numbers to the cells that the open row leaves to column soldiers."""
     s, c = x.square, w.cursor
     count = I64(0)
     for cell in range(s.cells):
@@ -121,9 +123,9 @@ def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
 
 @called
 def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, before: int, side: int) -> None:
-    """Set the workspace to a row, from an earlier one of the same king.
+    """Set the workspace to a row, starting from an earlier row of the same king if one is open.
 
-    Without column soldiers a row is a single position, and the next one hardly another.
+    Without column soldiers a row is a single position, and the next one differs little from it.
     """
     if before < 0 or x.tier.column_men[tier] > 0:
         open_row(t, x, w, tier, row, side)
@@ -145,13 +147,13 @@ def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, 
 
 @inlined
 def columns_of_row(x: TierTables, w: Workspace, column_men: int) -> int:
-    """Return how many choices of cells an open row leaves to column soldiers."""
+    """Return the number of columns of the open row: the ways to place the column soldiers."""
     return x.square.binomial[w.cursor.head[CELLS] * x.square.most + column_men]
 
 
 @inlined
 def open_column(t: Tables, x: TierTables, w: Workspace, column_men: int, column: int) -> None:
-    """Put the column soldiers of an open row on the cells of a column; O(cells)."""
+    """Put the column soldiers of the open row on the cells of a column; O(cells)."""
     if column_men > 0:
         c, s = w.cursor, x.square
         unrank_places(s.binomial, s.most, column, column_men, s.cells, c.numbers)
@@ -169,7 +171,7 @@ def close_column(t: Tables, w: Workspace, column_men: int) -> None:
 
 @inlined
 def next_column(t: Tables, w: Workspace, column_men: int) -> None:
-    """Move the column soldiers on to the next column, which must exist; two of them move, on average."""
+    """Move the column soldiers to the next column, which must exist; two of them move on average."""
     c, board, black = w.cursor, w.here.board, w.here.black
     k = I64(0)
     while k + 1 < column_men and c.numbers[k] + 1 == c.numbers[k + 1]:
@@ -187,7 +189,7 @@ def next_column(t: Tables, w: Workspace, column_men: int) -> None:
 
 @inlined
 def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of an open row on from one column to a later one."""
+    """Move the column soldiers of the open row from one column to a later one; ``at`` is -1 if none is open."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
             next_column(t, w, column_men)
@@ -199,7 +201,10 @@ def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, co
 
 @inlined
 def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the first choice of cells for the column soldiers; return how many columns differ from it in the lowest."""
+    """Write the first choice of cells for the column soldiers; return the length of its run.
+
+    A run consists of the columns that differ only in their lowest soldier.
+    """
     for k in range(column_men):
         numbers[k] = k
     return numbers[1] if column_men > 1 else width
@@ -207,7 +212,7 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Move the column soldiers but the lowest on to the next choice of cells for them; return as `first_run` does."""
+    """Move all column soldiers but the lowest to their next choice of cells; return the length of the run."""
     k = I64(1)
     while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
         numbers[k] = k
@@ -219,7 +224,7 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @called
 def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
-    """Return whether the open position is ranked elsewhere; only a row with a residual group has such."""
+    """Return whether the open position is ranked at another entry; this occurs only in rows with a residual group."""
     return entry_of(x, tier, w.cursor.head[KING], w.here.black, w.here.white, w.scratch) != entry
 
 
@@ -240,7 +245,7 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
 
 @called
 def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
-    """Return how many elements of the group keep a position; O(elements * men * men)."""
+    """Return how many elements of the group leave a position unchanged; O(elements * men * men)."""
     count = I64(1)
     for element in range(1, x.square.elements):
         table = advance(x.square.image, element * x.square.cells)
@@ -249,19 +254,19 @@ def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8]
     return count
 
 
-# -- where a change of place leads ---------------------------------------------------------
+# -- the entries that moves lead to --------------------------------------------------------
 
 
 _MISSING, _GENERIC = -1, -2
-"""Instead of a base: no such entry; a row with aliases, in which the rank needs all images."""
+"""Values in place of a base: no such entry; a row with aliases, where the rank must be found from all images."""
 
 
 @inlined
 def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
-    """Write what the other attackers contribute to a rank, for `attacker_entry`; O(men).
+    """Write the terms that the other attackers contribute to a rank, for `attacker_entry`; O(men).
 
-    With j of the others below the attacker, those contribute ``others[ROOM + j]`` and
-    the ones above ``others[2 * ROOM + j]``.
+    If j of the others are below the attacker, these contribute ``others[ROOM + j]``, and
+    the ones above it ``others[2 * ROOM + j]``.
     """
     others, binomial, most = w.others, x.square.binomial, x.square.most
     for k in range(men - 1):
@@ -280,7 +285,7 @@ def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
 
 @inlined
 def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one attacker elsewhere, or -1; O(men)."""
+    """Return the entry of the open position with one attacker moved to a cell, or -1 if there is none; O(men)."""
     head, s = w.cursor.head, x.square
     column_men, men = x.tier.column_men[tier], x.tier.attackers[tier]
     if column_men > 0 and head[RESIDUAL] != 1:
@@ -302,7 +307,7 @@ def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int
 
 @inlined
 def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender or the king elsewhere, or -1; O(men * men)."""
+    """Return the entry of the open position with a defender or the king moved to a cell, or -1; O(men * men)."""
     column_men = x.tier.column_men[tier]
     if column_men == 0:
         return _moved_entry(x, w, tier, 0, man, target)
@@ -320,7 +325,7 @@ def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -
 
 @called
 def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one man of a side elsewhere, from the lists of cells."""
+    """Return the entry of the open position with one man of a side moved to a cell, from the lists of cells."""
     black, white, king = w.here.black, w.here.white, w.cursor.head[KING]
     if side == 0 and man == x.tier.defenders[tier]:
         return entry_of(x, tier, target, black, white, w.scratch)
@@ -334,7 +339,7 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
 
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
-    """Work out, for the open row, where a defender's or the king's change of place leads."""
+    """Find the row that a move of a defender or the king leads to from the open row."""
     key, c = man * x.square.cells + target, w.cursor
     w.hops.stamp[key] = c.head[STAMP]
     if man == x.tier.row_men[tier]:
@@ -348,7 +353,7 @@ def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> 
 
 @inlined
 def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> None:
-    """Write what is known of the row to which a change of place, already made in the list of row soldiers, leads."""
+    """Write the hop to the row of a king and of the current row soldiers: its base, and its numbers of cells."""
     s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
     h.base[key] = _MISSING
     at = row_at(x, tier, king, c.row_cells, w.scratch)
@@ -375,7 +380,7 @@ def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> N
 
 @inlined
 def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return where a man of the open position stands, and how it slides."""
+    """Return the cell of a man of the open position, and its table of slides."""
     if side == 1:
         return I64(w.here.black[man]), t.attacker_slides
     if man == men - 1:
@@ -385,7 +390,7 @@ def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[in
 
 @called
 def entry_on(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32]) -> tuple[int, int]:
-    """Return the tier and the entry of the position that a ply has led to on a board; -1 where there is none."""
+    """Return the tier and the entry of the position on a board; -1 for either that does not exist."""
     tier = tier_at(x, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0:
         return tier, I64(-1)
@@ -395,14 +400,14 @@ def entry_on(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32]) 
 
 @inlined
 def capture_item(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32], lower: NDArray[np.int64]) -> int:
-    """Return the item of the position that a capture has led to, from a lower tier; -1 if there is none."""
+    """Return the item of the position on a board after a capture, from a lower tier; -1 if there is no such entry."""
     tier, entry = entry_on(t, x, w, board)
     return I64(items_at(lower[2 * tier + side_of(t, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
 
 @inlined
 def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
-    """Return whether a piece that goes to an empty cell, and captures nothing there, may go straight back."""
+    """Return whether a piece that moves to an empty cell without capturing could move straight back."""
     rank, file = coordinates(t, target)
     along_row = I64(t.rank[start]) == rank
     line = rank if along_row else t.size + file

@@ -1,11 +1,11 @@
-"""The passes that look at a position's moves: the first pass, and the forward passes.
+"""The passes that examine the moves of a position: the first pass, and the forward passes.
 
-The first pass says who has no move, and where white wins at once; most of it for many columns together. Columns that
-differ in their lowest soldier alone follow each other, in a *run*; whether a column soldier closes a way of the king's,
-or can itself be shut in, depends on its cell and on nothing else in the row.
+The first pass finds positions without a legal move, and white's immediate wins, mostly for many columns together.
+Columns that differ only in their lowest soldier are adjacent, and form a *run*. Within a row, it depends on the cell of
+a column soldier alone whether it blocks the king's way to an escape, and whether it can be shut in.
 
-A forward pass looks at every move of a position. Moves that capture lead to lower tiers, whose values are known;
-quiet moves stay in the tier, whose other side may be partly known.
+A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
+Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 @inlined
 def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether the side to move has a move in the open position."""
+    """Return whether the side to move has a legal move in the open position."""
     if p.side == 0:
         return can_move(t, w.here.board, 0)
     for k in range(x.tier.attackers[p.tier]):
@@ -74,14 +74,14 @@ def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @called
 def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark the columns of the open row in which the king escapes; return how many there are."""
+    """Mark as won the columns of the open row in which the king can escape; return their number."""
     king = w.cursor.head[KING]
     rank, file = coordinates(t, king)
     west, east, south, north = escape_ways(t, w.here.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # The ways that a column soldier closes, by the number of its cell.
+    # The king's ways that a column soldier blocks, by the number of its cell.
     closed = w.traits
     for cell in range(x.square.cells):
         number = I64(w.cursor.number[cell])
@@ -112,8 +112,8 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
 
 @called
 def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark the columns of the open row in which no column soldier has a move; return how many there are."""
-    # Another column soldier shuts one direction at most: with more of them, it can always move.
+    """Mark as lost the columns of the open row in which no column soldier can move; return their number."""
+    # Each other column soldier blocks at most one direction: with at least `men` free directions, one can always move.
     free = w.traits
     for cell in range(x.square.cells):
         number = I64(w.cursor.number[cell])
@@ -149,7 +149,7 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
 
 @called
 def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
-    """Mark the rows of a king in a tier without defenders as if they were columns; return whether that is all."""
+    """Mark the rows of a king in a tier without defenders as if they were columns; return whether nothing is left."""
     if p.side == 0 and t.either_after_ply != 0:
         return False
     open_king(t, x, w, p, orbit)
@@ -167,12 +167,12 @@ def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> b
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Instead of a successor's item: the move captures nothing; it ends the game, lost for its side."""
+"""Values in place of a successor's item: the move captures nothing; the move ends the game and loses it."""
 
 
 @inlined
 def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
-    """Return the cross of the places beside an enemy around a piece of ``side``, and for the king of the escapes."""
+    """Return the cross of the places beside an enemy around a piece of ``side``; for the king, with the escapes."""
     rank, file = coordinates(t, cell)
     row, column = beside(t, board, rank, side ^ 1), beside(t, board, t.size + file, side ^ 1)
     if royal:
@@ -183,15 +183,15 @@ def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, ro
 
 @inlined
 def _may_end_or_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool) -> bool:
-    """Return whether a move to a target may escape or capture; ``royal`` if the king makes it."""
+    """Return whether a move to a target may escape or capture; ``royal`` if the king moves."""
     return (royal and t.escapes[target] != 0) or may_capture(t, board, side, target, target if royal else king)
 
 
 @inlined
 def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> int:
-    """Return the item of what a move leads to outside the tier; -1 if it is missing, or `_QUIET`, or `_ENDED_LOST`.
+    """Return the item of a move's successor outside the tier, -1 if it is missing, `_QUIET` or `_ENDED_LOST`.
 
-    A move that ends the game and wins it leaves the opponent as badly off as one who has no move.
+    A move that wins the game gives the opponent the value of a position without a legal move, a loss in 0 plies.
     """
     board, item = w.here.board, I64(_QUIET)
     undo, outcome = make(t, board, move)
@@ -205,10 +205,10 @@ def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> i
 
 @inlined
 def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether an escape or a capture of white's in the open position wins within this ply.
+    """Return whether white wins in one ply in the open position, by an escape or a capture.
 
-    A capture also wins at once if it leaves black without a move. Quiet moves that
-    do are not looked for: the positions that they lead to are propagated to their parents.
+    A capture also wins immediately if it leaves black without a legal move. Quiet moves that
+    do so are not examined here: the positions they lead to are propagated to their parents.
     """
     board, king = w.here.board, w.cursor.head[KING]
     if t.either_after_ply == 0:
@@ -234,7 +234,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @kernel
 def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Mark in some rows of a tier aliases, positions without a move, and white's wins in one ply; O(entries)."""
+    """Mark aliases, positions without a legal move and white's wins in one ply in some rows of a tier; O(entries)."""
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men = x.tier.column_men[p.tier]
@@ -283,24 +283,24 @@ def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -
 
 
 _FIRST, _SHARP, _REST = range(3)
-"""Steps of a look at a position's moves: those that are quiet at sight; those that may capture or end the game, which
-leave over what turns out to be quiet; and the quiet ones that are left."""
+"""Steps of examining a position's moves: first the moves that are clearly quiet; then those that may capture or end
+the game, some of which turn out to be quiet; last the remaining quiet moves."""
 
 
 class _Tally(NamedTuple):
-    """What the moves of the open position come to, as far as they were looked at.
+    """Summary of the moves of the open position that were examined so far.
 
     Attributes
     ----------
     best : int
-        Plies of the quickest win, 0 without one.
+        Plies of the quickest win; 0 if there is none.
     worst : int
         Plies of the longest loss.
     left : int
-        The item that says which moves do not lose, as far as is known (`tablut.indexing.values`): how many quiet ones
-        there are, whether captures were met (`CAPTURES`), and whether one of them does not lose (`SAFE`).
+        The open item (`tablut.indexing.values`): the number of quiet moves not known to lose, and flags for whether
+        captures were met (`CAPTURES`) and whether one of them does not lose (`SAFE`).
     settled : bool
-        Whether the other moves no longer matter.
+        Whether the remaining moves no longer matter.
     """
 
     best: int
@@ -311,7 +311,7 @@ class _Tally(NamedTuple):
 
 @inlined
 def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
-    """Return the cross of the places around a cell that lie on the ways that `blocking_places` found for the king."""
+    """Return the cross of the places in line with a cell that lie on the king's ways found by `blocking_places`."""
     (rank, file), (king_rank, king_file) = coordinates(t, cell), coordinates(t, king)
     row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
     return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))
@@ -319,10 +319,10 @@ def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: i
 
 @inlined
 def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
-    """Write where each man may go, as two crosses: beside an enemy, or quietly; return whether the king may escape.
+    """Write the targets of each man as two crosses, beside an enemy and quiet; return whether a move allows an escape.
 
-    While the king threatens to escape, a quiet move of black's that does not block its
-    way lets it: such a successor is known without being looked up, and left out.
+    While the king threatens to escape, any quiet move of black's that does not block its way lets it escape. The
+    value of the successor is known without looking it up, so these moves are left out.
     """
     board, side, king = w.here.board, p.side, w.cursor.head[KING]
     lets_escape, all_sharp = False, t.either_after_ply != 0 or may_end_afar(t, board, side)
@@ -347,7 +347,10 @@ def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
 
 @inlined
 def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, target: int) -> int:
-    """Return what `_item_after` does of a move beside an enemy, or to an escape; most are quiet, and not made."""
+    """Return what `_item_after` returns, for a move beside an enemy or to an escape.
+
+    Most of these moves turn out to be quiet, and need not be made on the board.
+    """
     board = w.here.board
     start, slides = piece_of(t, w, p.side, man, men)
     if (
@@ -361,13 +364,16 @@ def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: 
 
 @inlined
 def _enough(t: Tables, p: Pass) -> int:
-    """Return the distance of a win that makes others needless: of any not known yet, or of one that is the quickest."""
+    """Return the distance of a win after which no further move is examined.
+
+    A search for wins usually stops at any win that is not known yet. Otherwise only a win in one ply is enough.
+    """
     return p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(1)
 
 
 @inlined
 def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
-    """Return a tally with a man's moves that capture or end the game; what is quiet is left for later."""
+    """Return the tally with a man's moves that capture or end the game added; quiet moves are left for later."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
     centre, targets, quiet = coordinates(t, start), w.sharp[man], w.quiet[man]
@@ -397,7 +403,7 @@ def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
 
 @inlined
 def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
-    """Return a tally with a man's quiet moves, whose successors are in the tier; none is left for later."""
+    """Return the tally with all quiet moves of a man added; their successors are in the tier."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
     centre, targets = coordinates(t, start), w.quiet[man]
@@ -413,7 +419,7 @@ def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
             continue
         item = I64(p.theirs[entry])
         if not is_decided(item) or (not is_loss(item) and plies_of(item) > p.limit):
-            # Open, or a win of the opponent's that has yet to be propagated.
+            # The successor is open, or a win of the opponent's that has yet to be propagated.
             left += 1
             settled = p.mode == LOSSES
         elif is_loss(item):
@@ -426,13 +432,13 @@ def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
 
 @inlined
 def _quicker(best: int, plies: int) -> int:
-    """Return the lesser of the plies of two wins, the first of which may be 0: there was none."""
+    """Return the distance of the quicker of two wins; ``best`` is 0 if there is no first one."""
     return plies if best == 0 else min(best, plies)
 
 
 @inlined
 def _item_of(p: Pass, tally: _Tally) -> int:
-    """Return the item that a tally comes to; 0 if it is not what the pass looks for."""
+    """Return the item that follows from a tally, or 0 if it is not one that the pass looks for."""
     best = tally.best
     if best != 0:
         wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
@@ -446,14 +452,17 @@ def _item_of(p: Pass, tally: _Tally) -> int:
 
 @inlined
 def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
-    """Return the item of the open position, by all its moves; of `LOSSES` and `WINS` only those, and 0 otherwise."""
+    """Return the item of the open position, from its moves.
+
+    In the modes `LOSSES` and `WINS`, return only items of these kinds, and 0 for anything else.
+    """
     men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
     lets_escape = _sort_targets(t, w, p, men)
     tally = _Tally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # Where one move settles it, that is a quiet one more often than not. All moves are looked at once otherwise.
+    # If one move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined just once.
     for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
-            # White's king comes first: most wins are its.
+            # White's king comes first, because it makes most of the winning moves.
             man = turn if p.side == 1 else men - 1 - turn
             if step == _SHARP:
                 tally = _try_sharp(t, x, w, p, man, men, tally)
@@ -466,7 +475,7 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
 
 @kernel
 def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Write the items of some rows of a tier that are not final; O(entries looked at * moves)."""
+    """Write the items of some rows of a tier that are not final; O(examined entries * moves)."""
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men, items = x.tier.column_men[p.tier], p.mine

@@ -1,7 +1,7 @@
-"""Which entries the start reaches, and what they are worth, counted with and without symmetry.
+"""Marking the entries reachable from the start, and counting their values with and without symmetry.
 
-Marks are bytes beside a tier's items: 0 not reached, `NEW` reached, `DONE` reached and
-its successors marked too.
+Marks are bytes parallel to a tier's items: 0 for an entry that is not reached, `NEW` for one that is reached, `DONE`
+for one whose successors are marked as well.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DONE: Final = 2
 
 @called
 def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
-    """Mark the successors of the open position; return how many in this tier are new."""
+    """Mark the successors of the open position; return how many marks are new in this tier."""
     board, king, side = w.here.board, w.cursor.head[KING], marking.side
     count = generate(t, board, moves)
     fresh = I64(0)
@@ -92,7 +92,10 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: N
 
 @kernel
 def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
-    """Mark the successors of all new entries in some rows; O(new entries * moves)."""
+    """Mark the successors of all new entries in some rows; O(new entries * moves).
+
+    Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
+    """
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)

@@ -1,19 +1,19 @@
-"""Black's losses a row at a time, by masks of cells instead of moves.
+"""Finding black's losses a row at a time, with masks of cells instead of moves.
 
-One column soldier is taken off, and the others stay: a *choice*. For each choice, masks of the board's lines say
-where the position would be open with it there (white, to move, has not won as far as is known), and on which
-cells it would capture. From which cells it comes to one of these, `LineSources` has for a whole line at
-once; that makes a few *marks* for each choice and cell. Those of all column soldiers together
-decide a position; most are lost, and are never put on a board.
+Take one column soldier off the board: the cells of the others are a *choice*. For each choice, masks of the board's
+lines give the cells on which the missing soldier would make an open position (one in which white, to move, is not
+known to win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to
+any of these, for a whole line at a time. The result is a few *marks* for each choice and cell. The marks of all column
+soldiers together decide a position; most positions are lost, and are never put on a board.
 
-Columns that differ in their lowest soldier alone follow each other, in a *run*; so do the choices that they
-have without one of the others, and marks lie in that order: those of a run are put together many at a time.
+Columns that differ only in their lowest soldier are adjacent, and form a *run*. Removing one of the other soldiers
+leaves choices that are adjacent as well, and marks are stored in that order, so the marks of a run are combined many
+at a time.
 
-In a tier without defenders the attackers are the row soldiers, and a row is one position. But for its name, all rows
-of a king are what the columns of a row without row soldiers would be: every choice of cells, in the same
-order. So what looks at a row as a whole can look at a king as a whole. A king on an axis has
-symmetries, and only one of each class of choices has a row: then items are *spread out*, one for each choice,
-and *taken in* again.
+In a tier without defenders the attackers are the row soldiers, and a row is one position. All rows of a king then
+correspond to the columns of a row without row soldiers: every choice of cells, in the same order. So code that
+judges a row as a whole can judge a king as a whole. A king on an axis has symmetries, and only one of each class of
+choices has a row. In that case, the items are *spread out*, one for each choice, and *taken in* again.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 PENDING = 1
-"""Instead of an item: the moves of this position must be looked at."""
+"""Value in place of an item: the moves of this position must be examined."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Masks: where white has not won within the limit; where a soldier is captured; where the king is."""
+"""Masks of target cells: where white has not won within the limit; where a soldier is captured; where the king is."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
-"""Marks: a move goes to such a cell."""
+"""Marks: a move goes to a cell of the corresponding mask."""
 
 
 @inlined
@@ -64,13 +64,13 @@ def _remove_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _choices(x: TierTables, w: Workspace, men: int) -> int:
-    """Return how many choices of all column soldiers but one the open row has."""
+    """Return the number of choices of the open row: ways to place all column soldiers but one."""
     return x.square.binomial[w.cursor.head[CELLS] * x.square.most + men - 1]
 
 
 @inlined
 def _exchanged(x: TierTables, rank: int, numbers: NDArray[np.int64], k: int) -> int:
-    """Return the rank of all column soldiers but one, from that of all but the one below it, which stays now."""
+    """Return the rank of all column soldiers but number k, from ``rank``, that of all but number k - 1."""
     binomial, most = x.square.binomial, x.square.most
     return rank + binomial[numbers[k - 1] * most + k] - binomial[numbers[k] * most + k]
 
@@ -88,7 +88,7 @@ def _without_lowest(x: TierTables, numbers: NDArray[np.int64], men: int) -> int:
 def _find_open_cells(
     t: Tables, x: TierTables, w: Workspace, theirs: NDArray[np.uint16], men: int, limit: int, width: int
 ) -> None:
-    """Write the masks `_OPEN` of the open row, of all choices, from the items with white to move."""
+    """Write the `_OPEN` masks of all choices of the open row, from the items with white to move."""
     lines, numbers = 2 * t.size, w.run
     for place in range(_choices(x, w, men) * lines):
         w.judged.masks[place] = np.uint16(0)
@@ -112,7 +112,10 @@ def _find_open_cells(
 
 @inlined
 def _add_marks(t: Tables, w: Workspace, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
-    """Mark the cells from which a soldier may slide to a target; ``marks`` are one choice's, a row for each cell."""
+    """Mark the cells from which a soldier can slide to a target.
+
+    ``marks`` begins at the choice's mark for cell number 0; those of the other cells follow at the cursor's stride.
+    """
     j, board, stride = w.judged, w.here.board, w.cursor.head[STRIDE]
     for line in range(2 * t.size):
         wanted = I64(targets[line])
@@ -130,7 +133,7 @@ def _add_marks(t: Tables, w: Workspace, targets: NDArray[np.uint16], marks: NDAr
 
 @inlined
 def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint16]) -> bool:
-    """Write the masks `_SOLDIER` and `_ROYAL` of the open choice, and leave their cells out of the quiet ones."""
+    """Write the masks `_SOLDIER` and `_ROYAL` of the open choice, and remove their cells from the mask ``quiet``."""
     lines, board, here, king = 2 * t.size, w.here.board, w.judged.lines, w.cursor.head[KING]
     for place in range(lines, 3 * lines):
         here[place] = np.uint16(0)
@@ -156,7 +159,7 @@ def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint1
 
 @inlined
 def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
-    """Move the soldiers that stay on to the next choice, on the board; nothing if it is the last."""
+    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last there is none."""
     board, spot, numbers = w.here.board, w.cursor.spot, w.run
     k = I64(0)
     while k < staying:
@@ -174,14 +177,14 @@ def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
 
 @called
 def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
-    """Write the marks of the open row: for each cell of the soldier that moves, and the choice of those that stay."""
+    """Write the marks of the open row, one for each cell of the moving soldier and choice of the others."""
     size, lines, board = t.size, 2 * t.size, w.here.board
     cells, spot, here = w.cursor.head[CELLS], w.cursor.spot, w.judged.lines
     choices = _choices(x, w, men)
     w.cursor.head[STRIDE] = choices
     for place in range(choices * cells):
         w.judged.marks[place] = np.uint8(0)
-    # A capture is made beside a white piece, and these stand still.
+    # Captures occur only beside a white piece, and the white pieces do not move within a row.
     beside = I64(0)
     for number in range(cells):
         cell = I64(spot[number])
@@ -204,14 +207,14 @@ def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
 
 @inlined
 def _gather_marks(x: TierTables, w: Workspace, men: int, run: int) -> None:
-    """Write together, for each column of a run, the marks of its soldiers."""
+    """Combine the marks of all soldiers for each column of a run, and write them to ``found``."""
     numbers, found, choices = w.run, w.judged.found, w.cursor.head[STRIDE]
     binomial, most = x.square.binomial, x.square.most
     rank = _without_lowest(x, numbers, men)
     for low in range(run):
         found[low] = w.judged.marks[low * choices + rank]
     for k in range(1, men):
-        # That of the others but for the lowest, which counts for its number.
+        # The rank of the others without the lowest soldier, whose number is added as the offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -233,9 +236,9 @@ def judge_row(
 ) -> None:
     """Write the items of the open row, black to move, that its marks decide; O(men * width + choices * lines).
 
-    These are captures of the king, and losses in ``limit + 1`` plies. What may capture a soldier
-    becomes `PENDING`; so does, if ``limit`` is more than 1, what has a move to an open position. White's
-    wins of ``limit`` plies must all be known, and black's losses of less written already.
+    These are captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
+    soldier becomes `PENDING`; if ``limit`` is more than 1, so does one with a move to an open position. All of white's
+    wins in up to ``limit`` plies must be known, and all of black's quicker losses written already.
     """
     width = columns_of_row(x, w, men)
     _find_open_cells(t, x, w, theirs, men, limit, width)
@@ -268,7 +271,7 @@ def judge_row(
 
 @called
 def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Set the workspace to a king, without soldiers on the board; O(cells)."""
+    """Set the workspace to a king, with no soldiers on the board; O(cells)."""
     open_row(t, x, w, p.tier, x.tier.first_row[p.tier * x.square.kings + orbit], p.side)
     close_column(t, w, x.tier.row_men[p.tier])
     number_cells(x, w, 0)
@@ -283,14 +286,14 @@ def is_spread(x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @inlined
 def _place_of_number(x: TierTables, w: Workspace, number: int) -> int:
-    """Return the number of a cell among all attackers' cells, from that among the cells that the king leaves."""
+    """Return the number of a cell among all cells of attackers, from its number among those other than the king's."""
     king = I64(x.square.king_place[w.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
 
 @inlined
 def _combination_of_run(x: TierTables, w: Workspace, men: int) -> int:
-    """Return the combination of the soldiers of a run, all but the lowest."""
+    """Return the rank that the soldiers of a run contribute to a combination, without the lowest one."""
     rank = I64(0)
     for k in range(1, men):
         rank += x.square.binomial[_place_of_number(x, w, w.run[k]) * x.square.most + k + 1]
@@ -299,7 +302,7 @@ def _combination_of_run(x: TierTables, w: Workspace, men: int) -> int:
 
 @called
 def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king for every choice of cells, each that of its class; O(choices)."""
+    """Write the items of a king for every choice of cells: each choice gets the item of its class; O(choices)."""
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     rows = advance(x.row.number, x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier])
@@ -315,7 +318,7 @@ def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], 
 
 @called
 def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows from those of every choice of cells, and report the new ones; O(choices)."""
+    """Write the items of a king's rows back from those of every choice of cells, and count new ones; O(choices)."""
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
@@ -325,7 +328,7 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
         combination = _combination_of_run(x, w, men)
         for low in range(run):
             place = combination + _place_of_number(x, w, low)
-            # The identity alone leads from a class's own row to itself.
+            # Only the identity takes the row of a class to itself.
             if elements[place] != 0:
                 continue
             row, item = I64(rows[place]), I64(spread[column + low])
@@ -339,7 +342,7 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
 
 @called
 def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Write the items of all rows of a king, black to move, that `judge_row` decides."""
+    """Write the items of all rows of a king, black to move, that `judge_row` can decide."""
     open_king(t, x, w, p, orbit)
     men, base = x.tier.row_men[p.tier], x.tier.base[p.tier * x.square.kings + orbit]
     mine, theirs = advance(p.mine, base), advance(p.theirs, base)
@@ -348,6 +351,6 @@ def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> N
         return
     spread_out(x, w, p, mine, w.judged.mine)
     spread_out(x, w, p, theirs, w.judged.theirs)
-    # The report counts classes.
+    # The report counts classes, so that of the choices is written to scratch memory.
     judge_row(t, x, w, w.judged.mine, w.judged.theirs, w.quiet, men, p.limit)
     take_in(x, w, p, mine, w.judged.mine)

@@ -1,4 +1,4 @@
-"""What slices of a tier need beside the passes: to which rows white's moves lead, and parts of arrays copied."""
+"""Kernels that slices need in addition to the passes: the rows that moves lead to, and copying parts of arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy what a part of an array has of some runs of it; O(copied + runs)."""
+    """Copy the entries of some runs that lie in one part of an array; O(copied + runs).
+
+    The part ``source`` begins at entry ``at`` of the array. Each run goes to ``out``, from its target on.
+    """
     end = at + len(source)
     for run in range(len(starts)):
         first, last = max(starts[run], at), min(starts[run] + lengths[run], end)
@@ -38,7 +41,7 @@ def copy_runs(
 
 @inlined
 def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return the row of a king and row soldiers, counted over all kings, or -1; O(men * men)."""
+    """Return the row of a king and row soldiers, counted over all kings, or -1 if there is none; O(men * men)."""
     at = row_at(x, tier, king, cells, w.scratch)
     if at < 0:
         return I64(-1)
@@ -47,7 +50,7 @@ def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np
 
 @called
 def _mark_moved(t: Tables, x: TierTables, w: Workspace, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark the rows to which a move of one man along its rank and its file, however far, leads from the open row."""
+    """Mark all rows that one man's move along its rank or file leads to from the open row, ignoring obstacles."""
     cells, men, king = w.cursor.row_cells, x.tier.row_men[tier], w.cursor.head[KING]
     start = king if man == men else cells[man]
     rank, file = I64(t.rank[start]), I64(t.file[start])
@@ -70,10 +73,10 @@ def _mark_moved(t: Tables, x: TierTables, w: Workspace, tier: int, man: int, mar
 
 @kernel
 def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-    """Mark some rows of a tier with defenders, and all to which a quiet move of white's can lead; O(rows * moves).
+    """Mark some rows of a tier with defenders, and all rows that white's quiet moves lead to; O(rows * moves).
 
-    More may be marked: what stands in the way is not looked at. So the rows from which such a
-    move can come are among them, too.
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from
+    which a quiet move can come are among the marked ones, too.
     """
     d, near = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
@@ -88,7 +91,7 @@ def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: 
 def mark_captured(
     desk: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
+    """Mark the rows of a lower tier that captures of row soldiers lead to from some rows; O(rows * choices)."""
     d, met = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
     men, left = x.tier.row_men[tier], x.tier.row_men[below]

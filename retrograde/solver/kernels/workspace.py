@@ -1,10 +1,10 @@
-"""What the compiled passes are given: the task of a pass, and the memory of one thread.
+"""The inputs of the compiled passes: the task of a pass, and the memory of one thread.
 
-The kernels check no bounds. `judging_room` says how long the arrays are by which rows are judged as a whole, for every
-row of a tier; `new_workspace` makes these and all others, and says why their types are wide enough.
+The kernels check no bounds. `judging_room` computes array lengths that suffice to judge any row of a tier as a whole.
+`new_workspace` allocates these arrays and all others; its docstring shows that their types are wide enough.
 
-Rows of a wide board (`tablut.engine.layout`) are not judged as a whole, so masks of places have 11 bits at most; its
-boards are uint64, its cells uint16.
+Rows of a wide board (`tablut.engine.layout`) are not judged as a whole, so masks of places have at most 11 bits. Wide
+boards are uint64, and their cells uint16.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _MOST_MEN: Final = 5
-"""Attackers of a tier up to which its rows are judged: what it takes grows with the choices of all but one."""
+"""Most attackers of a tier whose rows are judged as a whole: the cost grows with the ways to place all but one."""
 
 
 class JudgingRoom(NamedTuple):
@@ -38,11 +38,11 @@ class JudgingRoom(NamedTuple):
     Attributes
     ----------
     men : int
-        The attackers of the tier's positions; 0 if its rows are not judged.
+        Number of attackers of the tier; 0 if its rows are not judged as a whole.
     masks, marks : int
-        A mask for each line, and a mark for each cell, of every choice of all attackers but one.
+        For every way to place all attackers but one, a mask for each line and a mark for each cell.
     columns : int
-        Without defenders the choices of all attackers: what a king's rows are spread out to.
+        In a tier without defenders, the ways to place all attackers, to which a king's rows are spread out; else 0.
     """
 
     men: int
@@ -52,7 +52,7 @@ class JudgingRoom(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """What the arrays take, the items of both sides among them."""
+        """Size of the arrays in bytes, including the items of both sides."""
         return 2 * self.masks + self.marks + 2 * 2 * self.columns
 
 
@@ -60,9 +60,9 @@ NOT_JUDGED: Final = JudgingRoom(0, 0, 0, 0)
 
 
 def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
-    """Return the room to judge a tier, none if its rows are not judged.
+    """Return the array lengths needed to judge the rows of a tier; `NOT_JUDGED` if they are not judged as a whole.
 
-    A row leaves fewer cells to the attackers than there are, so no choice of theirs has a number beyond these.
+    The lengths hold for all cells of attackers. A row leaves fewer cells to them, so every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
@@ -73,19 +73,19 @@ def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
     return JudgingRoom(attackers, 2 * variant.size * choices, cells * choices, columns)
 
 
-# -- lines: from which places a slide ends on one of some targets ---------------------------
+# -- lines: the places from which a slide reaches a target ----------------------------------
 
 
 class LineSources(NamedTuple):
-    """The places of lines from which an attacker reaches a target; N is the board's size.
+    """The places of each line from which an attacker can reach a target; N is the board's size.
 
     Attributes
     ----------
     places : ndarray of uint16, flat
-        Blocks of ``3**N`` masks; within a block, index by the line's content in base 3: digit 1 where
-        a piece stands, 2 for a target. Only empty places where an attacker may stand are in a mask.
+        Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with digit 1 for
+        a piece and 2 for a target. A mask has only empty places where an attacker may stand.
     at : ndarray of uint32, shape (2N,)
-        Where the block of a line begins; ranks, then files.
+        Start of each line's block; ranks, then files.
     """
 
     places: NDArray[np.uint16]
@@ -123,28 +123,28 @@ def line_sources(variant: Variant) -> LineSources:
 
 
 LOSSES: Final = 0
-"""A forward pass asks whether all moves lose."""
+"""Mode of a forward pass that only finds positions where all moves lose."""
 WINS: Final = 1
-"""It asks whether a move wins within ``limit`` plies and two."""
+"""Mode of a forward pass that only finds positions with a win within ``limit + 2`` plies."""
 FULL: Final = 2
-"""It asks for all that the moves say."""
+"""Mode of a forward pass that finds the complete item of each position."""
 
 
 class Messages(NamedTuple):
-    """Room for messages to other slices: positions that a new value of the other side's concerns.
+    """Buffer for messages to other slices, about positions with a move to a new value of the other side.
 
     Attributes
     ----------
     room : int
-        How many there is room for; 0 if a pass is to change the positions itself.
+        Capacity of the buffer in messages; 0 if a pass changes the positions itself.
     entries : ndarray of int64, shape (room,)
-        Receives whom it concerns, as entries of the whole tier.
+        Output: the positions concerned, as entries of the whole tier.
     moves : ndarray of uint8, shape (room,)
-        Receives how many of their moves lead to the new value.
+        Output: the number of moves of each position that lead to the new value.
     place : ndarray of int64, shape (2,)
-        Where to go on, -1 if all is written; and how much is written.
+        The entry at which to continue, or -1 if all messages are written; and the number written so far.
     starts : ndarray of int64, shape (rows,)
-        For each row that the task has, its first entry in the whole tier.
+        For each row of the task's window, its first entry in the whole tier.
     """
 
     room: int
@@ -155,38 +155,39 @@ class Messages(NamedTuple):
 
 
 def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
-    """Return room for so many messages."""
+    """Return an empty buffer for ``room`` messages."""
     return Messages(room, np.zeros(room, np.int64), np.zeros(room, np.uint8), np.zeros(2, np.int64), starts)
 
 
 class Pass(NamedTuple):
-    """One pass over a tier: the items of one side are written, those of the other are read.
+    """Parameters of one pass over a tier, which writes the items of one side and reads those of the other.
 
     Attributes
     ----------
     tier : int
-        The number of the tier.
+        Number of the tier.
     side : int
-        Who is to move in the positions whose items are written: 0 white, 1 black.
+        The side to move in the positions whose items are written: 0 for white, 1 for black.
     mode : int
-        Of a forward pass: `LOSSES`, `WINS` or `FULL`.
+        Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
     limit : int
-        Of a forward pass: successors that are won for the opponent in more plies count as
-        open, because they have yet to be propagated. Wins in more than ``limit + 2`` plies are
-        looked at again: there may be quicker ones.
+        In a forward pass, distance in plies. Successors that the opponent wins in more plies count as
+        open, because they have yet to be propagated. Positions won in more than ``limit + 2`` plies are
+        examined again, since there may be a quicker win.
     by_rows : int
-        Of a forward pass: not 0 to judge black's losses a row at a time, where that can be; for when most
-        of a tier is to be looked at.
+        In a forward pass, not 0 to judge black's losses a row at a time where possible. This pays when most
+        of a tier is to be examined.
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
         Its items with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
-        At ``2 * tier + side to move`` the address of a tier's items.
+        Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Receives how many items were given each code, or found to be aliases, on top of what it has.
+        Output: the numbers of items that were given each code, or found to be aliases, are added to it.
     messages : Messages
-        Of a backward pass: what is new is written there, if there is room, and changes nothing here.
+        In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
+        no items.
     """
 
     tier: int
@@ -202,18 +203,18 @@ class Pass(NamedTuple):
 
 
 class Marking(NamedTuple):
-    """One pass that marks the successors of what is marked in a tier.
+    """Parameters of one pass that marks the successors of a tier's new marks.
 
     Attributes
     ----------
     tier : int
-        The number of the tier.
+        Number of the tier.
     side : int
-        Who is to move in the positions whose successors are marked: 0 white, 1 black.
+        The side to move in the positions whose successors are marked: 0 for white, 1 for black.
     mine, theirs : ndarray of uint8, shape (entries,)
         The tier's marks with this side to move, and with the other.
     lower : ndarray of int64, shape (2 * tiers,)
-        At ``2 * tier + side to move`` the address of a tier's marks.
+        Address of each tier's marks, at index ``2 * tier + side to move``.
     """
 
     tier: int
@@ -227,28 +228,27 @@ class Marking(NamedTuple):
 
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
-"""Places in a cursor's head: the king's orbit, the first entry of the row, the
-elements that keep the row, the king's cell, the number of rows opened so far, how
-many entries were looked for that do not exist, the cells that the row leaves to column soldiers, and
-how far apart the marks of two cells lie."""
+"""Positions in a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
+cell; the number of rows opened so far; the number of contradictions, such as moves to entries that do not exist; the
+number of cells that the row leaves to column soldiers; and the distance between the marks of two consecutive cells."""
 
 
 class Cursor(NamedTuple):
-    """Where in a tier a thread is: the open row and column; C is the number of cells.
+    """The place of a thread in a tier: the open row and column; C is the number of cells.
 
     Attributes
     ----------
     head : ndarray of int64, shape (8,)
-        See `ORBIT` and its fellows.
+        Scalars, at the positions `ORBIT`, `BASE` and so on.
     row_cells : ndarray of int64, shape (C,)
-        The row soldiers' cells.
+        Cells of the row soldiers.
     numbers : ndarray of int64, shape (C,)
-        The numbers of the column soldiers' cells in this row, ascending; without
-        column soldiers those of the row soldiers' cells.
+        Numbers of the column soldiers' cells in this row, ascending. Without
+        column soldiers, those of the row soldiers' cells.
     spot : ndarray of uint8, shape (C,)
-        By number in this row, the cell.
+        The cell of each number in this row.
     number : ndarray of int16, shape (C,)
-        By cell, the number in this row, or -1.
+        The number of each cell in this row, or -1.
     """
 
     head: NDArray[np.int64]
@@ -259,7 +259,7 @@ class Cursor(NamedTuple):
 
 
 class Men(NamedTuple):
-    """A position, as the engine has it and as lists of cells; C is the number of cells.
+    """A position, as the engine's board and as lists of cells; C is the number of cells.
 
     Attributes
     ----------
@@ -275,15 +275,15 @@ class Men(NamedTuple):
 
 
 class Hops(NamedTuple):
-    """Where moves of the king and of defenders lead, by row; C is the number of cells.
+    """Cache of the rows that moves of the king and of defenders lead to; C is the number of cells.
 
     Attributes
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
-        At ``man * C + target`` the row for which they hold, and the first entry of the
-        row that the move leads to.
+        At index ``man * C + target``, the stamp of the open row for which the values hold, and the first entry of
+        the row that the move leads to.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
-        At ``(man * C + target) * C + number`` the number there.
+        At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
     """
 
     stamp: NDArray[np.int64]
@@ -292,24 +292,24 @@ class Hops(NamedTuple):
 
 
 class RowMasks(NamedTuple):
-    """Masks of lines by which a row is judged, see `retrograde.solver.kernels.rows`; as long as `JudgingRoom` says.
+    """Arrays by which a row is judged as a whole: see `retrograde.solver.kernels.rows`, and `JudgingRoom` for lengths.
 
     Attributes
     ----------
     men : int
-        How many attackers there is room for; 0 if no row will be judged.
+        Most attackers that the arrays suffice for; 0 if no row will be judged.
     sources : LineSources
-        Where moves to a target begin.
+        The places from which moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
-        Of one choice of column soldiers.
+        Masks of one choice of column soldiers.
     masks : ndarray of uint16, flat
-        Of all choices.
+        Masks of all choices.
     marks : ndarray of uint8, flat
-        At ``number * choices + choice`` what the moves from a cell come to.
+        At index ``number * choices + choice``, the marks of the moves from a cell.
     found : ndarray of uint8, shape (C,)
-        What the moves of a position come to, for each column of a run.
+        For each column of a run, the marks of all moves of the position.
     mine, theirs : ndarray of uint16, flat
-        The items of all columns of one king, see `retrograde.solver.kernels.rows`.
+        Items of a king for every choice of cells, for both sides to move.
     """
 
     men: int
@@ -332,25 +332,25 @@ class Workspace(NamedTuple):
     here : Men
         The open position.
     spare : Men
-        Another one: a parent of the open one.
+        Another position: a parent of the open one.
     below : Men
-        What a move leads to; lists alone, the board is not used.
+        The position that a move leads to; only its lists are used, not its board.
     hops : Hops
-        Where moves lead from the open row.
+        The rows that moves lead to from the open row.
     judged : RowMasks
-        What the open row is judged by.
+        Arrays by which the open row is judged as a whole.
     sharp, quiet : ndarray of int64, shape (2 * C,)
-        At ``2 * man`` and the next the targets on its rank and on its file; see `retrograde.solver.kernels.forward`.
+        By man, the targets of its moves as a cross; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
         Sums for `retrograde.solver.kernels.cursor`.
     scratch : ndarray of int64, shape (SCRATCH,)
-        For `tablut.indexing.tier_kernels.entry_of`.
+        Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     seen : ndarray of int64
-        How many parents of the open position were treated by counting, and which.
+        Number of parents of the open position whose moves were counted, followed by these parents.
     traits : ndarray of uint8, shape (C,)
-        By number in this row, what the cell means to a question about all columns.
+        By number in this row, a property of the cell that a kernel uses for all columns.
     run : ndarray of int64, shape (C,)
-        As the cursor's ``numbers``, where columns are gone through without a board.
+        Like the cursor's ``numbers``, for iterating over columns without a board.
     """
 
     cursor: Cursor
@@ -369,10 +369,10 @@ class Workspace(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """All that the passes of one thread work with.
+    """All tables and memory that the passes of one thread use.
 
-    Kernels are given its directory (`tablut.engine.records.directory`), one array in the place of a
-    hundred: that takes a quarter off the time to compile them.
+    Kernels get its directory (`tablut.engine.records.directory`), a single array instead of a
+    hundred. This reduces their compile time by a quarter.
     """
 
     tables: Tables
@@ -382,12 +382,13 @@ class Desk(NamedTuple):
 
 
 def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Workspace:
-    """Return memory for one thread, for tiers of so many defenders at most.
+    """Return memory for one thread, for tiers of up to ``defenders`` defenders.
 
-    A cell, a number of one and a man are below C: 121, or 361 on a wide board, which `cells_dtype` holds. A position
-    has at most 4C moves, and as many come to it, because an empty cell is the end of four slides at most: so many
-    `Workspace.seen` remembers, and an item counts. Moves to one class lead to as many positions of an orbit, eight at
-    most: a message counts them in a byte. Rows, choices and entries `tablut.indexing.tier_tables` holds to their types.
+    The types suffice for the following reasons. Cells, numbers of cells and men are below C, which is at most 121, or
+    361 on a wide board, and fit `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead to it,
+    because an empty cell is the end of at most four slides; `Workspace.seen` has space for this many, and an item can
+    count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts them in
+    a byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

@@ -1,1 +1,1 @@
-"""A tier that does not fit into memory, solved slice by slice; `retrograde.solver.slices.building` is the door."""
+"""Solving a tier that does not fit into memory slice by slice; start with `retrograde.solver.slices.building`."""

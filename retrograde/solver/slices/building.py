@@ -1,11 +1,11 @@
-"""A tier built in slices: pass after pass as tasks of a scheduler, with a checkpoint after each.
+"""Building a tier in slices: step after step as tasks of a scheduler, with a checkpoint after each step.
 
-A build that was killed goes on at the last checkpoint; of the step that it was in, it keeps the files
-that are whole. A file that is damaged or lost is made again. What does not help ends in a new beginning, never
-in another value.
+A build that was killed resumes from the last checkpoint. It keeps the intact files of the step that was interrupted,
+and makes damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The
+values are the same in every case.
 
-The files of the last two checkpoints are kept: if one of the last is damaged or lost, its step is done
-again from the one before, as far as its files are not there. File names are never read from a file.
+The files of the last two checkpoints are kept. If one of the newest is damaged or lost, the missing part of its step
+is run again from the checkpoint before. File names are never read from a file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")
 
 
 class SliceState(Part):
-    """A slice at a checkpoint: the step that made its file, and what that says."""
+    """A slice at a checkpoint: the step that wrote its file, and the file's digest and counts."""
 
     step: Number
     digest: Digest
@@ -61,7 +61,7 @@ class SliceState(Part):
 
 
 class Checkpoint(Record):
-    """All slices after a step, and what the tier has cost so far."""
+    """All slices after a step, and the cost of the tier so far; ``read`` and ``written`` are bytes."""
 
     FORMAT = "tablut-checkpoint-of-slices"
 
@@ -74,22 +74,22 @@ class Checkpoint(Record):
 
 
 class SliceFolder:
-    """The folder of a tier that is built in slices."""
+    """The scratch folder of a tier that is built in slices."""
 
     def __init__(self, folder: Path, plan: str, count: int, tell: Callable[[str], None]) -> None:
         self.folder, self.plan, self.count, self.tell = folder, plan, count, tell
 
     def path(self, step: int, number: int) -> Path:
-        """Return the file of a slice after a step."""
+        """Return the path of a slice's file after a step."""
         return self.folder / f"{step:05}-{number:06}.slice"
 
     def source(self, checkpoint: Checkpoint, number: int) -> SliceSource:
-        """Return the file of a slice at a checkpoint."""
+        """Return the path of a slice's file at a checkpoint, with the digest of its record."""
         state = checkpoint.slices[number]
         return SliceSource(str(self.path(state.step, number)), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Make the folder if it is missing, and return the checkpoint to go on from; see `resume`."""
+        """Create the folder if it is missing, and return the checkpoint to continue from; see `resume`."""
         shown = f"tablebase folder {str(self.folder)!r}"
         try:
             if self.folder.is_symlink():
@@ -101,7 +101,7 @@ class SliceFolder:
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
-        """Write a checkpoint, and remove the files that neither it names nor the one before."""
+        """Write a checkpoint, and remove the files that belong neither to it nor to the one before."""
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
@@ -112,7 +112,7 @@ class SliceFolder:
                 path.unlink(missing_ok=True)
 
     def resume(self) -> Checkpoint | None:
-        """Return the last checkpoint of which all files are whole; what is not is told and removed."""
+        """Return the last checkpoint whose files are all intact; damaged files are reported and removed."""
         found = sorted(
             (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
         )
@@ -129,7 +129,7 @@ class SliceFolder:
         return None
 
     def _read(self, path: Path, step: int) -> Checkpoint:
-        """Return a checkpoint, verified."""
+        """Read and verify a checkpoint."""
         try:
             checkpoint = read_record(path, Checkpoint, "scratch file", WAY_OUT)
         except StoreError as error:
@@ -161,16 +161,16 @@ class SliceFolder:
 
 
 _TRIES: Final = 3
-"""Damages without progress, after which the disk is not to be trusted."""
+"""Number of times that damage is repaired without progress before the disk is considered faulty."""
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
-    """Return where the slices of a tier are kept while it is built."""
+    """Return the scratch folder for the slices of a tier while it is built."""
     return Path(root) / f".{tier_name(material)}.slices"
 
 
 class SliceBuild:
-    """Solves one tier in slices; all tiers that captures lead to must be in the store."""
+    """Build of one tier in slices; all tiers that captures lead to must be in the store."""
 
     def __init__(
         self,
@@ -191,18 +191,18 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # All that the values of a slice's file depend on, beside the files it was made from.
+        # Everything that the values in a slice's file depend on, apart from its input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.folder = SliceFolder(
             scratch_folder(root, material), self.plan, self.count, lambda what: tell(f"{self.name}: {what}")
         )
         share_tier(str(self.root), self.plan, store, self.tier)
         self.near = [self._near(number) for number in range(self.count)]
-        # Damages since the last step that was reached for the first time.
+        # Cases of damage since a new step was last completed.
         self._failures, self._furthest = 0, -1
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Cut the tier for as many tasks of a process at once as fit."""
+        """Cut the tier for as many parallel tasks in a process as fit into memory."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):
@@ -215,7 +215,7 @@ class SliceBuild:
         return cut_tier(self.tier, memory, self.scheduler.sharing)
 
     def _near(self, number: int) -> list[int]:
-        """Return the slices that have rows near a slice, itself among them."""
+        """Return the slices that have rows near a slice, including the slice itself."""
         near = self.tier.window(self.cuts[number], self.cuts[number + 1]).near
         counts = np.add.reduceat(near.astype(np.int64), np.array(self.cuts[:-1]))
         return [int(other) for other in np.flatnonzero(counts)]
@@ -223,7 +223,7 @@ class SliceBuild:
     # -- the passes --------------------------------------------------------------------
 
     def solve(self) -> tuple[PackedItems, PackedItems, Checkpoint]:
-        """Do all passes that are not done; return the codes with white and with black to move, and what it took."""
+        """Run all remaining steps; return the codes with white and with black to move, and the last checkpoint."""
         done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: goes on after step {done.step} of {self.count} slices")
@@ -239,7 +239,7 @@ class SliceBuild:
         return white, black, done
 
     def _finished(self, done: Checkpoint) -> bool:
-        """Return whether no value is left that another could follow from."""
+        """Return whether no further value can follow after a checkpoint."""
         longest = max(
             (
                 int(code) >> 1
@@ -254,7 +254,7 @@ class SliceBuild:
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
-        """Do one step: a task for each slice that it concerns."""
+        """Run one step: a task for each slice that it concerns."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
         what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
@@ -286,7 +286,7 @@ class SliceBuild:
         return checkpoint
 
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
-        """Return what is to be done with a slice, or None if the step does not concern it."""
+        """Return the task of a slice in a step, or None if the step does not concern it."""
         own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
@@ -309,18 +309,18 @@ class SliceBuild:
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values from which others follow in a round, in its rows or in other slices."""
+        """Return whether a slice has values that a round propagates, within the slice or to others."""
         found = {WHITE: state.stats.white, BLACK: state.stats.black}
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
 
     def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
-        """Return the checkpoint to go on from after a damage, which is told."""
+        """Report damage, and return the checkpoint to continue from."""
         self.count_damage(error)
         return self.folder.resume()
 
     def count_damage(self, error: DamagedSliceError) -> None:
-        """Tell a damage, unless there were too many without progress."""
+        """Report damage; raise an error if it has occurred too often without progress."""
         self._failures += 1
         if self._failures > _TRIES:
             raise DamagedSliceError(
@@ -329,6 +329,6 @@ class SliceBuild:
         self.tell(f"{self.name}: {error}")
 
     def remove(self) -> None:
-        """Remove all files, and what this process has kept for its tasks; the tier is stored."""
+        """Remove the scratch files and the tables shared by this process's tasks, once the tier is stored."""
         forget_tier()
         self.folder.remove()

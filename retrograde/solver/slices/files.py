@@ -1,11 +1,11 @@
-"""The files between the passes over slices: packed blocks, and beside them a sealed record of what they are.
+"""The files that a pass over a slice leaves for the next: compressed blocks, and a sealed record that describes them.
 
-A slice has sections: its items with white and with black to move, and the messages to other slices. A section
-is cut into blocks, each packed by LZ4 and bound by a digest in the record; the record is bound by
-its own digest, which the next pass and the checkpoint name. So a file that is damaged, cut
-short, swapped or left by another plan is told apart, and its name is never read from anything.
+The file of a slice has sections: its items with white and with black to move, and the messages to other slices. A
+section is cut into blocks. Each block is compressed with LZ4, and its digest is in the record; the digest of the
+record is in turn known to the next pass and in the checkpoint. A file that is damaged, truncated,
+swapped or left over from another plan is therefore detected. No file name is ever read from a file.
 
-A block is written as soon as it is full: the messages of a slice take more room than the slice.
+A block is written as soon as it is full, because the messages of a slice can take more memory than its items.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK: Final = 1 << 16
-"""Items of a block: what is unpacked to read one of them."""
+"""Number of items in a block, which is unpacked as a whole."""
 WAY_OUT: Final = "it is made again"
 
 Number = Annotated[int, Field(ge=0, lt=1 << 20)]
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
-"""By code, how many items were given it."""
+"""Number of items that were given each code, by code."""
 
 
 class DamagedSliceError(DamagedError):
-    """A file of a slice that is not as it was written."""
+    """Damage to a file of a slice: it is not as it was written."""
 
 
 class SliceSource(NamedTuple):
-    """A file of a slice, and the digest that its record must have."""
+    """Path of a slice's file, and the digest that its record must have; an empty digest matches any record."""
 
     path: str
     digest: str
 
 
 class SliceOwner(Part):
-    """What a file belongs to."""
+    """Identity of a slice's file: the game, tier, plan, step and number of the slice."""
 
     game: Digest
     tier: Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
@@ -74,7 +74,7 @@ class SliceOwner(Part):
 
 
 class SliceStats(Part):
-    """What a pass found out about a slice: its codes by side to move, and the messages that it sends, by slice."""
+    """Counts of a slice after a pass: its codes by side to move, and its messages by the slice that receives them."""
 
     white: Counts
     black: Counts
@@ -93,7 +93,7 @@ class _Section(Part):
 
 
 class SliceRecord(Record):
-    """What the file of a slice holds."""
+    """Record of a slice's file: its identity, counts and sections."""
 
     FORMAT = "tablut-slice"
 
@@ -104,7 +104,7 @@ class SliceRecord(Record):
 
 
 class SliceFile(NamedTuple):
-    """A file of a slice; its record is verified, its blocks when they are read."""
+    """An open file of a slice. Its record is verified; its blocks are verified when they are read."""
 
     path: Path
     digest: str
@@ -112,7 +112,7 @@ class SliceFile(NamedTuple):
 
 
 def record_path(path: Path) -> Path:
-    """Return where the record of a slice's file is."""
+    """Return the path of the record that belongs to a slice's file."""
     return path.with_suffix(".json")
 
 
@@ -121,7 +121,7 @@ def record_path(path: Path) -> Path:
 
 @dataclass
 class _Growing:
-    """A section to which items are added."""
+    """A section of a file that is being written."""
 
     dtype: np.dtype[Any]
     items: int = 0
@@ -131,7 +131,7 @@ class _Growing:
 
 
 class SliceWriter:
-    """A file of a slice in the making, under a temporary name; nothing is left of it unless it is finished."""
+    """Writer of a slice's file, under a temporary name until it is finished; an unfinished file is removed."""
 
     def __init__(self, target: Path) -> None:
         self.target, self._codec = target, block_codec()
@@ -152,7 +152,7 @@ class SliceWriter:
             self._pack(section, section.held - section.held % BLOCK)
 
     def _pack(self, section: _Growing, count: int) -> None:
-        """Write the first items that a section holds, block by block."""
+        """Write the first ``count`` buffered items of a section, block by block."""
         held = section.rest[0] if len(section.rest) == 1 else np.concatenate(section.rest)
         for at in range(0, count, BLOCK):
             items = held[at : min(at + BLOCK, count)]
@@ -161,11 +161,11 @@ class SliceWriter:
                 self._file.write(packed)
             section.blocks.append(_Block(at=self._bytes, bytes=len(packed), sha256=hashlib.sha256(packed).hexdigest()))
             self._bytes += len(packed)
-        # A copy, or the rest would keep all of it.
+        # Copy the remainder: a view would keep the whole buffer in memory.
         section.rest, section.held = [held[count:].copy()], section.held - count
 
     def finish(self, owner: SliceOwner, stats: SliceStats) -> SliceFile:
-        """Write what is left, and the record; the last block of a section may have fewer than `BLOCK` items."""
+        """Write the remaining items and the record; the last block of a section may have fewer than `BLOCK` items."""
         for section in self._sections.values():
             if section.held:
                 self._pack(section, section.held)
@@ -176,7 +176,7 @@ class SliceWriter:
         record = SliceRecord(owner=owner, stats=stats, sections=sections, bytes=self._bytes)
         with folders.writing(self._what):
             self._file.close()
-            record_path(self.target).unlink(missing_ok=True)  # it would be that of another file
+            record_path(self.target).unlink(missing_ok=True)  # it describes an earlier file of this name
             Path(self._temporary).replace(self.target)
         write_text(record_path(self.target), record_text(record))
         return open_slice(SliceSource(str(self.target), digest_of(record)))
@@ -191,7 +191,7 @@ class SliceWriter:
 
 
 def block_codec() -> Any:
-    """Return what packs and unpacks a block."""
+    """Return the codec that packs and unpacks blocks."""
     from numcodecs.lz4 import LZ4
 
     return LZ4(1)
@@ -201,7 +201,7 @@ def block_codec() -> Any:
 
 
 def open_slice(source: SliceSource) -> SliceFile:
-    """Open a file of a slice."""
+    """Open the file of a slice, and raise `DamagedSliceError` if it is not the one that was written."""
     path = Path(source.path)
     try:
         stamps = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (path.lstat(), record_path(path).lstat())]
@@ -217,7 +217,10 @@ def open_slice(source: SliceSource) -> SliceFile:
 
 @lru_cache(maxsize=4096)
 def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
-    """Read the record of a file; once, as long as the system says that it is the same."""
+    """Read the record of a file.
+
+    The result is cached for as long as inode, size and time of the file and its record stay the same.
+    """
     try:
         record = read_record(record_path(path), SliceRecord, "scratch file", WAY_OUT)
     except StoreError as error:
@@ -230,7 +233,7 @@ def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
 def read_items(
     file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield blocks of a section, each verified, with the number of its first item."""
+    """Yield the blocks of a section, each verified and with the position of its first item; all, or the wanted ones."""
     section = file.record.sections[name]
     codec, dtype = block_codec(), np.dtype(section.dtype)
     try:
@@ -266,11 +269,11 @@ def damaged(path: Path, what: str) -> DamagedSliceError:
 
 
 _PART = 1 << 16
-"""Items that are turned into codes together, so that the cache holds what is in between."""
+"""Number of items that are turned into codes together, few enough for temporary arrays to fit into the cache."""
 
 
 def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Turn a solver's items into codes that are to be stored, in their place; see `tablut.indexing.values`."""
+    """Convert a solver's items to codes for storage, in place, and return them; see `tablut.indexing.values`."""
     for start in range(0, len(items), _PART):
         part = items[start : start + _PART]
         codes = code_of(part)
@@ -280,7 +283,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The codes with one side to move; a range of them is unpacked when it is asked for."""
+    """The codes of a sliced tier with one side to move; a range of them is unpacked when it is indexed."""
 
     def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts

@@ -1,15 +1,16 @@
-"""How a tier is cut into slices, and what each of them needs to be solved.
+"""How a tier is cut into slices, and which data each slice needs.
 
-The rows of a slice follow each other. Black's moves stay in a row, so black's positions of a slice are solved
-without its neighbours. White's moves lead to rows that are *near*: the king or a defender stands elsewhere. A
-task has in memory the items of its slice, those with black to move of the rows near it, and of the tiers below what
-captures lead to.
+A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice are
+solved without its neighbours. White's moves lead to *near* rows, in which the king or one defender stands elsewhere.
+A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower
+tiers that captures lead to.
 
-A tier without defenders is not cut: its rows are single positions, and the table that numbers them, of which every
-slice would need most, takes three times as much as all items.
+A tier without defenders is not cut. Each of its rows is a single position, and every slice would need most of the table
+that numbers the rows, which takes three times as much memory as all items.
 
-What a task sees, its *window*, has the same tables as whole tiers (`tablut.indexing.tier_tables`), only with fewer
-rows: a row that is not there reads as one that does not exist. So every pass works on a window as it does on a tier.
+The part of the tiers that a task sees is its *window*. It has the same tables as whole tiers
+(`tablut.indexing.tier_tables`), only with fewer rows: a row outside the window looks like one that does not exist.
+So every pass works on a window exactly as on a tier.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _ITEM: Final = 2
 """Bytes of an item."""
 _GROWTH: Final = 1.3
-"""If slices are too large, there are so many times more of them in the next attempt."""
+"""Factor by which the number of slices grows if they were too large for memory."""
 
 
 class Window(NamedTuple):
@@ -49,9 +50,9 @@ class Window(NamedTuple):
     Attributes
     ----------
     near : ndarray of bool, shape (rows,)
-        Of the tier: the slice, and what white's moves lead to.
+        Rows of the tier itself: the slice and the rows that white's moves lead to.
     below : dict of (int, int) to ndarray of bool
-        By lower tier that captures lead to, its rows.
+        For each lower tier that captures lead to, the rows that the task needs.
     """
 
     near: NDArray[np.bool_]
@@ -59,7 +60,7 @@ class Window(NamedTuple):
 
 
 class SlicedTier:
-    """A tier, those below it, and which rows lead to which."""
+    """A tier to be cut into slices, with the tiers below it and the windows of its slices."""
 
     def __init__(self, variant: Variant, material: tuple[int, int]) -> None:
         self.variant, self.material = variant, material
@@ -75,7 +76,7 @@ class SlicedTier:
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return what the task of a slice sees; kept, since every pass asks for it."""
+        """Return the window of the rows from ``first`` to ``last``; windows are cached, since every pass uses them."""
         packed = self._windows.get((first, last))
         if packed is None:
             found = self._find_window(first, last)
@@ -109,7 +110,7 @@ class SlicedTier:
         for count, other in enumerate(self.lower):
             rows = np.zeros(self._rows_of(other), dtype=np.uint8)
             if other[1] == defenders:
-                # Fewer attackers: the rows are those of the tier.
+                # Only attackers were captured, so the rows are those of the tier.
                 rows[:] = near
             elif other[1]:
                 mark_captured(table, self.number, count, first, last, rows)
@@ -119,7 +120,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark all rows of a lower tier that have the king where some rows have it."""
+        """Mark the rows of a lower tier whose king stands where it stands in some row of a slice."""
         x, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(x.tier.first_row[self.number * kings + king])
@@ -128,7 +129,7 @@ class SlicedTier:
                 marks[start : start + int(x.tier.row_count[below * kings + king])] = 1
 
     def memory(self, window: Window, first: int, last: int) -> int:
-        """Return how many bytes the arrays of a task take."""
+        """Return how many bytes of memory the arrays of a slice's task take."""
         x = self.solver.index
         entries = int(self.starts[last] - self.starts[first]) + self._entries(self.number, window.near)
         rows = int(np.count_nonzero(window.near))
@@ -141,24 +142,24 @@ class SlicedTier:
         return int(np.diff(row_entries(self.solver.index, tier))[rows].sum())
 
     def forget(self) -> None:
-        """Forget the windows that were asked for."""
+        """Clear the cached windows."""
         self._windows.clear()
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of the whole tables, which the tasks of a process share."""
+        """Size in bytes of the tables of the whole tiers, which the tasks of a process share."""
         row = self.solver.index.row
         return sum(array.nbytes for array in (row.number, row.element, row.combination, row.residual))
 
 
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
-    """Cut a tier into as few slices as a task's memory allows."""
+    """Cut a tier into slices that fit into memory, ``workers`` of them at a time; aim for as few as possible."""
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
     failed = 0
     while True:
         cuts = even_cuts(tier, count)
-        # First where the last attempt failed: to find what a slice sees takes a while, and there it sees most.
+        # Begin where the last attempt failed: windows take a while to find, and are largest there.
         slices = sorted(itertools.pairwise(cuts), key=lambda rows: abs(rows[0] - failed))
         too_large = next((rows for rows in slices if tier.memory(tier.window(*rows), *rows) > most), None)
         if too_large is None:
@@ -171,7 +172,7 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
 
 
 def even_cuts(tier: SlicedTier, count: int) -> tuple[int, ...]:
-    """Return the cuts of a tier into so many slices of about as many entries each."""
+    """Return the rows at which to cut a tier into ``count`` slices with about equal numbers of entries."""
     wanted = [int(tier.starts[-1]) * part // count for part in range(1, count)]
     inner: Sequence[int] = np.searchsorted(tier.starts, wanted).tolist()
     return tuple(sorted({0, *inner, tier.rows}))
@@ -184,14 +185,14 @@ _held = threading.local()
 
 
 class Runs(NamedTuple):
-    """Which parts of a tier a window has.
+    """The entries of a tier that a window contains, as runs of consecutive entries.
 
     Attributes
     ----------
     starts, lengths : ndarray of int64, shape (r,)
-        Runs of entries of the whole tier, ascending.
+        First entry of each run in the whole tier, ascending, and its number of entries.
     targets : ndarray of int64, shape (r,)
-        The first entry of each in the window.
+        First entry of each run in the window.
     """
 
     starts: NDArray[np.int64]
@@ -200,19 +201,19 @@ class Runs(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many entries these are."""
+        """Number of entries in all runs."""
         return int(self.lengths.sum())
 
 
 def row_entries(x: TierTables, tier: int) -> NDArray[np.int64]:
-    """Return the first entry of each row of a tier, and the size of the tier after them."""
+    """Return the first entry of each row of a tier, followed by the size of the tier."""
     kings = slice(tier * x.square.kings, (tier + 1) * x.square.kings)
     widths = np.repeat(x.tier.width[kings], x.tier.row_count[kings])
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(widths, dtype=np.int64)])
 
 
 def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
-    """Return which entries some rows are."""
+    """Return the runs of entries that make up some rows."""
     steps = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(np.int8)))
     places = row_entries(x, tier)[steps].reshape(-1, 2)
     lengths = places[:, 1] - places[:, 0]
@@ -220,7 +221,7 @@ def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of some rows of some tiers."""
+    """Return tables of a window: those of ``x``, reduced to the given rows of each tier."""
     kings, tiers = x.square.kings, len(x.tier.size)
     number = np.full_like(x.row.number, -1)
     counts = np.zeros_like(x.tier.row_count)
@@ -237,7 +238,7 @@ def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierT
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # The last place is that of a row that does not exist, -1.
+            # Row -1, which does not exist, maps to the last place, which holds -1 again.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(x.tier.rows_at[tier] + king * x.tier.row_space[tier])
             part = slice(at, at + int(x.tier.row_space[tier]))
@@ -248,7 +249,7 @@ def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierT
 def _with_rows(
     x: TierTables, counts: NDArray[np.int64], kept: list[NDArray[np.int64]], number: NDArray[np.int32]
 ) -> TierTables:
-    """Return tables with so many rows for each tier and king."""
+    """Return tables with the given number of rows for each tier and king."""
     shape = (len(x.tier.size), x.square.kings)
     counted = counts.reshape(shape)
     entries = counted * x.tier.width.reshape(shape)
@@ -276,7 +277,7 @@ def gather(
     read: Callable[..., Iterator[tuple[int, Any]]],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy runs out of a part of the tier that is read block by block; those blocks that have any are asked for."""
+    """Copy runs out of a range of the tier that is read block by block; only blocks with entries of a run are read."""
     edges = np.minimum(np.arange(start, stop + block, block), stop)
     first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
     last = np.searchsorted(runs.starts, edges[1:], side="left")
@@ -290,21 +291,24 @@ def gather(
 
 
 def room(name: str, count: int) -> NDArray[np.uint16]:
-    """Return uninitialised items of this thread; the same memory for the same name.
+    """Return an uninitialised array of items for this thread; the memory is reused for the same name.
 
-    New memory costs the system more than the work in it.
+    Allocating new memory would cost more than the work done in it.
     """
     held: NDArray[np.uint16] | None = getattr(_held, name, None)
     if held is None or len(held) < count or len(held) > 2 * count + (1 << 20):
         held = None
-        setattr(_held, name, None)  # what was there must go before more is asked for
+        setattr(_held, name, None)  # free the old array before a new one is allocated
         held = np.empty(max(count, 1), dtype=np.uint16)
         setattr(_held, name, held)
     return held[:count]
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return items as a part of a longer array of which nothing else exists: only that part may be touched."""
+    """Return a view of items as part of a longer array, from position ``shift``.
+
+    The rest of that array does not exist, so no other position may be accessed.
+    """
     kind = ctypes.c_uint16 * max(total, 1)
     longer: NDArray[np.uint16] = np.ctypeslib.as_array(kind.from_address(items.ctypes.data - 2 * shift))
     return longer

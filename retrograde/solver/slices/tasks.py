@@ -1,8 +1,8 @@
-"""One step of one slice: what is read, and the file that the passes leave.
+"""One step of one slice: reading its inputs, running the passes, and writing its new file.
 
-The steps are those of `retrograde.solver.passes`. White's moves lead to other slices: at the end of a step a slice
-writes down which new values of black's concern which of white's positions, slice by slice. These messages are
-received in the next step. What black's moves lead to is near: in the rows of the slice.
+The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
+therefore writes messages: for each slice, which of white's positions there its new black-to-move values concern.
+They are received in the next step. Black's moves stay within the rows of the slice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _own = threading.local()
 
 
 def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
-    """Return a store and one of its tiers, ready to be solved; the last one asked for is kept."""
+    """Return a store and one of its tiers, ready to be solved; the most recent one is cached."""
     key = (root, material, plan)
     with _lock:
         if key not in _tiers:
@@ -62,20 +62,20 @@ def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store,
 
 
 def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
-    """Have the tasks of this process use a tier whose tables are there."""
+    """Let the tasks of this process use a tier whose tables have been built already."""
     with _lock:
         _tiers.clear()
         _tiers[root, tier.material, plan] = (store, tier)
 
 
 def forget_tier() -> None:
-    """Forget the tier that the tasks of this process have shared."""
+    """Drop the tier that the tasks of this process share."""
     with _lock:
         _tiers.clear()
 
 
 def workspace_of(tier: SlicedTier) -> Desk:
-    """Return this thread's desk for a tier."""
+    """Return this thread's tables and workspace for a tier."""
     held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
     if held is None or held[0] is not tier:
         held = (tier, tier.solver.solving_desk(tier.material))
@@ -87,11 +87,11 @@ def workspace_of(tier: SlicedTier) -> Desk:
 
 
 _MESSAGES: Final = 1 << 18
-"""Messages that are found together."""
+"""Number of messages that are collected before they are written."""
 
 
 class SliceTask(NamedTuple):
-    """One pass over one slice."""
+    """One step of one slice: its cuts, its input files and the file to write."""
 
     root: str
     material: tuple[int, int]
@@ -105,7 +105,7 @@ class SliceTask(NamedTuple):
 
 
 def run_slice(task: SliceTask) -> dict[str, Any]:
-    """Do one pass over one slice; nothing to do if the file is there, from the same plan."""
+    """Run one step of one slice; nothing is done if its file exists already and comes from the same plan."""
     began, found = thread_clock(), ""
     target = Path(task.target)
     if record_path(target).exists():
@@ -143,7 +143,7 @@ def _answer(file: SliceFile, read: int, cpu: float = 0.0) -> dict[str, Any]:
 
 
 class _Slice(TierPasses):
-    """A slice while it is worked on."""
+    """A slice while one of its steps runs."""
 
     def __init__(self, task: SliceTask, writer: SliceWriter) -> None:
         self.task, self.writer, self.step, self.number = task, writer, task.owner.step, task.owner.number
@@ -153,7 +153,7 @@ class _Slice(TierPasses):
         masks = {count: window.below[material] for count, material in enumerate(self.whole.lower)}
         index = window_tables(self.whole.solver.index, {**masks, self.whole.number: window.near})
         self.runs = runs_of(self.whole.solver.index, self.whole.number, window.near)
-        # The rows of the slice follow each other in the window, too.
+        # The slice is a contiguous range of rows in the window, too.
         earlier = window.near[: rows[0]]
         first = int(np.count_nonzero(earlier))
         self.shift = int(np.diff(starts)[: rows[0]][earlier].sum())
@@ -178,7 +178,10 @@ class _Slice(TierPasses):
     # -- reading -----------------------------------------------------------------------
 
     def _lower(self, window: Window) -> NDArray[np.int64]:
-        """Read what captures lead to, with white to move after black's, and the other way round; return where it is."""
+        """Read the parts of lower tiers that captures lead to, and return the addresses of their items.
+
+        White is to move after a capture by black, and black after one by white.
+        """
         lower = np.zeros(2 * len(self.whole.solver.materials), dtype=np.int64)
         for count, material in enumerate(self.whole.lower):
             side = WHITE if material[0] == self.task.material[0] else BLACK
@@ -196,7 +199,7 @@ class _Slice(TierPasses):
         return lower
 
     def _load(self) -> None:
-        """Read the slice so far, and black's items near it."""
+        """Read the items of the slice so far, and the black-to-move items near it."""
         if self.task.own is None:
             self._white.fill(0)
             self._black[self.own].fill(0)
@@ -218,7 +221,7 @@ class _Slice(TierPasses):
     def _items(
         self, file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
     ) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the blocks of a section that are wanted, and count their bytes."""
+        """Yield the wanted blocks of a section, and count the bytes read."""
         blocks = file.record.sections[name].blocks
         for at, items in read_items(file, name, wanted):
             self.read += blocks[at // BLOCK].bytes
@@ -227,7 +230,7 @@ class _Slice(TierPasses):
     # -- messages ----------------------------------------------------------------------
 
     def pass_on(self, item: int) -> None:
-        """Write down whom a value of black's concerns, slice by slice."""
+        """Write messages about all positions with one value of black's, sorted by the slice that receives them."""
         if not self.found[BLACK, code_of(item)]:
             return
         kind = "losses" if is_loss(item) else "wins"
@@ -249,7 +252,7 @@ class _Slice(TierPasses):
                     self.writer.add(f"moves-{number}", moves[places])
 
     def receive(self) -> None:
-        """Do what the messages say that were written in the step before."""
+        """Apply the messages that were written for this slice in the previous step."""
         values = values_of(self.step - 1, self.stride, BLACK)
         for file in map(open_slice, self.task.received):
             for item in values:
@@ -257,7 +260,7 @@ class _Slice(TierPasses):
                 name = f"{kind}-{self.number}"
                 if name not in file.record.sections:
                     continue
-                # Block by block: all messages for a slice together can take more room than the slice.
+                # Block by block: all messages for a slice can take more memory than its items.
                 none = repeat((0, np.zeros(0, np.uint8)))
                 moves = self._items(file, f"moves-{self.number}") if kind == "wins" else none
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
@@ -269,7 +272,7 @@ class _Slice(TierPasses):
     # -- writing -----------------------------------------------------------------------
 
     def write(self) -> SliceFile:
-        """Write the slice as it is now; the messages have been written."""
+        """Write the items of the slice and finish its file; the messages are in it already."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent)
         self.writer.add("white", self._white)
