@@ -35,51 +35,56 @@ _WRONG_NAME = frozenset(
 class TablutError(Exception):
     """Base class of every error that the toolkit raises on purpose.
 
+    An error reads ``SUBJECT: PROBLEM; REMEDY``. The parts are kept apart, so that each user interface can word its own.
+
     Parameters
     ----------
-    message : str
-        What is wrong. The message does not repeat the subject if ``parameter`` and ``value`` name it.
+    problem : str
+        What is wrong.
+    subject : str
+        What the error is about, such as a file and a line.
     parameter : str
-        Name of the parameter at fault; empty if the message names its subject itself.
+        Name of the parameter at fault, if that is the subject. The command line prints the name of its option instead.
     value : object
         Value of that parameter.
     remedy : str
-        What to do, if the message does not say it. Names of parameters stand between backquotes. The command line
-        replaces them, and ``parameter``, by the names of its options.
+        What to do. Names of parameters stand between backquotes; the command line prints its options instead.
 
     Attributes
     ----------
     exit_code : int
         Exit code of a command that fails with the error.
-    parameter, value, remedy : str
-        The parameters above, as text.
+    subject, parameter, remedy : str
+        As above. The subject names a parameter and its value if no other was given.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str = "", *, parameter: str = "", value: object = "", remedy: str = "") -> None:
-        super().__init__(message)
-        self.parameter, self.value, self.remedy = parameter, str(value), remedy
+    def __init__(
+        self, problem: str = "", *, subject: str = "", parameter: str = "", value: object = "", remedy: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self.subject = subject or f"{parameter} {value}".strip()
+        self.parameter, self.remedy = parameter, remedy
 
     def __str__(self) -> str:
-        return "; ".join(filter(None, [self.problem, self.remedy]))
+        return "; ".join(filter(None, [": ".join(filter(None, [self.subject, self.problem])), self.remedy]))
 
     @property
     def problem(self) -> str:
-        """The message without its remedy."""
-        subject = f"{self.parameter} {self.value}".strip()
-        return ": ".join(filter(None, [subject, super().__str__()]))
+        """What is wrong, without subject and remedy."""
+        return str(self.args[0]) if self.args else ""
 
     def within(self, place: str) -> None:
-        """Prefix the message with the place of the error.
+        """Prefix the subject with the place of the error.
 
         Parameters
         ----------
         place : str
             Where the error is, for example a file and a line.
         """
-        self.args = (f"{place}: {self.problem}",)
-        self.parameter = self.value = ""
+        self.subject = ": ".join(filter(None, [place, self.subject]))
+        self.parameter = ""
 
     def rename(self, name: Callable[[str], str | None]) -> None:
         """Replace the names of parameters in the error by the names that a user interface gives them.
@@ -89,7 +94,9 @@ class TablutError(Exception):
         name : callable
             Takes the name of a parameter and returns its name in the interface, or None if it has none there.
         """
-        self.parameter = name(self.parameter) or self.parameter
+        if self.parameter and (shown := name(self.parameter)):
+            self.subject = shown + self.subject.removeprefix(self.parameter)
+            self.parameter = shown
         self.remedy = re.sub("`([a-z_]+)`", lambda found: name(found[1]) or found[0], self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -118,8 +125,8 @@ class IllegalMoveError(InputError):
         Only the reason; empty if there is nothing beyond the message.
     """
 
-    def __init__(self, message: str, why: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, why: str = "", **parts: str) -> None:
+        super().__init__(problem, **parts)
         self.why = why
 
 

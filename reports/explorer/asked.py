@@ -146,7 +146,7 @@ class MovesAsked(PositionAsked):
             try:
                 board.push_text(text)
             except InputError as error:
-                error.args = (f"move {number}: {error}",)
+                error.within(f"move {number}")
                 raise
         return board
 

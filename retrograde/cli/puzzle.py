@@ -105,7 +105,7 @@ def check_command(
         checked = interruptible(check.run)
     except InputError as error:
         # Errors about the file itself name it already.
-        if not error.problem.startswith(f"{named}: "):
+        if not error.subject.startswith(named):
             error.within(named)
         raise
     except KeyboardInterrupt:

@@ -25,7 +25,7 @@ _SITES: Final = {
     '"turn"': "a state of Bologna's server",
 }
 _WAY: Final = 'not supported; write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
-_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |\s(?=line [0-9]))")
+_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
 
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
@@ -143,7 +143,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         return kind.read(text, rules)
     except InputError as error:
         if origin:
-            error.args = (f"{kind.name} {excerpt(origin)}: {_PREFIX.sub('', error.problem, count=1)}",)
+            error.subject = _PREFIX.sub("", error.subject, count=1)
+            error.within(f"{kind.name} {excerpt(origin)}")
         raise
 
 
