@@ -77,7 +77,7 @@ def bounds_command(
     in their count allows.
     """
     if latex and as_bfile:
-        raise InputError("--latex and --bfile: choose one of them")
+        raise InputError("choose one of them", subject="--latex and --bfile")
     if as_bfile and variant is None:
         return _by_board()
     rules = load_variant(variant or "ashton")

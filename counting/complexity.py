@@ -213,7 +213,9 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     orbits = {id_: classes(space) for id_, space in found.items()}
     record = record or published_exclusions(variant.digest)
     if record is not None and record.game != variant.digest:
-        raise InputError(f"variant {variant.name}: the count of its locked sets is of other rules ({record.variant})")
+        raise InputError(
+            f"the count of its locked sets is of other rules ({record.variant})", subject=f"variant {variant.name}"
+        )
     survivors = [] if record is None else record.survivors
     # A placement with a captured king is also an undecided one and must be counted once in ``distinct``. After
     # tightening, only those that are still undecided placements are subtracted.

@@ -63,12 +63,14 @@ def report_command(
     """Rebuild all tables, figures and pages of the report from computed numbers, or check them."""
     if site is not None:
         if out is not None:
-            raise InputError("--out and --site: choose one of them")
+            raise InputError("choose one of them", subject="--out and --site")
         return _site_reply(store_path(site), check=check)
     folder = store_path(out) if out is not None else default_folder()
     check_folder(folder, "--out")
     if check and not folder.is_dir():
-        raise InputError(f"report folder {str(folder)!r}: does not exist; `tablut report --out DIR` makes one")
+        raise InputError(
+            "does not exist", subject=f"report folder {str(folder)!r}", remedy="`tablut report --out DIR` makes one"
+        )
     if not check:
         # The folder is still accepted if some pages are missing.
         pages = [f"{name}.md" for name in GENERATORS]

@@ -86,13 +86,13 @@ def read_stored(
             raise ValueError("provenance.command: is none of ours")
         check(stored, name)
     except ValidationError as error:
-        raise InputError(f"{where}: {fault_of(error.errors())}{hint}") from error
+        raise InputError(f"{fault_of(error.errors())}{hint}", subject=where) from error
     except TablutError as error:
         if where in str(error):
             raise
-        raise InputError(f"{where}: {error}{hint}") from error
+        raise InputError(f"{error}{hint}", subject=where) from error
     except ValueError as error:
-        raise InputError(f"{where}: {error}{hint}") from error
+        raise InputError(f"{error}{hint}", subject=where) from error
     return plain
 
 

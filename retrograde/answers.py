@@ -111,7 +111,9 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
-        raise InputError(f"position '{board.position}': is decided ({outcome.how}: {by}); nothing to probe")
+        raise InputError(
+            f"is decided ({outcome.how}: {by})", subject=f"position '{board.position}'", remedy="nothing to probe"
+        )
     verdict = tablebase.probe(board)
     moves = tablebase.best_moves(board)
     return ProbeResult(

@@ -262,7 +262,9 @@ class Board:
             names = ", ".join(one.name for one in self.variant.symmetries)
             shown = shown_value(getattr(symmetry, "name", symmetry))
             raise InputError(
-                f"symmetry {shown}: does not keep the rules of {self.variant.name}; those that do: {names}"
+                f"does not keep the rules of {self.variant.name}",
+                subject=f"symmetry {shown}",
+                remedy=f"those that do: {names}",
             )
         return Board(self.variant, self._position.transformed(found))
 
@@ -454,15 +456,20 @@ class Board:
         if side is not None and side != self._position.side:
             other = "white" if side == "w" else "black"
             where = f"'{self._position}' ({self.variant.name})"
-            raise IllegalMoveError(f"move {excerpt(text)}: is {other}'s; in {where} it is {self.turn}'s turn")
+            raise IllegalMoveError(
+                f"is {other}'s", subject=f"move {excerpt(text)}", remedy=f"in {where} it is {self.turn}'s turn"
+            )
         self.push(said.move)
         captured = self.captured()
         # OpenTafl's records list a captured king among the captures.
         if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
-                f"move {excerpt(text)}: in '{self._position}' ({self.variant.name}) the move is "
-                f"{MoveText(said.move, frozenset(captured) or None)}"
+                (
+                    f"in '{self._position}' ({self.variant.name}) the move is "
+                    f"{MoveText(said.move, frozenset(captured) or None)}"
+                ),
+                subject=f"move {excerpt(text)}",
             )
         return said.move
 
@@ -480,7 +487,7 @@ class Board:
             If no move was made; it is both an `InputError` and an `IndexError`.
         """
         if not self._plies:
-            raise NoMoveError(f"position '{self._position}': no move was made that could be taken back")
+            raise NoMoveError("no move was made that could be taken back", subject=f"position '{self._position}'")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
         self._position, self._reached, self._codes = last.position, last.outcome, last.codes
@@ -490,7 +497,7 @@ class Board:
     def peek(self) -> Move:
         """Return the last move made; raise `NoMoveError` if there is none."""
         if not self._plies:
-            raise NoMoveError(f"position '{self._position}': no move was made")
+            raise NoMoveError("no move was made", subject=f"position '{self._position}'")
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
@@ -515,7 +522,8 @@ class Board:
         found = self._standing()
         if found is not None and (status := check_playable(self.variant, self._position)):
             raise InputError(
-                f"position '{self._position}': stands decided ({found.how}), and is impossible: {reasons(status)}"
+                f"stands decided ({found.how}), and is impossible: {reasons(status)}",
+                subject=f"position '{self._position}'",
             )
         return found
 

@@ -116,7 +116,7 @@ def differences(
 ) -> Differences:
     """Find differences between two rule sets for boards of the same size, from the start and in random placements."""
     if a.size != b.size:
-        raise InputError(f"variants {a.name!r} and {b.name!r}: have boards of sides {a.size} and {b.size}")
+        raise InputError(f"have boards of sides {a.size} and {b.size}", subject=f"variants {a.name!r} and {b.name!r}")
     pair, result = _Pair(a, b), Differences()
     pair.from_start(result, plies, most, observer)
     pair.with_few_men(result, samples, Random(seed), observer)

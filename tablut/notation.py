@@ -19,7 +19,7 @@ FILES = "abcdefghijklmnopqrs"
 def square_name(square: int, size: int) -> str:
     """Return the name of a square."""
     if not 0 <= square < size * size:
-        raise InputError(f"square {square!r}: a {size}x{size} board has the numbers 0 to {size * size - 1}")
+        raise InputError(f"a {size}x{size} board has the numbers 0 to {size * size - 1}", subject=f"square {square!r}")
     rank, file = divmod(square, size)
     return f"{FILES[file]}{rank + 1}"
 
@@ -30,7 +30,7 @@ def parse_square(name: str, size: int) -> int:
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
     if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
-        raise InputError(f"square {excerpt(name)}: expected a1 to {square_name(size * size - 1, size)}")
+        raise InputError(f"expected a1 to {square_name(size * size - 1, size)}", subject=f"square {excerpt(name)}")
     return (int(rank) - 1) * size + file
 
 

@@ -137,7 +137,7 @@ class Move:
         """
         move_text = MoveText.parse(text, size)
         if move_text.captures is not None:
-            raise InputError(f"move {excerpt(text)}: expected the two squares alone, such as e4-e7")
+            raise InputError("expected the two squares alone, such as e4-e7", subject=f"move {excerpt(text)}")
         return move_text.move
 
     @classmethod
@@ -212,14 +212,14 @@ class MoveText:
         found = _MOVE.fullmatch(text)
         if found is None:
             raise InputError(
-                f"move {excerpt(text)}: expected two squares such as e4-e7, captures after them such as xe8"
+                "expected two squares such as e4-e7, captures after them such as xe8", subject=f"move {excerpt(text)}"
             )
         try:
             start, target = parse_square(found["start"], size), parse_square(found["target"], size)
             names = _CAPTURED.findall(found["taken"] or "")
             captures = frozenset(parse_square(name, size) for name in names) if names else None
         except InputError as error:
-            raise InputError(f"move {excerpt(text)}: {error}") from error
+            raise InputError(str(error), subject=f"move {excerpt(text)}") from error
         return cls(Move(start, target, size), captures)
 
     def __str__(self) -> str:
@@ -338,28 +338,30 @@ class Position:
         """
         text = text.strip()
         if not text:
-            raise InputError("position '': is empty; expected rows from the top rank down, a space, and w or b")
+            raise InputError(
+                "is empty; expected rows from the top rank down, a space, and w or b", subject="position ''"
+            )
         lines = [line.strip() for line in text.splitlines()]
         if len(lines) > 1:
             return cls._from_grid(lines, size)
         shown = f"position {excerpt(text, _TEXT)}"
         placement, *rest = text.split()
         if not rest:
-            raise InputError(f"{shown}: the side to move is missing; add ' w' or ' b' after the rows")
+            raise InputError("the side to move is missing", subject=shown, remedy="add ' w' or ' b' after the rows")
         side = rest[0]
         if side not in ("w", "b"):
-            raise InputError(f"{shown}: expected w or b, the side to move, after the rows, not {excerpt(side)}")
+            raise InputError(f"expected w or b, the side to move, after the rows, not {excerpt(side)}", subject=shown)
         fields: dict[str, str] = {}
         for entry in rest[1:]:
             name, equals, value = entry.partition("=")
             if not (name and equals and entry.isprintable()):
-                raise InputError(f"{shown}: expected name=value after the side to move, not {excerpt(entry)}")
+                raise InputError(f"expected name=value after the side to move, not {excerpt(entry)}", subject=shown)
             if name in fields:
-                raise InputError(f"{shown}: the field {excerpt(name)} comes twice")
+                raise InputError(f"the field {excerpt(name)} comes twice", subject=shown)
             fields[name] = value
         rows = placement.split("/")
         if len(rows) != size:
-            raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
+            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
         return cls(
             diagram_cells([expand_row(row, size, shown, _PIECES, _FOREIGN) for row in rows]),
             "w" if side == "w" else "b",
@@ -371,12 +373,12 @@ class Position:
         *rows, side = lines
         shown = f"position {excerpt('/'.join(lines), _TEXT)}"
         if side not in ("w", "b"):
-            raise InputError(f"{shown}: the last line should be w or b, the side to move, not {excerpt(side)}")
+            raise InputError(f"the last line should be w or b, the side to move, not {excerpt(side)}", subject=shown)
         if len(rows) != size:
-            raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
+            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
         for row in rows:
             if len(row) != size or set(row) - set("." + _LETTERS):
-                raise InputError(f"{shown}: row {excerpt(row)} should be {size} characters of . b w K")
+                raise InputError(f"row {excerpt(row)} should be {size} characters of . b w K", subject=shown)
         return cls(diagram_cells(rows), "w" if side == "w" else "b")
 
 
@@ -391,7 +393,7 @@ def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], forei
             cells += "." * min(int(item[:4]), size + 1)
         else:
             what = f"{foreign.get(item, '')}{item[:20]!r}"
-            raise InputError(f"{shown}: row {excerpt(row)} has {what}; expected numbers and {' '.join(pieces)}")
+            raise InputError(f"row {excerpt(row)} has {what}; expected numbers and {' '.join(pieces)}", subject=shown)
     if len(cells) != size:
-        raise InputError(f"{shown}: row {excerpt(row)} has {len(cells)} cells; the board has {size}")
+        raise InputError(f"row {excerpt(row)} has {len(cells)} cells", subject=shown, remedy=f"the board has {size}")
     return cells

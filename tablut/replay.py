@@ -50,9 +50,9 @@ class Replay:
 def replay(record: GameRecord) -> Replay:
     """Make the moves of a record, and compare its claims with the rules."""
     if record.variant is None:
-        raise InputError("record: names no rule set; it has to be given beside the record")
+        raise InputError("names no rule set", subject="record", remedy="it has to be given beside the record")
     if len(record.moves) > MOST_PLIES:
-        raise InputError(f"record: has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed")
+        raise InputError(f"has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed", subject="record")
     board = Board(record.variant, record.start)
     start, plies, problems = board.position, [], []
     notes = [*record.warnings, *record.notes]

@@ -80,7 +80,7 @@ class Result(BaseModel):
         tables = self._tables()
         if table is not None and table not in tables:
             held = ", ".join(tables) or "none"
-            raise InputError(f"table {excerpt(table)}: a {type(self).__name__} has {held}")
+            raise InputError(f"a {type(self).__name__} has {held}", subject=f"table {excerpt(table)}")
         return [row.model_dump() for row in (tables[table or next(iter(tables))] if tables else [self])]
 
     def _repr_html_(self) -> str:

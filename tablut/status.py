@@ -86,7 +86,9 @@ def check_playable(variant: VariantLike, position: PositionLike) -> Status:
     position = as_position(position, variant)
     status = position_status(variant, position)
     if fatal := status & UNPLAYABLE:
-        raise InputError(f"position '{position}': cannot be played on: {reasons(fatal)} ({', '.join(fatal.names)})")
+        raise InputError(
+            f"cannot be played on: {reasons(fatal)} ({', '.join(fatal.names)})", subject=f"position '{position}'"
+        )
     return status
 
 

@@ -86,13 +86,15 @@ def census_command(
     from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
-        raise InputError("--plies and --all: choose one of them")
+        raise InputError("choose one of them", subject="--plies and --all")
     if graph is not None and not all_plies:
-        raise InputError("--graph: needs a complete census; add --all")
+        raise InputError("needs a complete census", subject="--graph", remedy="add --all")
     if scheduler is not None and store is None:
-        raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
+        raise InputError("needs --store DIR, a folder that the workers see under the same name", subject="--scheduler")
     if not count_last and (again or part != "1/1"):
-        raise InputError("--part and --again: are for a ply that is counted and not stored; add --count-last")
+        raise InputError(
+            "are for a ply that is counted and not stored", subject="--part and --again", remedy="add --count-last"
+        )
     wish = CountWish.part(part, passes, again=again)
     rules = load_variant(variant)
     partial: list[CensusReport] = []

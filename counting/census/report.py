@@ -138,7 +138,7 @@ def census(
         def searching(name: str, *, full: bool) -> Iterator[CensusSearch]:
             part = folder / name
             if part.is_symlink():
-                raise InputError(f"store {str(part)!r}: is a link; name the folder itself")
+                raise InputError("is a link", subject=f"store {str(part)!r}", remedy="name the folder itself")
             with closing(CensusStore(part, variant, full=full)) as place:
                 yield CensusSearch(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 
@@ -173,7 +173,7 @@ def _enough_memory() -> Iterator[None]:
         yield
     except MemoryError as error:
         remedy = "go on with less `memory` or fewer `threads`"
-        raise MachineError("census: the system has no more memory; what is done is kept", remedy=remedy) from error
+        raise MachineError("the system has no more memory", subject="census", remedy=remedy) from error
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
@@ -189,8 +189,11 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
     if least > room:
         way = "`plies` and `store`" if limits.disk_bytes is not None else "`plies`"
         raise TooLargeError(
-            f"variant {variant.name}: has up to {classes:,} classes of positions, so a complete census takes "
-            f"{size_text(least)} at least, and {size_text(room)} are there",
+            (
+                f"has up to {classes:,} classes of positions, so a complete census takes "
+                f"{size_text(least)} at least, and {size_text(room)} are there"
+            ),
+            subject=f"variant {variant.name}",
             remedy=f"count ply by ply instead: give {way}; the answer says what the next ply would take",
         )
 

@@ -195,7 +195,11 @@ class RowFile(NamedTuple):
 def damaged(path: Path, what: str) -> InputError:
     """Return an error for a damaged row file; the message tells the user how to continue."""
     also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
-    return InputError(f"census file {str(path)!r}: is damaged: {what}; delete it{also}, and run the command again")
+    return InputError(
+        f"is damaged: {what}",
+        subject=f"census file {str(path)!r}",
+        remedy=f"delete it{also}, and run the command again",
+    )
 
 
 @contextmanager
@@ -288,8 +292,9 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
         _magic, version, length, cpu, found, crc = HEAD.unpack(head)
         if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
             raise InputError(
-                f"census file {str(path)!r}: format version {version}, this program reads {FORMAT_VERSION}; "
-                "count again into another folder"
+                f"format version {version}, this program reads {FORMAT_VERSION}",
+                subject=f"census file {str(path)!r}",
+                remedy="count again into another folder",
             )
         if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
             raise damaged(path, "the head has another checksum")

@@ -238,8 +238,12 @@ class CensusSearch:
     def _contradict(self, ply: int, what: str) -> NoReturn:
         if self._found:
             raise TooLargeError(
-                f"store {str(self.store.root)!r}: ply {ply}: {what}; a file of the store has been changed: "
-                "`tablut census verify` with that folder says which; or count again into another folder"
+                (
+                    f"ply {ply}: {what}; a file of the store has been changed: `tablut census verify` with "
+                    "that folder says which"
+                ),
+                subject=f"store {str(self.store.root)!r}",
+                remedy="or count again into another folder",
             )
         raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 
@@ -320,8 +324,8 @@ class CensusSearch:
         room, _ = self.work_room()
         if limit is None and need > room:
             raise TooLargeError(
-                f"store {str(self.store.root)!r}: ply {ply} needs about {size_text(need)}, "
-                f"{size_text(self.store.free_bytes())} are free; the plies so far are kept",
+                f"ply {ply} needs about {size_text(need)}, {size_text(self.store.free_bytes())} are free",
+                subject=f"store {str(self.store.root)!r}",
                 remedy="free some space and run it again, or let it be made in passes within `disk`",
             )
 

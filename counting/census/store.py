@@ -321,7 +321,7 @@ class StoredCensus:
         elif before is not None and record.whole and contradiction(before, record.expanded, record.children):
             fault = "its parents and children are not those that the ply before has"
         if fault is not None:
-            raise InputError(f"census file {str(path)!r}: is damaged: {fault}; {_MEND}")
+            raise InputError(f"is damaged: {fault}", subject=f"census file {str(path)!r}", remedy=_MEND)
         return record
 
     def parts(self, record: PlyRecord) -> tuple[RowSource, ...]:
@@ -352,7 +352,9 @@ class StoredCensus:
     def _compare(self, record: SealedPly, name: str, sums: dict[str, Any], what: str) -> None:
         if any(getattr(record, field) != value for field, value in sums.items()):
             path = str(self.root / name)
-            raise InputError(f"census file {path!r}: is damaged: it does not add up from its {what}; {_MEND}")
+            raise InputError(
+                f"is damaged: it does not add up from its {what}", subject=f"census file {path!r}", remedy=_MEND
+            )
 
     def _inside(self, name: str) -> Path:
         """Return the path of a file or folder of the store, which must not be a link."""
@@ -383,7 +385,7 @@ def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
         if about is not None:
             found[name] = (folder, about)
         elif name != "." and folder.is_dir() and any(folder.iterdir()):
-            raise InputError(f"census file {str(folder / KIND.head)!r} is missing; count again")
+            raise InputError(f"census file {str(folder / KIND.head)!r} is missing", remedy="count again")
         if "." in found:
             break
     return found

@@ -128,14 +128,18 @@ def verify_census(
             found[name] = _Verification(rules, stored, tally, memory, watcher)
             found[name].run(parents=parents)
     if not found:
-        raise InputError(f"census verify {str(store)!r}: holds no census; name the folder in which one was stored")
+        raise InputError(
+            "holds no census", subject=f"census verify {str(store)!r}", remedy="name the folder in which one was stored"
+        )
     first, *others = found.values()
     for other in others:
         for one, two in zip(first.records, other.records, strict=False):
             same = all(one.counters[name] == two.counters[name] for name in ("new", "decided", "moves"))
             tally.add("full", 1, not same, f"ply {one.ply} has other numbers without symmetry")
     if not first.records and not any(tally.failures.values()):
-        raise InputError(f"census verify {str(store)!r}: holds no complete ply; nothing can be verified")
+        raise InputError(
+            "holds no complete ply", subject=f"census verify {str(store)!r}", remedy="nothing can be verified"
+        )
     return VerifyReport(
         variant=first.variant.name,
         store=str(store),
@@ -157,9 +161,13 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
         if candidate.digest == about.game:
             return candidate
     if variant is not None:
-        raise InputError(f"census verify {store!r}: is a census by other rules than those of {variant.name!r}")
+        raise InputError(
+            f"is a census by other rules than those of {variant.name!r}", subject=f"census verify {store!r}"
+        )
     raise InputError(
-        f"census verify {store!r}: the rules of {about.variant[:80]!r} do not ship; name their file with -v"
+        f"the rules of {about.variant[:80]!r} do not ship",
+        subject=f"census verify {store!r}",
+        remedy="name their file with -v",
     )
 
 
@@ -219,7 +227,7 @@ class _Verification:
             codes = [None if file.header.codes is None else file.header.codes[:3] for file in files]
             words = {file.header.words for file in files}
             if set(codes) != {self.tools.codes} or words != {self.words}:
-                raise InputError(f"ply {record.ply}: its rows are those of another board")
+                raise InputError("its rows are those of another board", subject=f"ply {record.ply}")
         except InputError as error:
             self.files.append([])
             self.tally.add("parts", 1, 1, str(error))
@@ -249,7 +257,9 @@ class _Verification:
                 rows = read_rows(file, first, last)
                 digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
                 if digests != file.leaves[done : done + len(digests)]:
-                    raise InputError(f"census file {str(file.path)!r}: is damaged: its rows have other digests")
+                    raise InputError(
+                        "is damaged: its rows have other digests", subject=f"census file {str(file.path)!r}"
+                    )
             except InputError as error:
                 self.tally.add("rows", 1, 1, str(error))
                 return

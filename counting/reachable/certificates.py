@@ -129,16 +129,18 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
     try:
         first = next(lines)
     except StopIteration:
-        raise InputError(f"certificate file {shown}: is empty") from None
+        raise InputError("is empty", subject=f"certificate file {shown}") from None
     try:
         record = json.loads(first)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"certificate file {shown}: line 1: is no JSON") from error
+        raise InputError("line 1: is no JSON", subject=f"certificate file {shown}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"certificate file {shown}: line 1: does not begin with a header of {FORMAT}")
+        raise InputError(f"line 1: does not begin with a header of {FORMAT}", subject=f"certificate file {shown}")
     if record.get("version") != VERSION:
         raise InputError(
-            f"certificate file {shown}: has version {record.get('version')!r}; this program reads {VERSION}"
+            f"has version {record.get('version')!r}",
+            subject=f"certificate file {shown}",
+            remedy=f"this program reads {VERSION}",
         )
     header = _validated(Header, first, 1, shown)
     return header, (
@@ -153,13 +155,15 @@ def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
         try:
             line = stream.readline(_MOST_LINE + 1)
         except (EOFError, OSError, zlib.error) as error:
-            raise InputError(f"certificate file {shown}: line {number}: damaged or cut short ({error})") from error
+            raise InputError(
+                f"line {number}: damaged or cut short ({error})", subject=f"certificate file {shown}"
+            ) from error
         if not line:
             return
         if len(line) > _MOST_LINE:
-            raise InputError(f"certificate file {shown}: line {number}: has more than {_MOST_LINE:,} bytes")
+            raise InputError(f"line {number}: has more than {_MOST_LINE:,} bytes", subject=f"certificate file {shown}")
         if not line.endswith(b"\n"):
-            raise InputError(f"certificate file {shown}: line {number}: cut short")
+            raise InputError(f"line {number}: cut short", subject=f"certificate file {shown}")
         yield line
 
 
@@ -167,4 +171,4 @@ def _validated(model: type[Model], line: bytes, number: int, shown: str) -> Mode
     try:
         return read_model(model, line)
     except ValidationError as error:
-        raise InputError(f"certificate file {shown}: line {number}: {fault_of(error.errors())}") from error
+        raise InputError(f"line {number}: {fault_of(error.errors())}", subject=f"certificate file {shown}") from error

@@ -214,7 +214,7 @@ def plain_position(reach: PlainReach, number: int) -> NaivePosition:
                     cells = [cell for cell in _by_index(reach.cells[piece]) if cell not in pieces]
                     pieces.update(dict.fromkeys(_combination(cells, count, place), piece))
                 return NaivePosition(pieces, "wb"[side])
-    raise InputError(f"position number {number}: {reach.variant.name} has 0 to {plain_size(reach) - 1}")
+    raise InputError(f"{reach.variant.name} has 0 to {plain_size(reach) - 1}", subject=f"position number {number}")
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
@@ -470,7 +470,9 @@ def check_file(
     header, certificates = read_file(path)
     variant = variant_named(header.variant)
     if variant.digest != header.digest:
-        raise InputError(f"certificate file {excerpt(str(path))}: is of another game than {variant.name!r} is here")
+        raise InputError(
+            f"is of another game than {variant.name!r} is here", subject=f"certificate file {excerpt(str(path))}"
+        )
     checker = Checker(variant, header.space)
     return header, _check(checker, header, certificates, str(path), advance)
 
@@ -489,7 +491,9 @@ def _check(
     for number, (line, certificate) in enumerate(certificates):
         index = header.first + number
         if number >= header.count:
-            raise InputError(f"certificate file {excerpt(path)}: line {line}: is beyond the {header.count:,} announced")
+            raise InputError(
+                f"line {line}: is beyond the {header.count:,} announced", subject=f"certificate file {excerpt(path)}"
+            )
         problem = None
         if certificate.i != index:
             problem = f"is sample {certificate.i} where {index} is due"
@@ -508,7 +512,8 @@ def _check(
         advance(1)
     if number + 1 != header.count:
         raise InputError(
-            f"certificate file {excerpt(path)}: cut short: {number + 1:,} certificates of {header.count:,} announced"
+            f"cut short: {number + 1:,} certificates of {header.count:,} announced",
+            subject=f"certificate file {excerpt(path)}",
         )
     if not failures:
         failures += _check_header(header, counts)

@@ -237,11 +237,13 @@ class ChunkPlan:
         if record is None:
             return None
         if (record.estimate, record.name) != (self._digest, chunk.name):
-            raise StoreError(f"chunk {str(path)!r}: is of another estimate or place; {_WAY_OUT}")
+            raise StoreError("is of another estimate or place", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT)
         if record.count != chunk.count and chunk.stage == "lemmas":
             return None  # the last chunk of an estimate with a different number of samples
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
-            raise DamagedError(f"chunk {str(path)!r}: is damaged: not the samples of its place; {_WAY_OUT}")
+            raise DamagedError(
+                "is damaged: not the samples of its place", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
+            )
         if record.certificates is not None:
             check_data(
                 self._lines(chunk), record.certificates, "chunk", f"delete {path.name} and run the command again"

@@ -85,7 +85,7 @@ def estimate_command(
     from counting.reachable.estimation import estimate
 
     if scheduler is not None and store is None:
-        raise InputError("--scheduler: needs --store DIR, a folder that the workers see under the same name")
+        raise InputError("needs --store DIR, a folder that the workers see under the same name", subject="--scheduler")
     rules = load_variant(variant)
     partial: list[ReachableEstimate] = []
 

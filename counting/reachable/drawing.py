@@ -122,7 +122,9 @@ def build_drawing(variant: Variant) -> DrawTables:
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
     positions = 2 * index.size
     if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
-        raise InputError(f"variant {variant.name!r}: has too many placements to draw from; take a smaller board")
+        raise InputError(
+            "has too many placements to draw from", subject=f"variant {variant.name!r}", remedy="take a smaller board"
+        )
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
     before: list[int] = []
@@ -367,7 +369,7 @@ class Drawer:
         """Return the packed positions of position numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
-                raise InputError(f"position number {number}: {self.variant.name} has 0 to {self.size - 1}")
+                raise InputError(f"{self.variant.name} has 0 to {self.size - 1}", subject=f"position number {number}")
         rows = np.empty((len(numbers), self.words), np.uint64)
         _number_rows(self.tables, halves(numbers).reshape(-1, 2), rows)
         return rows

@@ -181,9 +181,9 @@ class _Calls:
         """
         most = self._settings
         if asked.movetime is not None and asked.movetime > most.movetime:
-            raise InputError(f"movetime {asked.movetime:g}: at most {most.movetime:g} seconds here")
+            raise InputError(f"at most {most.movetime:g} seconds here", subject=f"movetime {asked.movetime:g}")
         if asked.nodes is not None and asked.nodes > most.nodes:
-            raise InputError(f"nodes {asked.nodes:,}: at most {most.nodes:,} here")
+            raise InputError(f"at most {most.nodes:,} here", subject=f"nodes {asked.nodes:,}")
         movetime = asked.movetime
         if movetime is None:
             alone = asked.nodes is None and asked.playouts is None and asked.depth is None
@@ -197,7 +197,7 @@ class _Calls:
         board = asked.searched()
         most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
-            raise InputError(f"seconds {asked.seconds:g}: at most {most:g} here")
+            raise InputError(f"at most {most:g} here", subject=f"seconds {asked.seconds:g}")
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
@@ -212,8 +212,12 @@ class _Calls:
             return self._reports[variant.digest]
         if (needed := memory_needed(variant)) > _SOLVABLE:
             raise InputError(
-                f"variant {variant.name}: its whole solution needs about {needed / 2**20:,.0f} MiB, and at most "
-                f"{_SOLVABLE >> 20} MiB are given here; name a position to have it proved, or use tablut solve"
+                (
+                    f"its whole solution needs about {needed / 2**20:,.0f} MiB, and at most {_SOLVABLE >> 20} "
+                    "MiB are given here"
+                ),
+                subject=f"variant {variant.name}",
+                remedy="name a position to have it proved, or use tablut solve",
             )
         report = self._reports[variant.digest] = await self._places.work(
             request, self._settings.count_seconds, jobs.solve_board, asked
@@ -302,7 +306,7 @@ def _named(name: str) -> jobs.ListedPuzzle:
     found = jobs.list_puzzles().get(name)
     if found is None:
         hint = did_you_mean(name, jobs.list_puzzles(), "/api/puzzles lists them")
-        raise NotFoundError(f"puzzle {excerpt(name)}: there is none of that id; {hint}")
+        raise NotFoundError("there is none of that id", subject=f"puzzle {excerpt(name)}", remedy=hint)
     return found
 
 
@@ -328,7 +332,7 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
     async def _try(request: Request, name: str, asked: TryAsked) -> jobs.Tried:
         listed = _named(name)
         if not asked.moves:
-            raise InputError("field 'moves': give the moves so far, the one to be judged last")
+            raise InputError("give the moves so far, the one to be judged last", subject="field 'moves'")
         return await places.work(request, seconds, jobs.judged, listed, asked.moves, settings)
 
     @router.post("/puzzles/{name}/hint", summary="Which piece to move", tags=tags)
@@ -365,7 +369,9 @@ def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: 
     async def _positions(request: Request, name: str, asked: Annotated[EndingsAsked, Query()]) -> jobs.EndingsFound:
         table = next((table for table in tables.all() if table.name == name), None)
         if table is None:
-            raise NotFoundError(f"tablebase {excerpt(name)}: there is none of that name; /api/endings lists them")
+            raise NotFoundError(
+                "there is none of that name; /api/endings lists them", subject=f"tablebase {excerpt(name)}"
+            )
         key, most = f"{name} {asked.model_dump_json()}", settings.movetime
         if key not in kept:
             kept[key] = await places.work(
@@ -441,10 +447,12 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
     @router.post("/think", summary="A search, with what it finds while it goes on", **kept)
     async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
         if asked.movetime > settings.movetime:
-            raise InputError(f"movetime {asked.movetime:g}: at most {settings.movetime:g} seconds here")
+            raise InputError(f"at most {settings.movetime:g} seconds here", subject=f"movetime {asked.movetime:g}")
         board = asked.searched()
         if board.outcome() is not None:
-            raise InputError(f"position '{board.position}': the game is over; there is nothing to search")
+            raise InputError(
+                "the game is over", subject=f"position '{board.position}'", remedy="there is nothing to search"
+            )
         seconds = asked.movetime + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.think, asked, asked.movetime, settings))
 

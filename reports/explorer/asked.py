@@ -38,10 +38,14 @@ def rules_of_text(text: str) -> Variant:
     """Parse a rule set from the text of a variant file."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
-        raise VariantError(f"your rules: have {size:,} bytes; at most {FILE_BYTES:,} are read")
+        raise VariantError(f"have {size:,} bytes; at most {FILE_BYTES:,} are read", subject="your rules")
     variant = parse_variant(text, name="my rules", origin="your rules")
     if not is_own_name(variant):
-        raise VariantError(f"your rules: field 'name': {variant.name!r} ships and is another game; choose another name")
+        raise VariantError(
+            f"field 'name': {variant.name!r} ships and is another game",
+            subject="your rules",
+            remedy="choose another name",
+        )
     return variant
 
 
@@ -240,14 +244,14 @@ class RecordAsked(GameAsked):
             try:
                 content = base64.b64decode(self.record_base64, validate=True)
             except (binascii.Error, ValueError) as error:
-                raise InputError("field 'record_base64': is not base 64") from error
+                raise InputError("is not base 64", subject="field 'record_base64'") from error
         elif self.record is not None:
             content = self.record
         else:
             raise InputError("give the record as 'record' or as 'record_base64'")
         record = read_record(content, given)
         if record.variant is None:
-            raise InputError("the record names no rule set; choose one above it")
+            raise InputError("the record names no rule set", remedy="choose one above it")
         if len(record.moves) > MOST_MOVES:
             raise InputError(f"the record has {len(record.moves):,} moves; at most {MOST_MOVES:,} are shown here")
         return record, as_variant(record.variant)

@@ -154,8 +154,11 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
     expected = counts[-1] * max(counts[-1] // counts[-2], 2)
     if expected > most:
         raise InputError(
-            f"depth {plies}: has about {expected:,} sequences; at most {most:,} are counted here, "
-            "and tablut perft counts as many as you like"
+            (
+                f"has about {expected:,} sequences; at most {most:,} are counted here, and tablut perft "
+                "counts as many as you like"
+            ),
+            subject=f"depth {plies}",
         )
 
 
@@ -233,7 +236,9 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
     variant = shipped_variant(listed.variant)
     board = Board(variant, listed.position)
     if len(moves) >= listed.plies:
-        raise InputError(f"puzzle {listed.id}: is over after {listed.plies} plies, and {len(moves)} moves are given")
+        raise InputError(
+            f"is over after {listed.plies} plies, and {len(moves)} moves are given", subject=f"puzzle {listed.id}"
+        )
     for move in moves:
         board.push_text(move)
     limits = ProofLimits(settings.nodes, settings.proof_seconds, settings.proof_mib << 20, 0)
@@ -251,7 +256,7 @@ def judged(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) 
     """Judge the last of the given moves."""
     game = _game(listed, moves[:-1], settings)
     if game.board.turn != listed.winner:
-        raise InputError(f"puzzle {listed.id}: after {len(moves) - 1} moves it is the other side's turn")
+        raise InputError(f"after {len(moves) - 1} moves it is the other side's turn", subject=f"puzzle {listed.id}")
     move = game.board.push_text(moves[-1])
     game.board.pop()
     answer = game.judge(move)
@@ -302,11 +307,11 @@ def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings
         winner = game.board.turn == listed.winner
         move = next(game.right_moves(), None) if winner else game.defence()
         if move is None:
-            raise InputError(f"puzzle {listed.id}: from here the win is not within the plies that it claims")
+            raise InputError("from here the win is not within the plies that it claims", subject=f"puzzle {listed.id}")
         line.append(str(move))
         so_far.append(str(move))
     if not line:
-        raise InputError(f"puzzle {listed.id}: is over")
+        raise InputError("is over", subject=f"puzzle {listed.id}")
     return line
 
 
@@ -360,7 +365,9 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
         attackers, _, defenders = asked.material.partition("v")
         wanted = (int(attackers), int(defenders))
         if wanted not in materials:
-            raise NotFoundError(f"tablebase {name}: has nothing of {asked.material}; /api/endings lists its tiers")
+            raise NotFoundError(
+                f"has nothing of {asked.material}; /api/endings lists its tiers", subject=f"tablebase {name}"
+            )
         materials = (wanted,)
 
     def look(_: int) -> None:

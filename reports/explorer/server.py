@@ -140,7 +140,7 @@ def serve_command(
     from reports.explorer.guard import Settings
 
     if seconds is not None and seconds <= 0:
-        raise InputError(f"--seconds {seconds:g}: expected more than 0")
+        raise InputError("expected more than 0", subject=f"--seconds {seconds:g}")
     chosen = {} if searches is None else {"searches": searches}
     settings = Settings(host=host, stores=tuple(tablebase or ()), **chosen)
     listener = listen(host, port)

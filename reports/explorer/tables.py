@@ -67,8 +67,9 @@ class NamedTables:
         there = [f"{table.name} (up to {table.tablebase.max_men} men)" for table in self.of(board.variant)]
         known = f"there is {', '.join(there)}" if there else "there is none of this game"
         raise MissingTableError(
-            f"position '{board.position}': has {1 + attackers + defenders} men ({attackers} attackers, {defenders} "
-            f"defenders, the king); {known}. Whoever runs the explorer can name more: `tablut serve --tablebase STORE`"
+            (f"has {1 + attackers + defenders} men ({attackers} attackers, {defenders} defenders, the king)"),
+            subject=f"position '{board.position}'",
+            remedy=f"{known}. Whoever runs the explorer can name more: `tablut serve --tablebase STORE`",
         )
 
 

@@ -163,7 +163,7 @@ class _Worker:
             self._processes = list(self._pool._processes.values())
             return future
         except BrokenProcessPool as error:
-            raise MachineError("the process that searched has ended; try again") from error
+            raise MachineError("the process that searched has ended", remedy="try again") from error
         except OSError as error:
             raise MachineError(f"no process to search in can be started: {error.strerror or error}") from error
         finally:
@@ -275,7 +275,7 @@ class Job:
                     raise MachineError(f"this took longer than {limit:g} seconds, and was ended")
             sound = not isinstance(future.exception(), BrokenProcessPool)
             if not sound:
-                raise MachineError("the process that searched has ended; try again")
+                raise MachineError("the process that searched has ended", remedy="try again")
             return future.result()
         finally:
             self._worker = None

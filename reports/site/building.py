@@ -59,25 +59,27 @@ def check_folder(folder: Path) -> bool:
     where = f"site folder {excerpt(str(folder))}"
     try:
         if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{where}: is no folder; choose another")
+            raise OutputError("is no folder", subject=where, remedy="choose another")
         if not folder.exists() or not any(folder.iterdir()):
             return False
     except PermissionError as error:
-        raise MachineError(f"{where}: {error.strerror}; choose another") from error
+        raise MachineError(str(error.strerror), subject=where, remedy="choose another") from error
     marker = folder / MARKER
     try:
         sound = not marker.is_symlink() and read_json(read_text(marker, "site", _MOST))["format"] == "tablut-site"
     except (InputError, ValueError, RecursionError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise OutputError(f"{where}: is not empty, and holds no site; choose another")
+        raise OutputError("is not empty, and holds no site", subject=where, remedy="choose another")
     return True
 
 
 def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     """Build the site and return, for each file, whether it changed; with ``check``, write nothing."""
     if not check_folder(folder) and check:
-        raise InputError(f"site folder {str(folder)!r}: holds no site; `tablut report --site DIR` makes one")
+        raise InputError(
+            "holds no site", subject=f"site folder {str(folder)!r}", remedy="`tablut report --site DIR` makes one"
+        )
     with tempfile.TemporaryDirectory() as place:
         files = _built(Path(place))
     content = {"format": "tablut-site", "version": 2, "program": __version__}
@@ -95,14 +97,15 @@ def _built(place: Path) -> dict[str, bytes]:
     """Build the documentation with Sphinx and return the files by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
-            "the site is built in a checkout, where the documentation is; `tablut report --out DIR` writes the results"
+            "the site is built in a checkout, where the documentation is",
+            remedy="`tablut report --out DIR` writes the results",
         )
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise InputError(f"the site needs {', '.join(missing)}; install the extra: pip install 'tablut[docs]'")
+        raise InputError(f"the site needs {', '.join(missing)}", remedy="install the extra: pip install 'tablut[docs]'")
     command = [sys.executable, "-m", "sphinx", "-q", "-d", str(place / "trees"), str(_DOCS), str(place / "html")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_DOCS.parent)
     if done.returncode:
-        raise MachineError(f"Sphinx failed: {' '.join(done.stderr.split())[-300:]}")
+        raise MachineError(f"{' '.join(done.stderr.split())[-300:]}", subject="Sphinx failed")
     made = place / "html"
     return {
         path.relative_to(made).as_posix(): path.read_bytes()

@@ -115,7 +115,7 @@ def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_00
     graph have a value but no target. A graph of more than ``most`` positions is refused.
     """
     if Board(tablebase.variant, position).outcome() is not None:
-        raise InputError(f"position '{position}': the game is over, there is nothing to walk to")
+        raise InputError("the game is over, there is nothing to walk to", subject=f"position '{position}'")
     numbers: dict[Position, int] = {position: 0}
     waiting: list[tuple[Position, int]] = [(position, plies)]
     nodes: list[WalkNode] = []
@@ -123,7 +123,9 @@ def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_00
         at, left = waiting[len(nodes)]
         nodes.append(_node(tablebase, at, left, numbers, waiting))
         if len(waiting) > most:
-            raise InputError(f"position '{position}': more than {most:,} positions; ask for fewer plies")
+            raise InputError(
+                f"more than {most:,} positions", subject=f"position '{position}'", remedy="ask for fewer plies"
+            )
     store = tablebase.store.root.name
     return TableWalk(variant=tablebase.variant.name, store=store, plies=plies, nodes=nodes)
 

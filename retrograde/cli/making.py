@@ -61,7 +61,9 @@ def build_command(
 
     rules, materials = load_variant(variant), read_materials(material)
     if men is None and not materials:
-        raise InputError("--men or --material: one of them is needed; --men 4 builds all tiers of at most four men")
+        raise InputError(
+            "one of them is needed; --men 4 builds all tiers of at most four men", subject="--men or --material"
+        )
     root = store_path(f"tablebase-{rules.name}" if store is None else store)
     built = open_store(root).tiers() if is_store(root) else []
     estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
@@ -166,8 +168,9 @@ def solve_command(
     limit = memory << 20 if memory else physical_memory()
     if limit is not None and needed > limit:
         raise InputError(
-            f"variant {rules.name}: its solution needs about {needed / 2**20:,.0f} MiB of memory and "
-            f"{limit / 2**20:,.0f} are allowed; choose a smaller board (tablut variants), or tablut tablebase build"
+            (f"its solution needs about {needed / 2**20:,.0f} MiB of memory and {limit / 2**20:,.0f} are allowed"),
+            subject=f"variant {rules.name}",
+            remedy="choose a smaller board (tablut variants), or tablut tablebase build",
         )
     try:
         with progress("solve") as observer:

@@ -73,7 +73,7 @@ def prove_command(
     code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
     """
     if scheduler is not None and store is None:
-        raise InputError("--scheduler: needs --store DIR, in which the answers are kept")
+        raise InputError("needs --store DIR, in which the answers are kept", subject="--scheduler")
     check_memory("memory", memory)
     rules = load_variant(variant)
     board = Board(rules, read_position(position, rules))

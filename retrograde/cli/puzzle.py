@@ -211,7 +211,7 @@ def list_command(
     With filters, only matching puzzles are listed; an empty list is no error.
     """
     if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
     # Shipped files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
@@ -398,7 +398,9 @@ class _Table:
     def _defend(self) -> None:
         reply = interruptible(self._game.defence)
         if reply is None:
-            raise UnknownError(f"puzzle {excerpt(self._puzzle.id)}: the limits ran out; give it more with --nodes")
+            raise UnknownError(
+                "the limits ran out", subject=f"puzzle {excerpt(self._puzzle.id)}", remedy="give it more with --nodes"
+            )
         self._game.defend(reply)
         self._draw()
 

@@ -86,7 +86,7 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
     hint = did_you_mean(name, puzzles, "`tablut puzzle list` lists them; --file names another file")
-    raise InputError(f"puzzle {excerpt(name)}: is not in {excerpt(file)}; {hint}")
+    raise InputError(f"is not in {excerpt(file)}", subject=f"puzzle {excerpt(name)}", remedy=hint)
 
 
 # -- solve: one position -----------------------------------------------------------------
@@ -139,13 +139,13 @@ def solve_command(
     from retrograde.proofs.solver import Solver
 
     if seconds is not None and not math.isfinite(seconds):
-        raise InputError(f"--seconds {seconds}: expected a number of seconds")
+        raise InputError("expected a number of seconds", subject=f"--seconds {seconds}")
     check_memory("memory", memory)
     limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
             message = "leave out --position, --plies-left, --save-proof and --svg"
-            raise InputError(f"puzzle file {excerpt(file)}: {message}")
+            raise InputError(message, subject=f"puzzle file {excerpt(file)}")
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
@@ -188,7 +188,7 @@ def _prove(
     from tablut.engine import engine_for
 
     if solution.winner is None or solution.dtm is None:
-        raise InputError(f"position '{solution.position}': no win is proved, so there is no strategy to save")
+        raise InputError("no win is proved, so there is no strategy to save", subject=f"position '{solution.position}'")
     engine = engine_for(variant)
     search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, ProofBudget(limits))
     board = engine.board(solution.position.cells, solution.position.side)

@@ -95,9 +95,13 @@ def verify_command(
     from retrograde.verification.verifying import verify
 
     if quick and sample:
-        raise InputError("--quick and --sample: --quick looks at the files alone; choose one of them")
+        raise InputError(
+            "--quick looks at the files alone", subject="--quick and --sample", remedy="choose one of them"
+        )
     if quick and record is not None:
-        raise InputError("--quick and --record: --quick proves no values that could be noted; choose one of them")
+        raise InputError(
+            "--quick proves no values that could be noted", subject="--quick and --record", remedy="choose one of them"
+        )
     open_store(store).check_complete()
     try:
         with progress("verify") as observer:
@@ -182,12 +186,13 @@ def _missing(
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
-            f"position '{board.position}': is impossible ({', '.join(board.status().names)}); no tablebase of "
-            f"{game.name} has a tier {attackers}v{defenders}"
+            f"is impossible ({', '.join(board.status().names)})",
+            subject=f"position '{board.position}'",
+            remedy=f"no tablebase of {game.name} has a tier {attackers}v{defenders}",
         )
     words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
     words += ["--store", f"tablebase-{game.name}" if store is None else store]
-    return InputError(f"{error}; build it: {shlex.join(words)}")
+    return InputError(str(error), remedy=f"build it: {shlex.join(words)}")
 
 
 def _tablebase(store: str | None, name: str | None) -> Tablebase:
@@ -199,7 +204,9 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            f"variant {game.name!r}: no tablebase of it ships; make one and name it: {_making(game, name or game.name)}"
+            "no tablebase of it ships",
+            subject=f"variant {game.name!r}",
+            remedy=f"make one and name it: {_making(game, name or game.name)}",
         )
     return tablebase
 
@@ -283,7 +290,7 @@ def query_command(
     from retrograde.tablebase.store import open_store
 
     if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
     materials = read_materials(material)
     files = open_store(store)
     found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)

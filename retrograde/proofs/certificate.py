@@ -290,7 +290,11 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
             found, recent = joined(engine, [found, recent]), recent.chosen(slice(0))
         if len(found) + len(recent) > most:
             where = text_of(engine, board)
-            raise TablutError(f"proof of '{where}': has over {most:,} positions; allow more of them, or fewer nodes")
+            raise TablutError(
+                f"has over {most:,} positions",
+                subject=f"proof of '{where}'",
+                remedy="allow more of them, or fewer nodes",
+            )
         waiting = after_replies(engine, fresh, as_met)
 
 
@@ -315,7 +319,7 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
             if won is False:
                 raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
             where = f"proof of '{text_of(engine, one)}'"
-            raise TablutError(f"{where}: the limits ran out", remedy="allow more `nodes` or `seconds`")
+            raise TablutError("the limits ran out", subject=where, remedy="allow more `nodes` or `seconds`")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
     return fresh.chosen(fresh.plies > 1)
@@ -397,7 +401,7 @@ class _FileLines:
             return
         try:
             if self._source.exists() and not self._source.is_file():
-                raise InputError(f"{self._what}: is not an ordinary file")
+                raise InputError("is not an ordinary file", subject=self._what)
             with self._source.open("rb") as file:
                 opener: Any = gzip.open if file.read(2) == b"\x1f\x8b" else open
             with opener(self._source, "rt", encoding="utf-8-sig") as lines:
@@ -405,7 +409,7 @@ class _FileLines:
                     yield line.removesuffix("\n")
         except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
             said = "not a UTF-8 text file" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error}"
-            raise error if isinstance(error, InputError) else InputError(f"{self._what}: {said}") from error
+            raise error if isinstance(error, InputError) else InputError(said, subject=self._what) from error
         except OSError as error:
             raise input_failure(f"{self._what}: {error.strerror}", error) from error
 
@@ -419,7 +423,7 @@ class _FileLines:
                 yield line
         if count != self._positions:
             has = f"{count:,}" if count < self._positions else f"over {self._positions:,}"
-            raise InputError(f"{self._what}: has {has} positions, its header says {self._positions:,}")
+            raise InputError(f"has {has} positions, its header says {self._positions:,}", subject=self._what)
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
@@ -427,7 +431,7 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
-        raise InputError(f"{what}: is empty; there is nothing to check")
+        raise InputError("is empty", subject=what, remedy="there is nothing to check")
     claim = _header(what, first)
     strategy = _FileLines(what, source, claim.positions)
     return ProofCertificate(**claim.model_dump(exclude={"positions"}), strategy=strategy)
@@ -445,7 +449,9 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
                 raise ValueError(f"the plies are {entry[1]}")
             yield entry
         except ValueError as error:
-            raise InputError(f"line {at}: expected [position, plies, move]; {_problem(error)}") from error
+            raise InputError(
+                "expected [position, plies, move]", subject=f"line {at}", remedy=f"{_problem(error)}"
+            ) from error
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
@@ -453,22 +459,24 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
     if proof.variant is not None and not ships:
-        raise InputError(f"{what}: names the rule set {excerpt(proof.variant)}, which does not ship")
+        raise InputError(f"names the rule set {excerpt(proof.variant)}, which does not ship", subject=what)
     if given is None and not ships:
         remedy = "give the file of its rules as `variant`"
-        raise InputError(f"{what}: was made under rules that do not ship", remedy=remedy)
+        raise InputError("was made under rules that do not ship", subject=what, remedy=remedy)
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
     if named is not None and proof.game != named.digest:
-        raise InputError(f"{what}: was made under other rules than {named.name}, which it names; {_AGAIN}")
+        raise InputError(f"was made under other rules than {named.name}, which it names", subject=what, remedy=_AGAIN)
     rules = given or named
     assert rules is not None
     if proof.game != rules.digest:
         says = f"it names {named.name}" if named is not None else "give them beside it"
-        raise InputError(f"{what}: was made under other rules than {excerpt(rules.name)}; {says}")
+        raise InputError(f"was made under other rules than {excerpt(rules.name)}", subject=what, remedy=says)
     limit = rules.rules.move_limit
     if limit is not None and proof.plies_left is None:
         raise InputError(
-            f"{what}: does not say how many plies are left of the {limit} of a game of {rules.name}; {_AGAIN}"
+            f"does not say how many plies are left of the {limit} of a game of {rules.name}",
+            subject=what,
+            remedy=_AGAIN,
         )
     return rules
 
@@ -478,13 +486,13 @@ def _header(what: str, line: str) -> _Header:
     try:
         version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:
-        raise InputError(f"{what}: is no file of a saved proof; line 1: {_problem(error)}") from error
+        raise InputError("is no file of a saved proof", subject=what, remedy=f"line 1: {_problem(error)}") from error
     if version not in _READ:
-        raise InputError(f"{what}: has format version {version}; this program reads {_READS}; {_AGAIN}")
+        raise InputError(f"has format version {version}; this program reads {_READS}", subject=what, remedy=_AGAIN)
     try:
         return read_model(_Header, line)
     except ValidationError as error:
-        raise InputError(f"{what}, line 1: {_problem(error)}; {_AGAIN}") from error
+        raise InputError(f"{_problem(error)}", subject=f"{what}, line 1", remedy=_AGAIN) from error
 
 
 def _bounded(line: str) -> str:

@@ -313,14 +313,18 @@ class StrategyCheck:
         self.proof, self.winner, self.plies = proof, proof.winner, proof.plies or 0
         self.falls = proof.plies is not None
         if not self.falls and not self.variant.rules.repetition.spares(self.winner):
-            raise InputError(f"that {self.winner} never loses: a repetition can decide a game of {self.variant.name}")
+            raise InputError(
+                f"a repetition can decide a game of {self.variant.name}", subject=f"that {self.winner} never loses"
+            )
         self.most_plies, self.most_failures = most_plies, most_failures
         self.scheduler, self.tablebase, self.deep = scheduler or LocalScheduler(1), tablebase, deep
         self.root = self._playable(proof.position)
         limit = self.variant.rules.move_limit
         self.plies_left = limit if proof.plies_left is None else proof.plies_left
         if self.plies_left is not None and not 0 <= self.plies_left <= (self.plies_left if limit is None else limit):
-            raise InputError(f"{self.plies_left} plies left: a game of {self.variant.name} has {limit} at most")
+            raise InputError(
+                f"a game of {self.variant.name} has {limit} at most", subject=f"{self.plies_left} plies left"
+            )
         self._check_tables()
         self.failures: list[str] = []
         self.plies_made = self.positions = self.unused = 0
@@ -340,7 +344,7 @@ class StrategyCheck:
         """Raise `InputError` unless the tablebase has exactly the tables that the file names."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
-                raise InputError(f"it ends in the table {name}; name the tablebase that has it")
+                raise InputError(f"it ends in the table {name}", remedy="name the tablebase that has it")
             store, (attackers, defenders) = self.tablebase.store, map(int, name.split("v"))
             if not store.has(attackers, defenders) or store.tier(attackers, defenders).record.digest != digest:
                 raise InputError(f"it ends in the table {name}, and {str(store.root)!r} has not that one")
@@ -350,13 +354,13 @@ class StrategyCheck:
         root = self.game.read(text)
         shown = f"position {excerpt(text)}"
         if self.game.write(root) != text:
-            raise InputError(f"{shown}: is not written as positions are; expected {self.game.write(root)!r}")
+            raise InputError(f"is not written as positions are; expected {self.game.write(root)!r}", subject=shown)
         if (fault := self.game.fault(root)) is not None:
-            raise InputError(f"{shown}: {fault}")
+            raise InputError(fault, subject=shown)
         if self.game.rules.no_moves == "either_after_ply":
             for side in ("white", "black"):
                 if not self.game.legal_moves(root, side[0]):
-                    raise InputError(f"{shown}: the game is over, {side} has no move")
+                    raise InputError(f"the game is over, {side} has no move", subject=shown)
         return root
 
     def run(self) -> CheckedProof:

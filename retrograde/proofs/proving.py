@@ -403,7 +403,7 @@ class ProofRun:
         root = self.tree.root
         if root.plies > self._most:
             takes = f"the win that was found takes {root.plies} plies, and {self._most} are allowed"
-            raise InputError(f"position '{self.position}': {takes}")
+            raise InputError(takes, subject=f"position '{self.position}'")
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
         waiting = (again._replace(words=leaf.words, plies=max(0, leaf.plies)) for leaf in left)

@@ -152,7 +152,9 @@ class ReachableValues:
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
-            raise MissingTableError(f"position '{position}': is not among the {len(self.words)} positions listed")
+            raise MissingTableError(
+                f"is not among the {len(self.words)} positions listed", subject=f"position '{position}'"
+            )
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:

@@ -166,7 +166,7 @@ class Solver(Stoppable):
         stuck = is_lost_at_once(self.variant, asked)
         most = self.variant.rules.move_limit
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
-            raise InputError(f"{plies_left} plies left: a game of {self.variant.name} has {most} at most")
+            raise InputError(f"a game of {self.variant.name} has {most} at most", subject=f"{plies_left} plies left")
         limit = most if plies_left is None else plies_left
         self._question = question = _Question(self, asked, limit, all_wins, stuck)
         try:
@@ -188,7 +188,7 @@ def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
         return False
     if outcome.termination == "no_moves" and board.variant.rules.no_moves == "side_to_move_loses":
         return True
-    raise InputError(f"position '{board.position}': the game is over, {outcome.winner or 'nobody'} has won")
+    raise InputError(f"the game is over, {outcome.winner or 'nobody'} has won", subject=f"position '{board.position}'")
 
 
 class _Question:

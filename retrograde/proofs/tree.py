@@ -249,14 +249,14 @@ class TreeStore:
 
     def wrong(self, fault: str) -> DamagedError:
         """Return the error to raise if the answers cannot come from a search or contradict the rules."""
-        return DamagedError(f"proof search folder {str(self._root)!r}: is damaged: {fault}; {_MEND}")
+        return DamagedError(f"is damaged: {fault}", subject=f"proof search folder {str(self._root)!r}", remedy=_MEND)
 
     def answers(self) -> Iterator[NDArray[Any]]:
         """Yield the answers in order, all answers of a part together; raise `DamagedError` if a part is damaged."""
         path = self._root / PARTS
         record = read_record(path, PartsRecord, "proof search file", _MEND)
         if record is not None and record.search != self._search:
-            raise DamagedError(f"proof search file {str(path)!r}: is of another search; {_MEND}")
+            raise DamagedError("is of another search", subject=f"proof search file {str(path)!r}", remedy=_MEND)
         for part in () if record is None else record.parts:
             check_data(self._next(), part, "proof search file", _MEND)
             rows = np.fromfile(self._next(), dtype=self._kind)

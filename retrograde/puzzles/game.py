@@ -144,7 +144,9 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
     """Prove the win of a puzzle, and return a game that can be played from it."""
     found = solve_puzzle(puzzle, limits)
     if found.winner is None or found.dtm is None:
-        raise InputError(f"puzzle {excerpt(puzzle.id)}: neither side can force a win, so there is nothing to play")
+        raise InputError(
+            "neither side can force a win, so there is nothing to play", subject=f"puzzle {excerpt(puzzle.id)}"
+        )
     return PuzzleGame(found.variant, puzzle.position, found.winner, found.dtm, limits, find_prober(found.variant))
 
 
@@ -153,7 +155,7 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
     variant = rules_of(puzzle)
     found = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if found.wdl is None or (found.winner is not None and found.dtm is None):
-        raise UnknownError(f"puzzle {excerpt(puzzle.id)}: {found.reason}", remedy="allow more `nodes`")
+        raise UnknownError(found.reason, subject=f"puzzle {excerpt(puzzle.id)}", remedy="allow more `nodes`")
     return found
 
 
@@ -277,4 +279,4 @@ def _takes(board: Board, move: Move) -> tuple[str, ...]:
 
 
 def _unknown(puzzle: Puzzle, why: str) -> UnknownError:
-    return UnknownError(f"puzzle {excerpt(puzzle.id)}: {why}", remedy="allow more `nodes` or `most` positions")
+    return UnknownError(why, subject=f"puzzle {excerpt(puzzle.id)}", remedy="allow more `nodes` or `most` positions")

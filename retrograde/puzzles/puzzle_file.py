@@ -60,7 +60,9 @@ class Stipulation(NamedTuple):
         """Parse a stipulation, such as ``white wins in 5``."""
         found = _STIPULATION.fullmatch(text)
         if found is None:
-            raise InputError(f"stipulation {excerpt(text)}: expected 'white wins in 5', 'black wins' or 'draw'")
+            raise InputError(
+                "expected 'white wins in 5', 'black wins' or 'draw'", subject=f"stipulation {excerpt(text)}"
+            )
         if found[1] is None:
             return cls(None)
         return cls("white" if found[1] == "white" else "black", int(found[2]) if found[2] else None)
@@ -127,10 +129,10 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
             error.within(where)
             raise
         if puzzle.id in found:
-            raise InputError(f"{where}: the id {excerpt(puzzle.id)} occurs twice")
+            raise InputError(f"the id {excerpt(puzzle.id)} occurs twice", subject=where)
         found[puzzle.id] = puzzle
     if not found:
-        raise InputError(f"puzzle file {excerpt(name)}: holds no puzzle; there is nothing to check")
+        raise InputError("holds no puzzle", subject=f"puzzle file {excerpt(name)}", remedy="there is nothing to check")
     return list(found.values())
 
 
@@ -141,29 +143,31 @@ def rules_of(puzzle: Puzzle) -> Variant:
 
 def _parse(line: str, number: str, variant: str | None, given: Variant | None) -> Puzzle:
     if len(line) > _LINE:
-        raise InputError(f"has {len(line):,} characters; a puzzle has {_LINE:,} at most")
+        raise InputError(f"has {len(line):,} characters", remedy=f"a puzzle has {_LINE:,} at most")
     text, *entries = (part.strip() for part in line.split(";"))
     tags: dict[str, str] = {}
     for entry in entries:
         tag = _TAG.fullmatch(entry)
         if tag is None:
-            raise InputError(f"tag {excerpt(entry)}: expected name=value, such as id=7 or stipulation=white wins in 5")
+            raise InputError(
+                "expected name=value, such as id=7 or stipulation=white wins in 5", subject=f"tag {excerpt(entry)}"
+            )
         if not tag[2].strip():
-            raise InputError(f"tag {excerpt(tag[1])}: has no value; leave it out")
+            raise InputError("has no value", subject=f"tag {excerpt(tag[1])}", remedy="leave it out")
         if tag[1] in tags:
-            raise InputError(f"tag {excerpt(tag[1])}: occurs twice")
+            raise InputError("occurs twice", subject=f"tag {excerpt(tag[1])}")
         if tag[1] not in _KNOWN and not tag[1].startswith(_USERS):
             hint = did_you_mean(tag[1], _KNOWN, f"tags of your own begin with {_USERS!r}")
-            raise InputError(f"tag {excerpt(tag[1])}: is none of puzzle files; {hint}")
+            raise InputError("is none of puzzle files", subject=f"tag {excerpt(tag[1])}", remedy=hint)
         tags[tag[1]] = tag[2].strip()
     if len(text) > _POSITION:
-        raise InputError(f"position {excerpt(text)}: has more than {_POSITION} characters")
+        raise InputError(f"has more than {_POSITION} characters", subject=f"position {excerpt(text)}")
     named, rules = _rules(tags, variant, given)
     first = None
     if "first" in tags:
         moves = tags["first"].split()
         if any(len(move) > len("k10-k11") for move in moves):
-            raise InputError(f"tag 'first': expected moves such as e4-e7, not {excerpt(tags['first'])}")
+            raise InputError(f"expected moves such as e4-e7, not {excerpt(tags['first'])}", subject="tag 'first'")
         first = tuple(Move.parse(move, rules.size) for move in moves)
     return Puzzle(
         position=Position.parse(text, rules.size),
@@ -179,10 +183,12 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
     """Return the name and the rule set of a line, checked against the rule set given to the reader."""
     if "variant" in tags and "game" in tags:
-        raise InputError("has both 'variant' and 'game'; a shipped rule set has a name, rules of one's own a digest")
+        raise InputError(
+            "has both 'variant' and 'game'", remedy="a shipped rule set has a name, rules of one's own a digest"
+        )
     if "game" in tags:
         if _DIGEST.fullmatch(tags["game"]) is None:
-            raise InputError(f"tag 'game': expected 64 hexadecimal digits, not {excerpt(tags['game'])}")
+            raise InputError(f"expected 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
         if variant is None or given is None:
             raise InputError("is under rules that do not ship", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
@@ -195,7 +201,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     name = tags.get("variant", _DEFAULT).lower()
     if name not in variant_names():
         hint = did_you_mean(name, variant_names(), "`tablut variants` lists them")
-        raise InputError(f"tag 'variant': {excerpt(tags['variant'])} is no rule set that ships; {hint}")
+        raise InputError(f"{excerpt(tags['variant'])} is no rule set that ships", subject="tag 'variant'", remedy=hint)
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
         raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="leave out `variant`")
@@ -291,7 +297,7 @@ def read_puzzle_text(source: str) -> str:
     if _exists(source):  # a folder or a device: `read_text` raises a suitable error
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     hint = did_you_mean(name, [*names, *lines], f"these ship: {', '.join(names)}, and each puzzle by its id")
-    raise InputError(f"puzzle file {excerpt(source)}: no such file; {hint}")
+    raise InputError("no such file", subject=f"puzzle file {excerpt(source)}", remedy=hint)
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:

@@ -196,7 +196,7 @@ class SolvedGame:
         """Return the value of an undecided position as if there were no move limit."""
         material = position.material
         if material not in self._solver.items:
-            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
+            raise InputError(f"is no undecided position of {self.variant.name}", subject=f"position '{position}'")
         entry = self._solver.tier_index(material).rank(position)
         value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
         return value
@@ -307,8 +307,9 @@ def solve_game(
     over = Board(variant).outcome()
     if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
         raise InputError(
-            f"variant {variant.name}: its start is decided ({over.how}: {over.winner} has "
-            "won); there is nothing to solve"
+            f"its start is decided ({over.how}: {over.winner} has won)",
+            subject=f"variant {variant.name}",
+            remedy="there is nothing to solve",
         )
     watcher, graph = observer or Observer(), tier_graph(variant)
     materials = [material for tiers in generations(graph) for material in tiers]

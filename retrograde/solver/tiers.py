@@ -46,10 +46,10 @@ def tier_graph(
     for material in materials:
         if material not in whole:
             raise InputError(
-                f"{variant.name} has no tier of it; its tiers have 1 to {variant.attackers} attackers and at most "
-                f"{variant.defenders} defenders",
+                f"{variant.name} has no tier of it",
                 parameter="material",
                 value="{}v{}".format(*material),
+                remedy=(f"its tiers have 1 to {variant.attackers} attackers and at most {variant.defenders} defenders"),
             )
         wanted |= {material, *nx.descendants(whole, material)}
     return whole.subgraph(wanted)

@@ -279,8 +279,8 @@ class Tablebase:
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
-                    f"position '{position.position}': is of {position.variant.name}, the tablebase of another game, "
-                    f"{self.variant.name}"
+                    f"is of {position.variant.name}, the tablebase of another game, {self.variant.name}",
+                    subject=f"position '{position.position}'",
                 )
             place, plies = position.position, position.ply
         else:
@@ -306,16 +306,16 @@ class Tablebase:
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
-            raise InputError(f"position '{position}': is no position of {self.variant.name} with one king")
+            raise InputError(f"is no position of {self.variant.name} with one king", subject=f"position '{position}'")
         material = (cells.count("b"), cells.count("w"))
         if not material[0]:
-            raise InputError(f"position '{position}': is decided: black has no soldier left")
+            raise InputError("is decided: black has no soldier left", subject=f"position '{position}'")
         try:
             code = self._code(material, cells, "white" if side == "w" else "black")
         except MissingTableError as error:
-            raise MissingTableError(f"position '{position}': {error}") from None
+            raise MissingTableError(str(error), subject=f"position '{position}'") from None
         if code is None:
-            raise InputError(f"position '{position}': is no undecided position of {self.variant.name}")
+            raise InputError(f"is no undecided position of {self.variant.name}", subject=f"position '{position}'")
         value: int = value_of_code(code)
         return value
 
@@ -528,6 +528,6 @@ def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tableba
     tablebase = _kept(str(store_path(found).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
-            f"tablebase {str(found)!r}: is of {tablebase.variant.name!r}, another game than {variant.name!r}"
+            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}", subject=f"tablebase {str(found)!r}"
         )
     return tablebase

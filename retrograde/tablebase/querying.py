@@ -76,7 +76,9 @@ def list_positions(
     if missing:
         names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in there)
         raise InputError(
-            f"tablebase {str(store.root)!r}: has no tier {missing[0][0]}v{missing[0][1]}; it has {names or 'none'}"
+            f"has no tier {missing[0][0]}v{missing[0][1]}",
+            subject=f"tablebase {str(store.root)!r}",
+            remedy=f"it has {names or 'none'}",
         )
     chosen = [material for material in there if not query.materials or material in query.materials]
     if not chosen:
@@ -111,9 +113,10 @@ class _Reader:
         self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit).astype(np.int64)
         if query.wdl in ("draw", "unresolved") and query.wdl != unforced(store.variant):
             raise InputError(
-                f"no position of {store.variant.name} is; what is not forced is {unforced(store.variant)} there",
+                f"no position of {store.variant.name} is",
                 parameter="wdl",
                 value=query.wdl,
+                remedy=f"what is not forced is {unforced(store.variant)} there",
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
@@ -138,7 +141,11 @@ class _Reader:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
                         advanced(stop - start)
         if any(due.values()):
-            raise TablebaseError(f"tablebase {str(self._store.root)!r}: its records count what is not there; verify it")
+            raise TablebaseError(
+                "its records count what is not there",
+                subject=f"tablebase {str(self._store.root)!r}",
+                remedy="verify it",
+            )
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 
     def _collect(

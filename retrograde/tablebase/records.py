@@ -171,5 +171,5 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     """Read the record from the attributes of a folder's Zarr group."""
     found = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
     if found is None:
-        raise TablebaseError(f"tablebase {str(folder)!r}: has no zarr.json; is it a tablebase?")
+        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="is it a tablebase?")
     return found

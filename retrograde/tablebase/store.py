@@ -119,8 +119,9 @@ class Store:
         missing = self.missing()
         if missing:
             raise TablebaseError(
-                f"tablebase {str(self.root)!r}: is not complete, without {', '.join(missing)}; finish it by the "
-                "command that began it"
+                f"is not complete, without {', '.join(missing)}",
+                subject=f"tablebase {str(self.root)!r}",
+                remedy="finish it by the command that began it",
             )
 
     def strangers(self) -> list[str]:
@@ -147,7 +148,7 @@ def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
     place = store_path(root)
     if not place.is_dir():
-        raise TablebaseError(f"tablebase {str(place)!r}: no such folder{_way_out(place)}")
+        raise TablebaseError(f"no such folder{_way_out(place)}", subject=f"tablebase {str(place)!r}")
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
     # Files written from now on differ from those that were read, so keep the earlier stamp.
@@ -181,9 +182,13 @@ class StoredTier:
         self.record = read_record(folder, TierRecord)
         what = f"tablebase file {str(folder / 'zarr.json')!r}"
         if self.record.game != variant.digest:
-            raise TablebaseError(f"{what}: is a tier of another game than {variant.name}; build it again")
+            raise TablebaseError(
+                f"is a tier of another game than {variant.name}", subject=what, remedy="build it again"
+            )
         if (self.record.attackers, self.record.defenders) != material:
-            raise TablebaseError(f"{what}: is tier {self.record.name}, not {tier_name(material)}; build it again")
+            raise TablebaseError(
+                f"is tier {self.record.name}, not {tier_name(material)}", subject=what, remedy="build it again"
+            )
         self._compared: set[str] = set()
         self._check_files()
         self._arrays: dict[str, Any] = {}
@@ -321,7 +326,9 @@ class StoredTier:
 def _refuse_links(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
-            raise TablebaseError(f"tablebase folder {str(folder)!r}: is a link; a tablebase holds its files itself")
+            raise TablebaseError(
+                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="a tablebase holds its files itself"
+            )
 
 
 def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:

@@ -49,7 +49,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     """Create a store for a game, or open the existing one and add tiers to its plan."""
     root = store_path(root)
     if root.exists() and not root.is_dir():
-        raise TablebaseError(f"tablebase {str(root)!r}: is no folder; choose another name")
+        raise TablebaseError("is no folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
     with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
         planned = tuple(sorted({*found.tiers, *tiers}))
@@ -98,7 +98,7 @@ def write_tier(
     material = (index.attackers, index.defenders)
     name = f"{index.attackers}v{index.defenders}"
     if material not in store.planned:
-        raise TablebaseError(f"tablebase {str(root)!r}: does not plan tier {name}")
+        raise TablebaseError(f"does not plan tier {name}", subject=f"tablebase {str(root)!r}")
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"

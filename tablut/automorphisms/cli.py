@@ -88,7 +88,7 @@ def verify_command(
             raise
         raise Interrupted(_verified(rules, elements, done, seed), "") from None
     if not any(check.cases for check in done):
-        raise InputError(f"variant {rules.name!r}: has no position on which anything could be tried")
+        raise InputError("has no position on which anything could be tried", subject=f"variant {rules.name!r}")
     return _verified(rules, elements, done, seed)
 
 

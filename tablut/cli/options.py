@@ -89,7 +89,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
     except OSError as error:
         raise input_failure(f"{what} '-': {error.strerror}", error) from error
     if len(content) > most:
-        raise InputError(f"{what} '-': has more than {most:,} bytes, the most that is read")
+        raise InputError(f"has more than {most:,} bytes, the most that is read", subject=f"{what} '-'")
     return bytes(content)
 
 
@@ -100,7 +100,7 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     try:
         text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{what} '-': not a UTF-8 text") from error
+        raise InputError("not a UTF-8 text", subject=f"{what} '-'") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -111,7 +111,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
         if record.variant is None:
             raise NoRulesError(f"record {excerpt(origin)}: names no rule set")
     except NoRulesError as error:
-        raise InputError(f"{error}; give the rules with -v, such as -v ashton") from error
+        raise InputError(str(error), remedy="give the rules with -v, such as -v ashton") from error
     return record
 
 
@@ -129,12 +129,16 @@ def position_text(source: str) -> str:
         if reading.looks_like_position(source):
             return source
         raise InputError(
-            f"position {excerpt(source)}: is neither a position nor a file; a position has rows from the top and the "
-            "side to move, such as '2b2/2b2/bbKbb/2b2/2b2 w'; without one the start is taken"
+            (
+                "is neither a position nor a file; a position has rows from the top and the side to "
+                "move, such as '2b2/2b2/bbKbb/2b2/2b2 w'"
+            ),
+            subject=f"position {excerpt(source)}",
+            remedy="without one the start is taken",
         )
     text = read_text(source, "position file", _POSITION_BYTES)
     if not text.strip():
-        raise InputError(f"position file {excerpt(source)}: is empty")
+        raise InputError("is empty", subject=f"position file {excerpt(source)}")
     return text
 
 
@@ -144,7 +148,7 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
     for text in texts or ():
         found = _MATERIAL.fullmatch(text)
         if found is None:
-            raise InputError(f"--material {excerpt(text)}: expected attackers and defenders, such as 2v1")
+            raise InputError("expected attackers and defenders, such as 2v1", subject=f"--material {excerpt(text)}")
         materials.append((int(found[1]), int(found[2])))
     return tuple(dict.fromkeys(materials))
 
@@ -152,7 +156,9 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 def check_folder(folder: Path, option: str) -> None:
     """Raise `InputError` if a folder for output exists as a file; called before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
-        raise InputError(f"{option} {excerpt(str(folder))}: is no folder; name one, which need not exist yet")
+        raise InputError(
+            "is no folder", subject=f"{option} {excerpt(str(folder))}", remedy="name one, which need not exist yet"
+        )
 
 
 def read_position(
@@ -163,7 +169,7 @@ def read_position(
     With ``judged`` the position must be playable, and the user is warned if it is impossible.
     """
     if side not in (None, "w", "b"):
-        raise InputError(f"side {excerpt(side or '')}: expected w or b")
+        raise InputError("expected w or b", subject=f"side {excerpt(side or '')}")
     if source is None:
         return None
     to_move: Side | None = "w" if side == "w" else "b" if side == "b" else None

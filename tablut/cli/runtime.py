@@ -122,8 +122,9 @@ def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
         given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
         if any(parameters[name] != "" for name in given):
             raise InputError(
-                f"{ctx.info_name} {ctx.invoked_subcommand}: options come after {ctx.invoked_subcommand!r}; "
-                f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them"
+                f"options come after {ctx.invoked_subcommand!r}",
+                subject=f"{ctx.info_name} {ctx.invoked_subcommand}",
+                remedy=f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them",
             )
 
     callback.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
@@ -258,7 +259,7 @@ def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
     forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
     asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
     if "--csv" in asked and len(asked) > 1:
-        raise InputError(f"{' and '.join(asked)}: choose one of them")
+        raise InputError("choose one of them", subject=f"{' and '.join(asked)}")
     return "--csv" in asked
 
 
@@ -268,11 +269,11 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
         numbers = value if isinstance(value, (list, tuple)) else [value]
         for given in numbers:
             if isinstance(given, int) and abs(given) > _LARGEST:
-                raise InputError(f"{_option(ctx, name)}: is too large; at most {_LARGEST:,}")
+                raise InputError(f"is too large; at most {_LARGEST:,}", subject=f"{_option(ctx, name)}")
             if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
-                raise InputError(f"{_option(ctx, name)}: is too large; at most {_LONGEST:,.0f}")
+                raise InputError(f"is too large; at most {_LONGEST:,.0f}", subject=f"{_option(ctx, name)}")
             if isinstance(given, float) and not math.isfinite(given):
-                raise InputError(f"{_option(ctx, name)} {given}: expected a finite number")
+                raise InputError("expected a finite number", subject=f"{_option(ctx, name)} {given}")
 
 
 def _option(ctx: typer.Context, name: str) -> str | None:

@@ -97,7 +97,7 @@ class _LazyGroup(TyperGroup):
             return None, None, []
         if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
             hint = did_you_mean(args[0], [*self.specs, "help"], "`tablut --help` lists them")
-            raise TablutError(f"command {excerpt(args[0])}: no such command; {hint}")
+            raise TablutError("no such command", subject=f"command {excerpt(args[0])}", remedy=hint)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
@@ -298,7 +298,7 @@ def _completion(shell: str, *, install: bool) -> str:
     option = "--install-completion" if install else "--show-completion"
     if name not in _SHELLS:
         what = f"{name!r} is not a shell with completion" if name else "cannot tell which shell asks"
-        raise InputError(f"{option}: {what}; name one: {', '.join(_SHELLS)}")
+        raise InputError(what, subject=option, remedy=f"name one: {', '.join(_SHELLS)}")
     if not install:
         return str(typers.get_completion_script(prog_name="tablut", complete_var=_COMPLETE, shell=name))
     try:

@@ -92,14 +92,14 @@ class _Closed(io.TextIOBase):
     encoding = "utf-8"
 
     def read(self, _size: int | None = -1, /) -> str:
-        raise InputError("standard input: is closed; name a file")
+        raise InputError("is closed", subject="standard input", remedy="name a file")
 
     def readline(self, _size: int | None = -1, /) -> str:  # type: ignore[override]
         return self.read()
 
     def write(self, text: str, /) -> int:
         if text:
-            raise MachineError("standard output: is closed")
+            raise MachineError("is closed", subject="standard output")
         return 0
 
 
@@ -133,7 +133,7 @@ def read_line(most: int) -> str:
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
-        raise InputError("standard input: not a UTF-8 text") from error
+        raise InputError("not a UTF-8 text", subject="standard input") from error
     except OSError as error:
         raise input_failure(f"standard input: {error.strerror or error}", error) from error
 
@@ -149,7 +149,7 @@ def write_output(text: str) -> None:
         raise
     except OSError as error:
         _abandon(sys.stdout)
-        raise MachineError(f"standard output: {error.strerror}") from error
+        raise MachineError(str(error.strerror), subject="standard output") from error
 
 
 def complain(message: str) -> None:

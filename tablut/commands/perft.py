@@ -79,12 +79,18 @@ def perft_command(
 
     if corpus is not None:
         if position is not None or divide or applied:
-            raise InputError("--corpus: names the positions; leave out --position, --divide and --applied")
+            raise InputError(
+                "names the positions", subject="--corpus", remedy="leave out --position, --divide and --applied"
+            )
         return _check_corpus(corpus, variant, threads)
     if applied and divide:
-        raise InputError("--applied: makes every last move itself; leave out --divide")
+        raise InputError("makes every last move itself", subject="--applied", remedy="leave out --divide")
     if depth == 0 and (applied or divide):
-        raise InputError(f"--{'applied' if applied else 'divide'}: there is no move to make; use --depth 1 or more")
+        raise InputError(
+            "there is no move to make",
+            subject=f"--{'applied' if applied else 'divide'}",
+            remedy="use --depth 1 or more",
+        )
 
     rules = load_variant(variant or "ashton")
     start = read_position(position, rules)
@@ -213,7 +219,7 @@ def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]
         rules = rules or load_variant("ashton")
         entries.append(_read_entry(line, rules, where))
     if rules is None or not entries:
-        raise InputError(f"corpus {excerpt(file)}: has no position, so nothing can be checked")
+        raise InputError("has no position, so nothing can be checked", subject=f"corpus {excerpt(file)}")
     return rules, entries
 
 
@@ -226,26 +232,30 @@ def _held_to(named: str, given: Variant | None, where: str) -> Variant:
     if named in variant_names():
         rules = load_variant(named)
         if given is not None and given != rules:
-            raise InputError(f"{where}: is of variant {named}, not of {given.name!r}; leave out --variant")
+            raise InputError(
+                f"is of variant {named}, not of {given.name!r}", subject=where, remedy="leave out --variant"
+            )
         return rules
     if given is None or given.name != named:
-        raise InputError(f"{where}: is of variant {excerpt(named)}, which does not ship; name its file with --variant")
+        raise InputError(
+            f"is of variant {excerpt(named)}, which does not ship", subject=where, remedy="name its file with --variant"
+        )
     return given
 
 
 def _read_entry(line: str, variant: Variant, where: str) -> _Entry:
     parts = [part.strip() for part in line.split(";")]
     if len(parts) != 4:
-        raise InputError(f"{where}: expected `id; position; depth=nodes …; source`")
+        raise InputError("expected `id; position; depth=nodes …", subject=where, remedy="source`")
     id_, text, claims, _ = parts
     numbers = []
     for claim in claims.split():
         match = _CLAIM.fullmatch(claim)
         if match is None:
-            raise InputError(f"{where}: expected depth=nodes, not {excerpt(claim)}")
+            raise InputError(f"expected depth=nodes, not {excerpt(claim)}", subject=where)
         numbers.append((int(match[1]), int(match[2])))
     if not numbers:
-        raise InputError(f"{where}: claims no number")
+        raise InputError("claims no number", subject=where)
     return _Entry(id_, Position.parse(text, variant.size), numbers)
 
 

@@ -216,9 +216,9 @@ def unrank_command(
     """Find the undecided placement with a given number; the inverse of rank."""
     rules = load_variant(variant)
     if side not in (None, "w", "b"):
-        raise InputError(f"side {excerpt(side or '')}: expected w or b")
+        raise InputError("expected w or b", subject=f"side {excerpt(side or '')}")
     if not (rank.isascii() and rank.isdecimal()):
-        raise InputError(f"rank {excerpt(rank)}: expected a decimal number")
+        raise InputError("expected a decimal number", subject=f"rank {excerpt(rank)}")
     # A number of 100 digits exceeds every rank; Python refuses to convert thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     to_move = side or rules.rules.first[0]

@@ -88,7 +88,9 @@ def convert_command(
     """
     for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
         raise InputError(
-            f"{excerpt(file)}: is a file; a game is written anew by `tablut replay {excerpt(file)} --save FILE`"
+            "is a file",
+            subject=f"{excerpt(file)}",
+            remedy=f"a game is written anew by `tablut replay {excerpt(file)} --save FILE`",
         )
     rules = load_variant(variant)
     # A position without a king can be converted, but no move can be made in it.
@@ -107,7 +109,11 @@ def convert_command(
     else:
         lines = [_WRITERS[to](board)]
     if not lines:
-        raise InputError(f"--to {to}: is a notation of moves; name the moves, such as `tablut convert --to {to} e4-e3`")
+        raise InputError(
+            "is a notation of moves",
+            subject=f"--to {to}",
+            remedy=f"name the moves, such as `tablut convert --to {to} e4-e3`",
+        )
     result = _Converted(
         variant=rules.name,
         position=str(board.position),
@@ -217,35 +223,41 @@ def replay_command(
     kind = kind_of(text) or NATIVE
     if kind is ARCHIVE:
         if variant is None:
-            raise InputError(f"archive {excerpt(file)}: names no rule set; give one with --variant")
+            raise InputError("names no rule set", subject=f"archive {excerpt(file)}", remedy="give one with --variant")
         (games, unread), rules = read_archive(text), load_variant(variant)
         for line, why in unread.items() if not games else ():
-            raise InputError(f"archive {excerpt(file)}: line {line}: {why}")
+            raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
         stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
         if game is None:
             for option in (name for name, given in stepping.items() if given):
-                raise InputError(f"{option}: is for one game of an archive; say which with --game N")
+                raise InputError("is for one game of an archive", subject=option, remedy="say which with --game N")
             return _replay_archive(rules, games, unread, ignore_repetition=repetition == "ignore")
         if repetition != "judge":
-            raise InputError("--repetition: is for all games of an archive; leave it out with --game N")
+            raise InputError(
+                "is for all games of an archive", subject="--repetition", remedy="leave it out with --game N"
+            )
         if not same_upside_down(rules):
             with progress("replay") as observer:
                 games = [one.game for one in replay_archive(rules, games, observer)[0]]
         if not (found := [one for one in games if one.number == game]):
             why = unread.get(game, "the archive has no game on this line")
-            raise InputError(f"archive {excerpt(file)}: --game {game}: {why}")
+            raise InputError(f"--game {game}: {why}", subject=f"archive {excerpt(file)}")
         record = record_of(found[0], rules, len(games) + len(unread) - 1)
     elif game is not None or repetition != "judge":
-        raise InputError(f"{kind.name} {excerpt(file)}: is no archive; leave out --game and --repetition")
+        raise InputError(
+            "is no archive", subject=f"{kind.name} {excerpt(file)}", remedy="leave out --game and --repetition"
+        )
     else:
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
     if not record.moves and record.result is None and not record.notes:
-        raise InputError(f"{kind.name} {excerpt(file)}: has no moves and no result, so there is nothing to check")
+        raise InputError(
+            "has no moves and no result, so there is nothing to check", subject=f"{kind.name} {excerpt(file)}"
+        )
     replayed = replay(record)
     if ply is not None and ply > len(replayed.plies):
-        raise InputError(f"--ply {ply}: the record has {len(replayed.plies)} legal plies")
+        raise InputError(f"the record has {len(replayed.plies)} legal plies", subject=f"--ply {ply}")
     if save is not None:
         save_record(record, save, file)
     if svg is not None:

@@ -82,7 +82,9 @@ def variants_command(
 ) -> Reply:
     """List the shipped rule sets, or show the board and all rules of one."""
     if as_toml and name is None:
-        raise InputError("--toml: prints one rule set; name it, such as `tablut variants copenhagen --toml`")
+        raise InputError(
+            "prints one rule set", subject="--toml", remedy="name it, such as `tablut variants copenhagen --toml`"
+        )
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
         return Reply(listing, lambda console: _show_listing(console, listing), table=(ListedVariant, listing.variants))

@@ -68,7 +68,7 @@ def _run(case: str) -> None:
     with redirect_stdout(answers), redirect_stderr(complaints):
         code = run(shlex.split(case))
     if code not in (0, EXIT_NO, EXIT_UNKNOWN):
-        raise TablutError(f"warmup: `tablut {case}` ended with {code}: {complaints.getvalue()}")
+        raise TablutError(f"`tablut {case}` ended with {code}: {complaints.getvalue()}", subject="warmup")
 
 
 def _show(console: PeopleConsole, result: _Warmup) -> None:

@@ -11,9 +11,11 @@ try:
     check_address_space(600)
     import numba
 except ValueError as error:
-    raise InputError(f"numba refuses its settings ({error}): correct or unset NUMBA_NUM_THREADS") from error
+    raise InputError("correct or unset NUMBA_NUM_THREADS", subject=f"numba refuses its settings ({error})") from error
 if any(feature[:1] not in "+-" for feature in (vars(numba.config)["CPU_FEATURES"] or "").split(",")):
-    raise InputError("NUMBA_CPU_FEATURES: expected features with + or - before each, with commas between: unset it")
+    raise InputError(
+        "expected features with + or - before each, with commas between: unset it", subject="NUMBA_CPU_FEATURES"
+    )
 if vars(numba.config)["DISABLE_JIT"]:
     raise InputError("NUMBA_DISABLE_JIT is set, but the engine is compiled code: unset it")
 

@@ -115,11 +115,11 @@ class BoardEngine:
         """Return the board array of a placement."""
         size = self.variant.size
         if len(cells) != size * size or set(cells) - set(_LETTERS):
-            raise InputError(f"placement {cells!r}: expected {size * size} letters of '{_LETTERS}'")
+            raise InputError(f"expected {size * size} letters of '{_LETTERS}'", subject=f"placement {cells!r}")
         if cells.count("K") != 1:
-            raise InputError(f"placement {cells!r}: expected one king (K), found {cells.count('K')}")
+            raise InputError(f"expected one king (K), found {cells.count('K')}", subject=f"placement {cells!r}")
         if side not in ("w", "b"):
-            raise InputError(f"side {side!r}: expected 'w' or 'b'")
+            raise InputError("expected 'w' or 'b'", subject=f"side {side!r}")
         board = new_board(size)
         for cell, letter in enumerate(cells):
             if letter != ".":
@@ -177,7 +177,7 @@ class BoardEngine:
     def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
         """Count the same sequences as `perft` with every last move made, and return statistics of the last moves."""
         if depth < 1:
-            raise InputError(f"depth {depth}: an applied perft has at least one ply")
+            raise InputError("an applied perft has at least one ply", subject=f"depth {depth}")
         roots = [board.copy()]
         if threads > 1 and depth > 1:
             roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1
@@ -457,10 +457,10 @@ class Engine(BoardEngine):
         one, arrays = new_board(self.variant.size), []
         for board in [boards] if isinstance(boards, (BoardLike, Position)) else boards:
             if isinstance(board, BoardLike) and not board.variant.same_game(self.variant):
-                raise InputError(f"board: is of {board.variant.name}, not of {self.variant.name}")
+                raise InputError(f"is of {board.variant.name}, not of {self.variant.name}", subject="board")
             position = board.position if isinstance(board, BoardLike) else board
             if not isinstance(position, Position):
-                raise InputError(f"board {board!r}: expected a Board, a Position or an array of uint32")
+                raise InputError("expected a Board, a Position or an array of uint32", subject=f"board {board!r}")
             arrays.append(self.board(position.cells, position.side))
         return np.array(arrays, dtype=one.dtype).reshape(-1, len(one))
 

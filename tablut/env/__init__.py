@@ -13,7 +13,9 @@ __all__ = ["PLANES", "Batch", "env", "spiel"]
 
 
 def _lacks(error: ModuleNotFoundError) -> InputError:
-    return InputError(f"env: needs the package {error.name!r}; install it with: pip install 'tablut[env]'")
+    return InputError(
+        f"needs the package {error.name!r}", subject="env", remedy="install it with: pip install 'tablut[env]'"
+    )
 
 
 def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:

@@ -31,7 +31,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
     def __init__(self, variant: VariantLike, render_mode: str | None) -> None:
         super().__init__()
         if render_mode not in (None, *MODES):
-            raise InputError(f"render mode {render_mode!r}: expected one of {', '.join(MODES)}")
+            raise InputError(f"expected one of {', '.join(MODES)}", subject=f"render mode {render_mode!r}")
         self.render_mode, self.board = render_mode, Board(variant)
         self._encoding = encoding_for(self.board.variant)
         self.possible_agents = [*SIDES]

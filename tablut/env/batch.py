@@ -77,7 +77,7 @@ class Batch:
         self.variant = as_variant(variant)
         board = Board(self.variant, position)
         if (outcome := board.outcome()) is not None:
-            raise InputError(f"position '{board.position}': the game is over ({outcome.how})")
+            raise InputError(f"the game is over ({outcome.how})", subject=f"position '{board.position}'")
         self._engine = engine_for(self.variant)
         self._encoding = encoding_for(self.variant)
         self.actions = len(self._encoding.codes)
@@ -137,7 +137,9 @@ class Batch:
         numbered = (numbers.dtype.kind in "iu" or not numbers.size) and np.isin(numbers, every).all()
         if not (masked and numbered):
             said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
-            raise InputError(f"{said}: expected a mask of {len(self)} booleans, or games by numbers below {len(self)}")
+            raise InputError(
+                f"expected a mask of {len(self)} booleans, or games by numbers below {len(self)}", subject=said
+            )
         g, these = self._games, mask | np.isin(every, numbers)
         g.boards[these], g.keys[these] = self._start
         g.marks[these] = g.lengths[these] = g.plies[these] = g.values[these] = 0
@@ -182,14 +184,18 @@ class Batch:
         """
         actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
-            raise InputError(f"actions: expected {len(self)} integers, not {actions.dtype} of shape {actions.shape}")
+            raise InputError(
+                f"expected {len(self)} integers, not {actions.dtype} of shape {actions.shape}", subject="actions"
+            )
         if self._games.lengths.max() >= self._games.room:
             self._games = self._games._replace(
                 room=2 * self._games.room, earlier=np.hstack([self._games.earlier, np.empty_like(self._games.earlier)])
             )
         wrong = step_all(self._engine.tables, self._games, np.ascontiguousarray(actions, dtype=np.int64))
         if wrong >= 0:
-            raise InputError(f"action {actions[wrong]}: is not legal in game {wrong}, '{self.position(wrong)}'")
+            raise InputError(
+                f"is not legal in game {wrong}, '{self.position(wrong)}'", subject=f"action {actions[wrong]}"
+            )
 
     def planes(self) -> NDArray[np.uint8]:
         """Return the observation planes of all games.
@@ -246,7 +252,8 @@ class Batch:
                 image.reshape(flat.shape)[..., list(element.table), :] = flat
         else:
             raise InputError(
-                f"array of shape {array.shape}: expected (..., {size}, {size}, planes) or (..., {self.actions})"
+                f"expected (..., {size}, {size}, planes) or (..., {self.actions})",
+                subject=f"array of shape {array.shape}",
             )
         return images
 
@@ -315,6 +322,6 @@ class Batch:
             If there is no such game.
         """
         if not 0 <= game < len(self):
-            raise InputError(f"game {game}: expected 0 to {len(self) - 1}")
+            raise InputError(f"expected 0 to {len(self) - 1}", subject=f"game {game}")
         cells, side = self._engine.cells(self._games.boards[game])
         return Position(cells, "w" if side == "w" else "b")

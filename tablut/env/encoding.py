@@ -74,13 +74,15 @@ class Encoding:
         # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
         if number < 0 or self.move(number) != said:
-            raise InputError(f"move {said}: is along no line of a board of {self.variant.size}×{self.variant.size}")
+            raise InputError(
+                f"is along no line of a board of {self.variant.size}×{self.variant.size}", subject=f"move {said}"
+            )
         return number
 
     def move(self, action: int) -> Move:
         """Return the move with a given number; the inverse of `action`."""
         if not 0 <= action < len(self.codes):
-            raise InputError(f"action {action}: expected 0 to {len(self.codes) - 1}")
+            raise InputError(f"expected 0 to {len(self.codes) - 1}", subject=f"action {action}")
         return Move.from_code(int(self.codes[action]), self.variant.size)
 
     def planes(self, board: Board) -> NDArray[np.uint8]:

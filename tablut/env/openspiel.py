@@ -46,7 +46,7 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         self.variant = load_variant(given.get("variant", "ashton"))
         self.encoding, self.plies = encoding_for(self.variant), int(given.get("plies", PLIES))
         if self.plies < 1:
-            raise InputError(f"plies {self.plies}: expected at least 1")
+            raise InputError("expected at least 1", subject=f"plies {self.plies}")
         longest = min(self.plies, self.variant.rules.move_limit or self.plies)
         information = pyspiel.GameInfo(
             num_distinct_actions=len(self.encoding.codes),

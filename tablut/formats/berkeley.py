@@ -20,15 +20,15 @@ def read_move(text: str, size: int = 9) -> Move:
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _MOVE.fullmatch(text)
     if found is None:
-        raise InputError(f"move {excerpt(text)}: {expected}")
+        raise InputError(expected, subject=f"move {excerpt(text)}")
     square, file, rank = found.groups()
     try:
         start = parse_square(square, size)
         target = parse_square(f"{file or square[0]}{rank or square[1:]}", size)
     except InputError as error:
-        raise InputError(f"move {text!r}: {error}") from error
+        raise InputError(str(error), subject=f"move {text!r}") from error
     if start == target:
-        raise InputError(f"move {text!r}: stays on {square}; {expected}")
+        raise InputError(f"stays on {square}", subject=f"move {text!r}", remedy=expected)
     return Move(start, target, size)
 
 
@@ -36,5 +36,5 @@ def write_move(move: Move) -> str:
     """Return the short text of a move; the inverse of `read_move`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
-        raise InputError(f"move {str(move)!r}: Berkeley's notation writes moves along one rank or one file")
+        raise InputError("Berkeley's notation writes moves along one rank or one file", subject=f"move {str(move)!r}")
     return f"{square_name(move.start, move.size)}-" + (str(new_rank + 1) if file == new_file else FILES[new_file])

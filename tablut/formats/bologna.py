@@ -60,7 +60,9 @@ class BolognaState:
         """Return the position; once the game is over, the side to move must be given."""
         to_move = self.side or side
         if to_move is None:
-            raise InputError(f"state with turn {self.turn!r}: the game is over, so it does not tell the side to move")
+            raise InputError(
+                "the game is over, so it does not tell the side to move", subject=f"state with turn {self.turn!r}"
+            )
         return Position(self.cells, to_move)
 
 
@@ -69,24 +71,26 @@ def read_state(text: str) -> BolognaState:
     data = _json_object(text, "state")
     turn, board = data.get("turn"), data.get("board")
     if turn not in _TURNS:
-        raise InputError(f"state: turn {shown_value(turn)}: expected one of {' '.join(_TURNS)}")
+        raise InputError(f"turn {shown_value(turn)}: expected one of {' '.join(_TURNS)}", subject="state")
     if not isinstance(board, list) or len(board) not in _SIZES:
         found = f"{len(board)} rows" if isinstance(board, list) else shown_value(board)
-        raise InputError(f"state: board: expected a list of 9 rows (an odd number from 3 to 19), not {found}")
+        raise InputError(f"board: expected a list of 9 rows (an odd number from 3 to 19), not {found}", subject="state")
     size = len(board)
     cells = ""
     for number, row in enumerate(board):
         if not isinstance(row, list) or len(row) != size:
             found = f"{len(row)} cells" if isinstance(row, list) else shown_value(row)
-            raise InputError(f"state: board row {number} (rank {number + 1}): expected {size} cells, not {found}")
+            raise InputError(
+                f"board row {number} (rank {number + 1}): expected {size} cells, not {found}", subject="state"
+            )
         for name in row:
             square = len(cells)
             if not isinstance(name, str) or name not in _CELLS:
                 where = f"board row {number} column {square % size} ({square_name(square, size)})"
-                raise InputError(f"state: {where}: {shown_value(name)}: expected one of {' '.join(_CELLS)}")
+                raise InputError(f"{where}: {shown_value(name)}: expected one of {' '.join(_CELLS)}", subject="state")
             if name == "THRONE" and square != size * size // 2:
                 centre = square_name(size * size // 2, size)
-                raise InputError(f"state: THRONE on {square_name(square, size)}: the castle is {centre}")
+                raise InputError(f"THRONE on {square_name(square, size)}: the castle is {centre}", subject="state")
             cells += _CELLS[name]
     return BolognaState(cells, turn)
 
@@ -112,14 +116,14 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     for key in ("from", "to"):
         name = data.get(key)
         if not isinstance(name, str):
-            raise InputError(f"move: {key} {shown_value(name)}: expected a square such as e4")
+            raise InputError(f"{key} {shown_value(name)}: expected a square such as e4", subject="move")
         try:
             squares.append(parse_square(name, size))
         except InputError as error:
-            raise InputError(f"move: {key}: {error}") from error
+            raise InputError(f"{key}: {error}", subject="move") from error
     turn = data.get("turn")
     if turn is not None and (not isinstance(turn, str) or turn not in _SIDES):
-        raise InputError(f"move: turn {shown_value(turn)}: expected WHITE or BLACK")
+        raise InputError(f"turn {shown_value(turn)}: expected WHITE or BLACK", subject="move")
     return Move(squares[0], squares[1], size), None if turn is None else _SIDES[turn]
 
 
@@ -138,7 +142,7 @@ def read_name(text: str) -> str:
     """Parse the name of a player from a client's JSON; white space becomes single spaces, and long names are cut."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
-        raise InputError(f"name {excerpt(text)}: expected a JSON string")
+        raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")
     return " ".join(name.split())[:_LONGEST_NAME]
 
 
@@ -155,7 +159,7 @@ def write_name(name: str) -> str:
 def _json_object(text: str, what: str) -> dict[str, Any]:
     data = _json_value(text, what)
     if not isinstance(data, dict):
-        raise InputError(f"{what} {excerpt(text)}: expected a JSON object")
+        raise InputError("expected a JSON object", subject=f"{what} {excerpt(text)}")
     return data
 
 
@@ -164,4 +168,4 @@ def _json_value(text: str, what: str) -> Any:
         return read_json(text)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
-        raise InputError(f"{what} {excerpt(text)}: not JSON ({reason})") from error
+        raise InputError(f"not JSON ({reason})", subject=f"{what} {excerpt(text)}") from error

@@ -19,13 +19,15 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
     if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
-        raise InputError(f"move {excerpt(text)}: {expected}")
+        raise InputError(expected, subject=f"move {excerpt(text)}")
     *places, player = (int(word) for word in words)
     if player >= len(_PLAYERS):
-        raise InputError(f"move {text!r}: player {words[4]}; {expected}")
+        raise InputError(f"player {words[4]}", subject=f"move {text!r}", remedy=expected)
     for word, place in zip(words, places, strict=False):
         if place >= size:
-            raise InputError(f"move {text!r}: there is no row or column {word}; they go from 0 to {size - 1}")
+            raise InputError(
+                f"there is no row or column {word}", subject=f"move {text!r}", remedy=f"they go from 0 to {size - 1}"
+            )
     row, column, new_row, new_column = places
     start, target = (size - 1 - row) * size + column, (size - 1 - new_row) * size + new_column
     return Move(start, target, size), _PLAYERS[player]

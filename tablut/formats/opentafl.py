@@ -47,13 +47,13 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
-        raise InputError(f"{shown}: expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end")
+        raise InputError("expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end", subject=shown)
     rows = trimmed[1:-1].split("/")
     size = size or len(rows)
     if size not in range(3, 20, 2):
-        raise InputError(f"{shown}: has {size} rows; boards have an odd side from 3 to 19")
+        raise InputError(f"has {size} rows", subject=shown, remedy="boards have an odd side from 3 to 19")
     if len(rows) != size:
-        raise InputError(f"{shown}: has {len(rows)} rows; the board has {size}")
+        raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
     return Position("".join(expand_row(row, size, shown, _READ, _FOREIGN) for row in rows), side)
 
 
@@ -74,20 +74,26 @@ def read_move(text: str, size: int) -> MoveText:
     found = _MOVE.fullmatch(text)
     if found is None:
         raise InputError(
-            f"move {excerpt(text)}: expected two squares such as d4-d6, captures after them such as xd7/c6"
+            "expected two squares such as d4-d6, captures after them such as xd7/c6", subject=f"move {excerpt(text)}"
         )
     piece, start, kind, target, taken = found[1], found[2], found[3], found[4], found[5]
     if kind != "-":
-        raise InputError(f"move {excerpt(text)}: {kind!r} is a jump or a berserk move; expected a slide such as d4-d6")
+        raise InputError(
+            f"{kind!r} is a jump or a berserk move; expected a slide such as d4-d6", subject=f"move {excerpt(text)}"
+        )
     captures = _CAPTURE.findall(taken[1:].replace("/", " "))
     for letter in (piece, *(letter for letter, _ in captures)):
         if letter and letter not in _LETTERS:
-            raise InputError(f"move {excerpt(text)}: {_OTHERS.get(letter, 'a piece')}, {letter!r}; known pieces: t T K")
+            raise InputError(
+                f"{_OTHERS.get(letter, 'a piece')}, {letter!r}",
+                subject=f"move {excerpt(text)}",
+                remedy="known pieces: t T K",
+            )
     try:
         move = Move(parse_square(start, size), parse_square(target, size), size)
         squares = frozenset(parse_square(name, size) for _, name in captures)
     except InputError as error:
-        raise InputError(f"move {excerpt(text)}: {error}") from error
+        raise InputError(str(error), subject=f"move {excerpt(text)}") from error
     return MoveText(move, squares or None)
 
 

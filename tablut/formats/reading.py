@@ -44,7 +44,7 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
-        raise InputError(f"position {excerpt(trimmed)}: is longer than any position")
+        raise InputError("is longer than any position", subject=f"position {excerpt(trimmed)}")
     if trimmed.startswith("{"):
         position = _from_state(trimmed, size, side)
     elif trimmed.startswith("/"):
@@ -54,26 +54,30 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
     else:
         position = Position.parse(trimmed, size)
     if side is not None and position.side != side:
-        raise InputError(f"position {excerpt(trimmed, _SHOWN)}: says that {position.side} is to move, not {side}")
+        raise InputError(
+            f"says that {position.side} is to move, not {side}", subject=f"position {excerpt(trimmed, _SHOWN)}"
+        )
     return position
 
 
 def _from_state(text: str, size: int, side: Side | None) -> Position:
     state = bologna.read_state(text)
     if state.size != size:
-        raise InputError(f"state: its board has side {state.size}, not {size}")
+        raise InputError(f"its board has side {state.size}, not {size}", subject="state")
     return state.position(side)
 
 
 def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
     rows, *said = text.split()
     if len(said) > 1 or (said and said[0] not in ("w", "b")):
-        raise InputError(f"position {excerpt(text, _SHOWN)}: expected w or b alone after an OpenTafl string")
+        raise InputError("expected w or b alone after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
     if said:
         side = "w" if said[0] == "w" else "b"
     if side is None:
         raise InputError(
-            f"position {excerpt(text, _SHOWN)}: an OpenTafl string does not tell the side to move; add ' w' or ' b'"
+            "an OpenTafl string does not tell the side to move",
+            subject=f"position {excerpt(text, _SHOWN)}",
+            remedy="add ' w' or ' b'",
         )
     return opentafl.read_position(rows, side, size)
 
@@ -92,7 +96,7 @@ def read_move(text: str, size: int) -> SaidMove:
     """Parse a move in the notation of the toolkit, OpenTafl, a Bologna client (JSON), Berkeley or McGill."""
     text = text_value("move", text).strip()
     if len(text) > _MOST:
-        raise InputError(f"move {excerpt(text)}: is longer than any move")
+        raise InputError("is longer than any move", subject=f"move {excerpt(text)}")
     if text.startswith("{"):
         move, side = bologna.read_move(text, size)
         return SaidMove(MoveText(move), side)
@@ -122,11 +126,15 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
     board = value if isinstance(value, BoardLike) else None
     position = value if board is None else board.position
     if not isinstance(position, Position):
-        raise InputError(f"position {shown_value(value)}: expected a Position, a Board or a text")
+        raise InputError("expected a Position, a Board or a text", subject=f"position {shown_value(value)}")
     if board is not None and not board.variant.same_game(variant):
-        raise InputError(f"position '{position}': is on a board of {board.variant.name}, not of {variant.name}")
+        raise InputError(
+            f"is on a board of {board.variant.name}, not of {variant.name}", subject=f"position '{position}'"
+        )
     if len(position.cells) != variant.size**2:
-        raise InputError(f"position '{position}': is of size {position.size}; {variant.name} is not")
+        raise InputError(
+            f"is of size {position.size}", subject=f"position '{position}'", remedy=f"{variant.name} is not"
+        )
     return position
 
 
@@ -136,4 +144,4 @@ def as_move(value: Move | str, size: int) -> SaidMove:
         return read_move(value, size)
     if isinstance(value, Move):
         return SaidMove(MoveText(value), None)
-    raise InputError(f"move {shown_value(value)}: expected a Move or a text such as e4-e7")
+    raise InputError("expected a Move or a text such as e4-e7", subject=f"move {shown_value(value)}")

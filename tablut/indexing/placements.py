@@ -233,7 +233,7 @@ class PlacementIndex:
             If ``rank`` is out of range.
         """
         if not whole_number("rank", rank) < self.size:
-            raise InputError(f"rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
+            raise InputError(f"{self.variant.name} has the ranks 0 to {self.size - 1}", subject=f"rank {rank}")
         tier = next(tier for tier in self.tiers.values() if rank < tier.offset + tier.size)
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
 
@@ -262,7 +262,7 @@ class PlacementIndex:
         tier = self.tiers.get((attackers, defenders))
         if tier is None or not 0 <= rank < tier.size:
             known = "no such tier" if tier is None else f"has the ranks 0 to {tier.size - 1}"
-            raise InputError(f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}: {known}")
+            raise InputError(known, subject=f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}")
         for king in self._kings:
             ways = self.ways(king, attackers, defenders)
             if rank < ways:
@@ -278,18 +278,24 @@ class PlacementIndex:
         variant, cells = self.variant, position.cells
         attackers, defenders = position.material
         if len(cells) != variant.size**2:
-            raise InputError(f"position '{position}': is of size {position.size}; {variant.name} is not")
+            raise InputError(
+                f"is of size {position.size}", subject=f"position '{position}'", remedy=f"{variant.name} is not"
+            )
         if cells.count("K") != 1:
-            raise InputError(f"position '{position}': has {cells.count('K')} kings; a counted placement has one")
+            raise InputError(
+                f"has {cells.count('K')} kings", subject=f"position '{position}'", remedy="a counted placement has one"
+            )
         if (attackers, defenders) not in self.tiers:
             most = f"1 to {variant.attackers} attackers and up to {variant.defenders} defenders"
-            raise InputError(f"position '{position}': counted placements of {variant.name} have {most}")
+            raise InputError(f"counted placements of {variant.name} have {most}", subject=f"position '{position}'")
         allowed = {"K": set(self._kings), "b": set(self._all), "w": set(self._free)}
         names = {"K": "the king", "b": "an attacker", "w": "a defender"}
         for cell, piece in enumerate(cells):
             if piece != "." and cell not in allowed[piece]:
                 where = square_name(cell, variant.size)
-                raise InputError(f"position '{position}': {names[piece]} on {where} is in no undecided placement")
+                raise InputError(
+                    f"{names[piece]} on {where} is in no undecided placement", subject=f"position '{position}'"
+                )
 
 
 def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
@@ -431,7 +437,7 @@ class EndingIndex:
             If ``rank`` is out of range.
         """
         if not 0 <= rank < self.size:
-            raise InputError(f"final rank {rank}: {self.variant.name} has the ranks 0 to {self.size - 1}")
+            raise InputError(f"{self.variant.name} has the ranks 0 to {self.size - 1}", subject=f"final rank {rank}")
         number = bisect_right(self._offsets, rank) - 1
         group, rest = self._groups[number], rank - self._offsets[number]
         for material in self._materials(group):

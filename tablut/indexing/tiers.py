@@ -92,8 +92,8 @@ class TierIndex:
     ) -> None:
         if not (1 <= attackers <= variant.attackers and 0 <= defenders <= variant.defenders):
             raise InputError(
-                f"tier {attackers}v{defenders}: {variant.name} has 1 to {variant.attackers} attackers "
-                f"and up to {variant.defenders} defenders"
+                (f"{variant.name} has 1 to {variant.attackers} attackers and up to {variant.defenders} defenders"),
+                subject=f"tier {attackers}v{defenders}",
             )
         self.variant = variant
         self.attackers, self.defenders = attackers, defenders
@@ -171,10 +171,10 @@ class TierIndex:
         """Return the entry of a position's class; the side to move is ignored."""
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
-            raise InputError(f"position '{position}': is not of tier {self.attackers}v{self.defenders}")
+            raise InputError(f"is not of tier {self.attackers}v{self.defenders}", subject=f"position '{position}'")
         entry = self.entry(cells)
         if entry is None:
-            raise InputError(f"position '{position}': is no undecided placement of {self.variant.name}")
+            raise InputError(f"is no undecided placement of {self.variant.name}", subject=f"position '{position}'")
         return entry
 
     def entry(self, cells: str) -> int | None:
@@ -207,7 +207,9 @@ class TierIndex:
         word = int(self._words[number, least >> 6])
         if word >> (least & 63) & 1 == 0:
             name = f"{self.attackers}v{self.defenders}"
-            raise StoreError(f"tier {name}: its index lacks a class of placements; build the tier again")
+            raise StoreError(
+                "its index lacks a class of placements", subject=f"tier {name}", remedy="build the tier again"
+            )
         row = int(self._before[number, least >> 6]) + (word & ((1 << (least & 63)) - 1)).bit_count()
         entry = self.offsets[number] + row * self.widths[number]
         if not self.column_men:
@@ -257,7 +259,9 @@ class TierIndex:
     def unrank(self, entry: int, side: Side) -> Position:
         """Return the placement of an entry with a side to move; an alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
-            raise InputError(f"entry {entry}: tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}")
+            raise InputError(
+                f"tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}", subject=f"entry {entry}"
+            )
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
         row, column = divmod(entry - self.offsets[number], self.widths[number])
         combination = int(np.flatnonzero(self.representatives[number])[row])

@@ -314,9 +314,9 @@ def analyse(
     """
     game = replay(record)
     if not game.plies:
-        raise InputError("record: has no legal move; there is nothing to analyse")
+        raise InputError("has no legal move", subject="record", remedy="there is nothing to analyse")
     if not game.board.variant.same_game(analyst.variant):
-        raise InputError(f"record: is of {game.board.variant.name}, not of {analyst.variant.name}")
+        raise InputError(f"is of {game.board.variant.name}, not of {analyst.variant.name}", subject="record")
     insights, choices, board = [], [], Board(game.board.variant, game.start)
     moves = game.board.move_stack
     for place in range(len(moves) + 1):
@@ -531,7 +531,7 @@ def analyse_command(
     """
     check_memory("hash", hash_mib)
     if option and player is None:
-        raise InputError("--option: is a setting of --player, and none is named")
+        raise InputError("is a setting of --player, and none is named", subject="--option")
     for written in (annotate, picture):
         if written is not None:
             check_output(Path(written))

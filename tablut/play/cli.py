@@ -155,20 +155,30 @@ def play_command(
     if server is None and write_script is None:
         for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
-                raise InputError(f"{typed}: is for a game on a server; name it with --server HOST, or leave this out")
+                raise InputError(
+                    "is for a game on a server", subject=typed, remedy="name it with --server HOST, or leave this out"
+                )
         return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
     if server is not None and write_script is not None:
-        raise InputError("--write-script: writes the script and ends; leave out --server, which the script is told")
+        raise InputError(
+            "writes the script and ends",
+            subject="--write-script",
+            remedy="leave out --server, which the script is told",
+        )
     if position is not None:
-        raise InputError("--position: a server says itself where the game begins; leave it out")
+        raise InputError("a server says itself where the game begins", subject="--position", remedy="leave it out")
     if write_script is not None:
         said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
         return _script(rules, said, player, options, name, write_script)
     assert server is not None
     if role is None or role.lower() not in _ROLES:
-        raise InputError(f"--role {role or '(none)'}: expected white or black, the side to play on the server")
+        raise InputError(
+            "expected white or black, the side to play on the server", subject=f"--role {role or '(none)'}"
+        )
     if timeout is None:
-        raise InputError("--timeout: a server needs it; give its seconds for a move, such as --timeout 60")
+        raise InputError(
+            "a server needs it", subject="--timeout", remedy="give its seconds for a move, such as --timeout 60"
+        )
     seat = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, given or SearchLimits())
     return _on_server(rules, player, options, seat.checked(), save)
 
@@ -189,7 +199,9 @@ def _in_terminal(
     from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 
     if position == "-" and side != "none":
-        raise InputError("--position -: standard input is for the moves; name a file, or give the text itself")
+        raise InputError(
+            "standard input is for the moves", subject="--position -", remedy="name a file, or give the text itself"
+        )
     board = Board(rules, read_position(position, rules))
     board.outcome()  # refuses invalid positions
     limits = budget.limits()
@@ -348,7 +360,9 @@ def engine_command(
     )
     limits = budget.given
     if limits is not None and protocol not in ("otep", "htp"):
-        raise InputError(f"--protocol {protocol}: its lines say how long a move may take; leave the limits out")
+        raise InputError(
+            "its lines say how long a move may take", subject=f"--protocol {protocol}", remedy="leave the limits out"
+        )
     engine = EngineSession(_print, options)
     result = _Engine(
         variant=engine.variant,

@@ -130,7 +130,7 @@ class LineReader(ABC):
         parts = self._parts(command, rest)
         try:
             if len(line) > LONGEST_LINE:
-                raise InputError(f"line of {len(line):,} characters: at most {LONGEST_LINE:,} are read")
+                raise InputError(f"at most {LONGEST_LINE:,} are read", subject=f"line of {len(line):,} characters")
             if parts == ("position",):
                 self._need(lambda part: part != "position")
             more = self._obey(command, rest.rstrip())
@@ -239,7 +239,7 @@ class EngineSession(LineReader):
 
     def _obey(self, command: str, rest: str) -> bool:
         if command in ("setoption", "ucinewgame", "position") and self._busy():
-            raise InputError(f"{command}: a search runs; stop it first")
+            raise InputError("a search runs", subject=command, remedy="stop it first")
         match command:
             case "":
                 pass
@@ -264,7 +264,7 @@ class EngineSession(LineReader):
                 self._set_up(rest)
             case _:
                 known = f"{', '.join(COMMANDS[:-1])} or {COMMANDS[-1]}"
-                raise InputError(f"unknown command {excerpt(command, 40)}: {known}")
+                raise InputError(known, subject=f"unknown command {excerpt(command, 40)}")
         return True
 
     def finish(self) -> None:
@@ -326,16 +326,18 @@ class EngineSession(LineReader):
         """Set an option. If it is refused, all options keep their values."""
         found = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest)
         if found is None:
-            raise InputError("setoption: expected: setoption name NAME value VALUE")
+            raise InputError("expected: setoption name NAME value VALUE", subject="setoption")
         name, value = found[1].lower().replace("-", "_"), (found[2] or "").strip()
         if name not in OPTIONS:
-            raise InputError(f"setoption: no option {excerpt(found[1], 40)}; there are {' '.join(OPTIONS)}")
+            raise InputError(
+                f"no option {excerpt(found[1], 40)}", subject="setoption", remedy=f"there are {' '.join(OPTIONS)}"
+            )
         new: str | int = "" if value == "<empty>" else value
         if "spin" in OPTIONS[name]:
             low, high = (int(OPTIONS[name].split()[place]) for place in (3, 5))
             new = _number(name, value)
             if not low <= new <= high:
-                raise InputError(f"setoption {name} {value}: expected {low} to {high}")
+                raise InputError(f"expected {low} to {high}", subject=f"setoption {name} {value}")
         options = self._options._replace(**{name: new})  # type: ignore[arg-type]
         self._check(options)
         if name == "variant":
@@ -350,7 +352,7 @@ class EngineSession(LineReader):
         check_memory("hash", options.hash)
         parse_settings(options.settings.split())
         if options.tables and not Path(options.tables).exists():
-            raise InputError(f"tables {excerpt(options.tables)}: no such store")
+            raise InputError("no such store", subject=f"tables {excerpt(options.tables)}")
 
     def _chooser(self) -> Player:
         if self._player is None:
@@ -375,7 +377,7 @@ class EngineSession(LineReader):
         text, _, moves = f" {rest} ".partition(" moves ")
         text = text.strip()
         if not text:
-            raise InputError("position: expected: position startpos|TEXT [moves MOVE ...]")
+            raise InputError("expected: position startpos|TEXT [moves MOVE ...]", subject="position")
         words = tuple(moves.split())
         begun = self._begun
         if begun.start == text and words[: len(begun.moves)] == begun.moves:
@@ -408,7 +410,7 @@ class EngineSession(LineReader):
             self._need()
             outcome = self._board.outcome()
             if outcome is not None:
-                raise InputError(f"go: the game is over ({outcome.how})")
+                raise InputError(f"the game is over ({outcome.how})", subject="go")
             player = self._chooser()
         except TablutError as error:
             self._info(str(error))
@@ -439,7 +441,7 @@ class EngineSession(LineReader):
 
 def _number(name: str, text: str) -> int:
     if _NUMBER.fullmatch(text) is None or int(text) > _MOST:
-        raise InputError(f"{name} {excerpt(text, 40)}: expected a whole number")
+        raise InputError("expected a whole number", subject=f"{name} {excerpt(text, 40)}")
     return int(text)
 
 
@@ -451,12 +453,14 @@ def _limits(words: list[str]) -> SearchLimits:
         if word == "infinite":
             continue
         if word not in ("movetime", "nodes", "depth", "playouts"):
-            raise InputError(f"go: {excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N or infinite")
+            raise InputError(
+                f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N or infinite", subject="go"
+            )
         value = next(rest, None)
         if value is None:
-            raise InputError(f"go: {word} needs a number")
+            raise InputError(f"{word} needs a number", subject="go")
         if word in found:
-            raise InputError(f"go: {word} is given twice; leave one out")
+            raise InputError(f"{word} is given twice", subject="go", remedy="leave one out")
         found[word] = _number(word, value)
     if not found:
         return SearchLimits()

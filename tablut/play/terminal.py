@@ -53,7 +53,7 @@ class LineReader:
         if not line:
             return None
         if len(line) > _LONGEST:
-            raise InputError(f"standard input: has a line of more than {_LONGEST:,} characters")
+            raise InputError(f"has a line of more than {_LONGEST:,} characters", subject="standard input")
         # Echo the line, since it was not typed on the screen.
         self._live.print(prompt + line.strip())
         return line.strip()

@@ -102,7 +102,7 @@ def write_line(record: GameRecord, variant: Variant) -> str:
     The game must begin from the start of its rules, because the format cannot give another position.
     """
     if record.start is not None or not record.moves:
-        raise InputError("archive: a line holds a game of one move or more, from the start of its rules")
+        raise InputError("a line holds a game of one move or more, from the start of its rules", subject="archive")
     black_first = variant.rules.first == "black"
     taken = [sum(len(said.captures or ()) for said in record.moves[side::2]) for side in (0, 1)]
     attackers, defenders = taken if black_first else reversed(taken)

@@ -110,7 +110,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
         game.take(found)
     games = [game for game in games if game.begun or game.moves or game.start]
     if not games:
-        raise InputError("game log: holds no game; expected a line such as FINE: Inizio partita")
+        raise InputError("holds no game; expected a line such as FINE: Inizio partita", subject="game log")
     return tuple(game.record(variant) for game in games)
 
 
@@ -157,7 +157,9 @@ class _Game:
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
         if rules is not None and self.last is not None and self.last.size != rules.size:
-            raise InputError(f"game log: its board has side {self.last.size}, variant {rules.name!r} {rules.size}")
+            raise InputError(
+                f"its board has side {self.last.size}, variant {rules.name!r} {rules.size}", subject="game log"
+            )
         if rules is None:
             game = self.game or "(not named)"
             self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
@@ -195,14 +197,20 @@ class _Game:
                 self.notes.append(f"{self._line(found)}: the log breaks off within a state")
                 return
             raise InputError(
-                f"{self._line(found)}: state: expected rows of O W B K T, a line with -, and W B WW BW or D"
+                "state: expected rows of O W B K T, a line with -, and W B WW BW or D", subject=f"{self._line(found)}"
             )
         cells = "".join(board[1].split()).translate(_LETTERS)
         state = BolognaState(cells, _TURNS[board[2]])
         if state.size not in (7, 9) or state.size**2 != len(cells):
-            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; expected 81 (49 for Brandub)")
+            raise InputError(
+                f"state: has {len(cells)} cells; expected 81 (49 for Brandub)", subject=f"{self._line(found)}"
+            )
         if self.last is not None and self.last.size != state.size:
-            raise InputError(f"{self._line(found)}: state: has {len(cells)} cells; the one before has another number")
+            raise InputError(
+                f"state: has {len(cells)} cells",
+                subject=f"{self._line(found)}",
+                remedy="the one before has another number",
+            )
         if self.pending is not None:
             self._ply(state)
         elif self.last is None:
@@ -211,7 +219,9 @@ class _Game:
             self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
         elif state != self.last:
             # Only the repeated state at the end of a game is allowed here; any other change needs a move.
-            raise InputError(f"{self._line(found)}: state: differs from the one before, and no move lies between")
+            raise InputError(
+                "state: differs from the one before, and no move lies between", subject=f"{self._line(found)}"
+            )
         self.last = state
 
     def _ply(self, state: BolognaState) -> None:
@@ -222,7 +232,7 @@ class _Game:
             start, target = (parse_square(name, state.size) for name in names)
             captures = frozenset(parse_square(name, state.size) for name in self.removed)
         except InputError as error:
-            raise InputError(f"{self._line(found)}: {error}") from error
+            raise InputError(str(error), subject=f"{self._line(found)}") from error
         self.moves.append(MoveText(Move(start, target, state.size), captures))
         self.positions.append(state.position(_OTHER[side]))
         self.pending = None
@@ -264,9 +274,11 @@ def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
                 moves.append(MoveText(Move(squares[0], squares[1], rules.size), None))
             except InputError as error:
                 line = text.count("\n", 0, found.start()) + 1
-                raise InputError(f"system log line {line}: {error}") from error
+                raise InputError(str(error), subject=f"system log line {line}") from error
     if not moves:
-        raise InputError("system log: holds no move; expected a line such as Move received. Turn: W Pawn from c5 to c4")
+        raise InputError(
+            "holds no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
+        )
     notes = (further_games(more),) if more else ()
     return GameRecord(
         tags, variant or servers.name, None, tuple(moves), None, notes=notes, warnings=overruled(servers, variant)

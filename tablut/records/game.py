@@ -84,7 +84,7 @@ def start_under(start: Position | None, rules: Variant, what: str) -> Position |
     A board of another size than that of the rules raises `InputError`.
     """
     if start is not None and start.size != rules.size:
-        raise InputError(f"{what}: its board has side {start.size}, variant {rules.name!r} {rules.size}")
+        raise InputError(f"its board has side {start.size}, variant {rules.name!r} {rules.size}", subject=what)
     return None if start is None or str(start) == rules.start_position else start
 
 
@@ -110,7 +110,7 @@ def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str,
         closed = text.find(end, opened)
         if closed < 0:
             raise InputError(
-                f"{what}: the comment {excerpt(text[opened : opened + 40])} does not end; expected {end!r}"
+                f"the comment {excerpt(text[opened : opened + 40])} does not end; expected {end!r}", subject=what
             )
         yield text[place:opened], text[opened + 1 : closed]
         place = closed + 1

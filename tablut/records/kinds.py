@@ -30,17 +30,18 @@ _PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=li
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
     name = next((name for key, name in _SITES.items() if key in text), "a kind that is not known")
-    raise InputError(f"record: JSON of {name}, {_WAY}")
+    raise InputError(f"JSON of {name}, {_WAY}", subject="record")
 
 
 def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError(f"record: a trial of Ludii, {_WAY}")
+    raise InputError(f"a trial of Ludii, {_WAY}", subject="record")
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     raise InputError(
-        "record: is an archive, a game a line; `tablut replay FILE -v RULES --game N --save RECORD` writes that of "
-        "line N as a record"
+        "is an archive, a game a line",
+        subject="record",
+        remedy="`tablut replay FILE -v RULES --game N --save RECORD` writes that of line N as a record",
     )
 
 
@@ -81,9 +82,11 @@ def decoded(content: bytes, origin: str = "") -> str:
     except UnicodeDecodeError as error:
         text = content.decode("latin-1").replace("\r\n", "\n")
         if not looks_like_log(text) and not looks_like_system_log(text):
-            raise InputError(f"{shown}: not a UTF-8 text file; save it as UTF-8") from error
+            raise InputError("not a UTF-8 text file", subject=shown, remedy="save it as UTF-8") from error
     if "\0" in text:
-        raise InputError(f"{shown}: not a UTF-8 text file, but one with NUL, as UTF-16 has; save it as UTF-8")
+        raise InputError(
+            "not a UTF-8 text file, but one with NUL, as UTF-16 has", subject=shown, remedy="save it as UTF-8"
+        )
     return _plain(text)
 
 
@@ -138,7 +141,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     if kind is None:
         kinds = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
         shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
-        raise InputError(f"record {shown}: expected {kinds}")
+        raise InputError(f"expected {kinds}", subject=f"record {shown}")
     try:
         return kind.read(text, rules)
     except InputError as error:
@@ -174,7 +177,9 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     suffix = target.suffix.lower()
     if suffix == ".csv":
         if record.variant is None:
-            raise InputError("record: names no rule set; give it one, such as ashton, before it is written")
+            raise InputError(
+                "names no rule set", subject="record", remedy="give it one, such as ashton, before it is written"
+            )
         variant = as_variant(record.variant)
         text = write_line(record, variant) + "\n"
         again = record_of(read_archive(text)[0][0], variant)
@@ -183,7 +188,11 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
         again = read_record(text, record.variant)
     lost = (*_lost(record, again), *record.notes)
     if lost and source is not None and target.exists() and target.samefile(source):
-        raise InputError(f"output file {str(target)!r}: is the record itself, and would lose {lost[0]}; name another")
+        raise InputError(
+            f"is the record itself, and would lose {lost[0]}",
+            subject=f"output file {str(target)!r}",
+            remedy="name another",
+        )
     return text, lost
 
 

@@ -87,13 +87,14 @@ class _Game:
         """Add a move, whose move number may precede it in the same word."""
         if word.startswith("["):
             shown = f"record: line {line}: {excerpt(word)}"
-            raise InputError(f'{shown}: expected tags such as [White "Anna"], all before the moves')
+            raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
         if (number := _NUMBER.fullmatch(word)) is not None:
             count, first = len(self.moves), number[2] == "."
             if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
                 raise InputError(
-                    f"record: line {line}: {number[1]}{number[2]} follows {count} moves; a number stands before "
-                    "every other move"
+                    f"line {line}: {number[1]}{number[2]} follows {count} moves",
+                    subject="record",
+                    remedy="a number stands before every other move",
                 )
             self.numbered, word = count, number[3]
         if word:
@@ -115,7 +116,7 @@ def _first_game(text: str) -> _Game:
             pass
         elif kind == "tag" and not begun:
             if part["name"] in game.tags:
-                raise InputError(f"record: line {line}: tag {part['name']} comes twice")
+                raise InputError(f"line {line}: tag {part['name']} comes twice", subject="record")
             game.tags[part["name"]] = _unescaped(part["value"])
         elif kind == "word" and over:
             game.result = word
@@ -158,7 +159,7 @@ def _end(text: str, start: int, line: int) -> int:
             return sign.end()
     what, end = ("comment", "}") if text[start] == "{" else ("variation", ")")
     shown = excerpt(text[start : start + 40])
-    raise InputError(f"record: line {line}: the {what} {shown} does not end; expected {end!r}")
+    raise InputError(f"line {line}: the {what} {shown} does not end; expected {end!r}", subject="record")
 
 
 def _unescaped(text: str) -> str:
@@ -174,7 +175,7 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
         return r"\n" if sign == "\n" else f"\\{sign}" if sign in '\\"{}' else f"\\u{ord(sign):04x}"
 
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise InputError(f"record: {excerpt(text)}: has half a character, which no text file can hold")
+        raise InputError(f"{excerpt(text)}: has half a character, which no text file can hold", subject="record")
     return signs.sub(escape, text)
 
 
@@ -223,14 +224,14 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
         if name is None:
             raise
         remedy = "give the file of its rules as `variant`"
-        raise InputError(f"record: {error}", remedy=remedy) from error
+        raise InputError(str(error), subject="record", remedy=remedy) from error
 
 
 def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None:
     if digest is None:
         return
     if _DIGEST.fullmatch(digest) is None:
-        raise InputError(f"record: tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits")
+        raise InputError(f"tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits", subject="record")
     if digest.lower() != chosen.digest:
         way = (
             "give the file that it was written under as `variant`"
@@ -238,8 +239,11 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
             else "give the file of its rules as `variant`"
         )
         raise InputError(
-            f"record: is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
-            f"{chosen.digest[:12]}...",
+            (
+                f"is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
+                f"{chosen.digest[:12]}..."
+            ),
+            subject="record",
             remedy=way,
         )
 
@@ -258,10 +262,10 @@ def _result(last: str | None, claimed: str | None, first: str) -> GameResult | N
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
     if claimed is not None and claimed not in known:
-        raise InputError(f"record: tag Result {excerpt(claimed)}: expected one of {' '.join(known)}")
+        raise InputError(f"tag Result {excerpt(claimed)}: expected one of {' '.join(known)}", subject="record")
     found = {known[word] for word in (last, claimed) if word is not None} - {None}
     if len(found) > 1:
-        raise InputError(f"record: ends with {last!r}, and its tag Result says {excerpt(claimed or '')}")
+        raise InputError(f"ends with {last!r}, and its tag Result says {excerpt(claimed or '')}", subject="record")
     return next(iter(found), None)
 
 
@@ -270,7 +274,7 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
         try:
             yield MoveText.parse(word, size)
         except InputError as error:
-            raise InputError(f"record: line {line}: ply {ply}: {error}") from error
+            raise InputError(f"line {line}: ply {ply}: {error}", subject="record") from error
 
 
 def write_record(record: GameRecord) -> str:
@@ -306,12 +310,14 @@ def write_record(record: GameRecord) -> str:
     for tag, value in record.tags.items():
         if _NAME.fullmatch(tag) is None or tag in _STRUCTURE:
             own = " ".join(_STRUCTURE)
-            raise InputError(f"tag {excerpt(tag)}: expected a capital, then letters, digits, _ or -, and none of {own}")
+            raise InputError(
+                f"expected a capital, then letters, digits, _ or -, and none of {own}", subject=f"tag {excerpt(tag)}"
+            )
         tags[tag] = value
     if record.start is not None:
         tags["Start"] = str(record.start)
     for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
-        raise InputError(f"record: has a comment or a mark on ply {ply}, and {len(record.moves)} moves")
+        raise InputError(f"has a comment or a mark on ply {ply}, and {len(record.moves)} moves", subject="record")
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
     if before := _told(record, 0).strip():
@@ -326,7 +332,7 @@ def _told(record: GameRecord, ply: int) -> str:
     """Return the text after a move: its marks and its comment."""
     marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
     if marks and _MARKS.fullmatch(marks) is None:
-        raise InputError(f"record: mark {excerpt(marks)}: expected such as ?! or $6")
+        raise InputError(f"mark {excerpt(marks)}: expected such as ?! or $6", subject="record")
     text = marks if not marks or marks[0] in "!?" else f" {marks}"
     return f"{text} {{{_escaped(comment, _IN_COMMENT)}}}" if comment else text
 
@@ -336,7 +342,9 @@ def _rules_tags(record: GameRecord) -> dict[str, str]:
     if record.variant is None:
         if "Rules" in record.tags:
             return {}
-        raise InputError("record: names no rule set; give it one, such as ashton, before it is written")
+        raise InputError(
+            "names no rule set", subject="record", remedy="give it one, such as ashton, before it is written"
+        )
     variant = as_variant(record.variant)
     rules = record.tags.get("Rules")
     if rules is not None and variant.source == rules_source(rules):

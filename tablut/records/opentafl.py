@@ -42,12 +42,12 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     r"""Parse an OpenTafl record; of several games, the first."""
     tags, end = _tags(text)
     if "rules" not in tags:
-        raise InputError("OpenTafl record: has no tag [rules:dim:… start:…]")
+        raise InputError("has no tag [rules:dim:… start:…]", subject="OpenTafl record")
     rules = tags["rules"]
     outcome = tags.pop("result", "?").strip()
     if outcome not in _RESULTS:
         raise InputError(
-            f"OpenTafl record: tag result {excerpt(outcome)}: expected 1 (attackers), 0, -1 (defenders) or ?"
+            f"tag result {excerpt(outcome)}: expected 1 (attackers), 0, -1 (defenders) or ?", subject="OpenTafl record"
         )
     own_start = rules_start(rules)
     chosen, warnings = _chosen(rules, variant)
@@ -101,7 +101,7 @@ def _tags(text: str) -> tuple[dict[str, str], int]:
     while (found := _TAG.match(text, end)) is not None:
         name = found[1].lower()
         if name in tags:
-            raise InputError(f"OpenTafl record: tag [{name}:…] comes twice")
+            raise InputError(f"tag [{name}:…] comes twice", subject="OpenTafl record")
         tags[name] = found[2]
         end = found.end()
     return tags, end
@@ -121,13 +121,15 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
             label = _LABEL.fullmatch(words[0])
             if label is None:
                 raise InputError(
-                    f"OpenTafl record: line {excerpt(' '.join(words))}: expected a turn such as {turn + 1}. d1-e1 c4-c5"
+                    f"line {excerpt(' '.join(words))}: expected a turn such as {turn + 1}. d1-e1 c4-c5",
+                    subject="OpenTafl record",
                 )
             if varied := label[2] is not None:
                 variations[label[2].split(".")[0]] = None
             elif label[1] != str(turn + 1) or len(moves) != 2 * turn:
                 raise InputError(
-                    f"OpenTafl record: turn {label[1]} follows {len(moves)} moves; expected one turn, two moves"
+                    f"turn {label[1]} follows {len(moves)} moves; expected one turn, two moves",
+                    subject="OpenTafl record",
                 )
             else:
                 turn += 1
@@ -143,14 +145,14 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
     """Add the moves of a turn; return a note if a side resigns."""
     if len(words) > 2:
-        raise InputError(f"OpenTafl record: turn {turn} has {len(words)} moves; expected two at most")
+        raise InputError(f"turn {turn} has {len(words)} moves; expected two at most", subject="OpenTafl record")
     for word in words:
         if word == _RESIGNS:
             return [f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign"]
         try:
             moves.append(read_move(word, size))
         except InputError as error:
-            raise InputError(f"OpenTafl record: turn {turn}: {error}") from error
+            raise InputError(f"turn {turn}: {error}", subject="OpenTafl record") from error
     return []
 
 
@@ -261,7 +263,7 @@ def read_rules(text: str) -> Variant:
         "repetition": {"times": 3, "result": repetition} if repetition else {},
     }
     if rules.refused:
-        raise InputError(f"{rules.origin}: no rule field can say {', '.join(rules.refused)}")
+        raise InputError(f"no rule field can say {', '.join(rules.refused)}", subject=rules.origin)
 
     fields = {
         "first": "white" if rules.start.side == "w" else "black",
@@ -314,7 +316,7 @@ class _Rules:
         try:
             return {parse_square(name, self.size) for name in self.keys[key].split(",") if name}
         except InputError as error:
-            raise InputError(f"{self.origin}: {key}: {error}") from error
+            raise InputError(f"{key}: {error}", subject=self.origin) from error
 
     @property
     def edge(self) -> set[int]:
@@ -353,24 +355,24 @@ def _parse(text: str) -> _Rules:
     for word in words:
         key, colon, value = word.partition(":")
         if not colon:
-            raise InputError(f"{origin}: expected key:value, not {excerpt(word)}")
+            raise InputError(f"expected key:value, not {excerpt(word)}", subject=origin)
         if key not in _DEFAULTS and key not in _IDLE and key not in _PLACES:
-            raise InputError(f"{origin}: unknown rule {excerpt(word)}")
+            raise InputError(f"unknown rule {excerpt(word)}", subject=origin)
         if key in keys:
-            raise InputError(f"{origin}: has {key} twice")
+            raise InputError(f"has {key} twice", subject=origin)
         if key in _VALUES and value not in _VALUES[key].split():
-            raise InputError(f"{origin}: {excerpt(word)}: expected one of {_VALUES[key]} after {key}")
+            raise InputError(f"{excerpt(word)}: expected one of {_VALUES[key]} after {key}", subject=origin)
         keys[key] = value
     if "dim" not in keys or not {"start", "starti"}.intersection(keys):
-        raise InputError(f"{origin}: expected dim:SIZE first and start:POSITION last")
+        raise InputError("expected dim:SIZE first and start:POSITION last", subject=origin)
     if keys["dim"] not in map(str, range(3, 20, 2)):
-        raise InputError(f"{origin}: {excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 19")
+        raise InputError(f"{excerpt('dim:' + keys['dim'])}: boards have an odd side from 3 to 19", subject=origin)
     keys = _DEFAULTS | keys
     rows = keys["start"] if "start" in keys else "/".join(reversed(keys["starti"].split("/")))
     try:
         start = read_position(rows, "b" if keys["atkf"] == "y" else "w", int(keys["dim"]))
     except InputError as error:
-        raise InputError(f"{origin}: start: {error}") from error
+        raise InputError(f"start: {error}", subject=origin) from error
     return _Rules(origin, keys, start)
 
 
@@ -496,7 +498,9 @@ def write_rules(variant: Variant) -> str:
     unlike = [f"{name} ({value})" for name, value in ours.items() if theirs.get(name) != value]
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:
-        raise InputError(f"variant {variant.name!r}: no key of OpenTafl's rules says its {', '.join(unlike)}")
+        raise InputError(
+            f"no key of OpenTafl's rules says its {', '.join(unlike)}", subject=f"variant {variant.name!r}"
+        )
     return text
 
 
@@ -509,7 +513,9 @@ def begun_at(rules: str, start: Position) -> str:
 def write_game(record: GameRecord) -> str:
     """Return the text of a game as an OpenTafl record."""
     if record.variant is None:
-        raise InputError("record: names no rule set; give it one, such as brandubh, before it is written")
+        raise InputError(
+            "names no rule set", subject="record", remedy="give it one, such as brandubh, before it is written"
+        )
     variant = as_variant(record.variant)
     tags = {"result": next(word for word, result in _RESULTS.items() if result == record.result)}
     names = {ours: theirs for theirs, ours in _NAMES.items()}
@@ -518,26 +524,26 @@ def write_game(record: GameRecord) -> str:
     for name, value in record.tags.items():
         theirs = names.get(name, name.lower())
         if theirs in tags or (theirs in ("position", "rules") and name != "Rules"):
-            raise InputError(f"tag {excerpt(name)}: OpenTafl's records have a tag of this name already")
+            raise InputError("OpenTafl's records have a tag of this name already", subject=f"tag {excerpt(name)}")
         tags |= {} if name == "Rules" else {theirs: value}
     if record.start is not None:
         if record.start.side != variant.start_position[-1]:
-            raise InputError("record: OpenTafl's games begin with the side that the rules let begin")
+            raise InputError("OpenTafl's games begin with the side that the rules let begin", subject="record")
         tags["position"] = write_position(record.start)
     # The rules come last.
     own = record.tags.get("Rules", "")
     tags["rules"] = own if variant.source == rules_source(own) else write_rules(variant)
     for name, value in tags.items():
         if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.replace("\n", "").isprintable():
-            raise InputError(f"tag {excerpt(name)}: OpenTafl's tags hold no bracket and no control character")
+            raise InputError("OpenTafl's tags hold no bracket and no control character", subject=f"tag {excerpt(name)}")
     moves = [write_move(move) for move in record.moves]
     turns = []
     for place in range(0, len(moves), 2):
         said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
         if "]" in "".join(said) or "|" in said[0] or not "".join(said).replace("\n", "").isprintable():
             raise InputError(
-                f"comment on turn {1 + place // 2}: OpenTafl's comments hold no ] and no control character, "
-                "and divide moves by |"
+                "OpenTafl's comments hold no ] and no control character, and divide moves by |",
+                subject=f"comment on turn {1 + place // 2}",
             )
         turns.append(f"{1 + place // 2}. {' '.join(moves[place : place + 2])}")
         turns += [f"[{'|'.join(said)}]"] if any(said) else []

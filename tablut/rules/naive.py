@@ -186,11 +186,13 @@ class NaiveGame:
                     pieces[file, self.size - 1 - row] = letter
                     file += 1
                 elif letter != "/":
-                    raise InputError(f"position {excerpt(text)}: unknown letter {letter!r}")
+                    raise InputError(f"unknown letter {letter!r}", subject=f"position {excerpt(text)}")
             if file != self.size:
-                raise InputError(f"position {excerpt(text)}: row {excerpt(content)} has {file} cells, not {self.size}")
+                raise InputError(
+                    f"row {excerpt(content)} has {file} cells, not {self.size}", subject=f"position {excerpt(text)}"
+                )
         if len(rows) != self.size or rest[:1] not in ("w", "b"):
-            raise InputError(f"position {excerpt(text)}: expected {self.size} rows, a space, and w or b")
+            raise InputError(f"expected {self.size} rows, a space, and w or b", subject=f"position {excerpt(text)}")
         return NaivePosition(pieces, rest[0])
 
     def write(self, position: NaivePosition) -> str:

@@ -21,7 +21,7 @@ MOST_THREADS: Final = 256
 def check_threads(threads: int) -> int:
     """Return a number of threads unchanged; raise `InputError` if it is out of range."""
     if not 1 <= threads <= MOST_THREADS:
-        raise InputError(f"threads {threads}: expected 1 to {MOST_THREADS}")
+        raise InputError(f"expected 1 to {MOST_THREADS}", subject=f"threads {threads}")
     return threads
 
 
@@ -84,7 +84,9 @@ def check_memory(parameter: str, mib: int) -> None:
     """Raise `InputError` if a parameter asks for more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
-        raise InputError(f"the machine has {has >> 20:,} MiB of memory; ask for less", parameter=parameter, value=mib)
+        raise InputError(
+            f"the machine has {has >> 20:,} MiB of memory", parameter=parameter, value=mib, remedy="ask for less"
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -108,7 +110,7 @@ def listen(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRNOTAVAIL:
             raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
         if isinstance(error, PermissionError):
-            raise MachineError(f"{shown}: is not allowed to you; choose one from 1024 on") from error
+            raise MachineError("is not allowed to you", subject=shown, remedy="choose one from 1024 on") from error
         way = "choose another one, or 0 for any that is free"
-        raise MachineError(f"{shown}: cannot be listened on ({error.strerror}); {way}") from error
+        raise MachineError(f"cannot be listened on ({error.strerror})", subject=shown, remedy=way) from error
     return listener

@@ -20,7 +20,7 @@ class OneCaller:
     """Base class of objects that serve one caller at a time and can be neither copied nor pickled."""
 
     def __reduce__(self) -> NoReturn:
-        raise UseError(f"{type(self).__name__}: cannot be copied or pickled; make a new one instead")
+        raise UseError("cannot be copied or pickled", subject=f"{type(self).__name__}", remedy="make a new one instead")
 
 
 class Stoppable(OneCaller):
@@ -43,7 +43,11 @@ def alone(method: Method) -> Method:
     def guarded(self: OneCaller, *arguments: Any, **options: Any) -> Any:
         serving = vars(self).setdefault("_serving", Lock())
         if not serving.acquire(blocking=False):
-            raise UseError(f"{type(self).__name__}: is serving another call; wait for its end, or make one a thread")
+            raise UseError(
+                "is serving another call",
+                subject=f"{type(self).__name__}",
+                remedy="wait for its end, or make one a thread",
+            )
         try:
             return method(self, *arguments, **options)
         finally:

@@ -164,8 +164,9 @@ class ClusterScheduler(Scheduler):
             ) from error
         except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
             raise MachineError(
-                f"the cluster has gone ({_first_line(error)}); what is done is kept: go on with another",
+                f"the cluster has gone ({_first_line(error)})",
                 parameter="scheduler",
+                remedy="what is done is kept: go on with another",
             ) from error
 
 
@@ -183,7 +184,9 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "needs the package 'distributed'; install it with: pip install 'tablut[cluster]'", parameter="scheduler"
+            "needs the package 'distributed'",
+            parameter="scheduler",
+            remedy="install it with: pip install 'tablut[cluster]'",
         ) from error
     with _silent():
         try:
@@ -192,10 +195,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
             # If nothing answers, or another program does, the package raises errors of many kinds.
-            raise MachineError(f"{shown}: no scheduler answers there: {_first_line(error)}") from error
+            raise MachineError(f"no scheduler answers there: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
-            raise MachineError(f"{shown}: the scheduler has no workers; start some with `dask worker`")
+            raise MachineError("the scheduler has no workers", **shown, remedy="start some with `dask worker`")
         yield ClusterScheduler(client, distributed)
 
 

@@ -37,7 +37,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise InputError(f"{shown}: is not an ordinary file")
+                raise InputError("is not an ordinary file", subject=shown)
             # Never reads more than the limit, even if the file grows at the same time.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
             if len(content) > found.st_size:  # it has grown, or has no known length
@@ -47,9 +47,9 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     except ValueError as error:  # a name with a null character
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{shown}: {error}") from error
+        raise InputError(str(error), subject=shown) from error
     if max(found.st_size, len(content)) > most:
-        raise InputError(f"{shown}: has more than {most:,} bytes, the most that is read")
+        raise InputError(f"has more than {most:,} bytes, the most that is read", subject=shown)
     return content
 
 
@@ -58,7 +58,7 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
     try:
         text = read_bytes(path, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{what} {excerpt(str(path))}: not a UTF-8 text file") from error
+        raise InputError("not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -98,11 +98,15 @@ def brief(kind: type[Kind]) -> type[Kind]:
 def store_path(named: Path | str) -> Path:
     """Return the folder of a store; raise `InputError` for an empty name or a URL, which is not supported."""
     if not str(named).strip():
-        raise InputError("store '': names no folder; name one, or . for the current folder")
+        raise InputError("names no folder", subject="store ''", remedy="name one, or . for the current folder")
     if "://" in str(named):
         raise InputError(
-            f"store {excerpt(str(named))}: is a URL; a store is a folder: fetch it, with rsync, rclone or "
-            "`aws s3 sync`, and name the folder (docs/howto/move-a-store.md)"
+            "is a URL",
+            subject=f"store {excerpt(str(named))}",
+            remedy=(
+                "a store is a folder: fetch it, with rsync, rclone or `aws s3 sync`, and name the folder "
+                "(docs/howto/move-a-store.md)"
+            ),
         )
     return Path(named)
 
@@ -114,9 +118,11 @@ def child(folder: Path, name: str, what: str) -> Path:
     """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
-        raise InputError(f"{what} {excerpt(name)}: is not a plain name in {str(folder)!r}")
+        raise InputError(f"is not a plain name in {str(folder)!r}", subject=f"{what} {excerpt(name)}")
     if path.is_symlink():
-        raise InputError(f"{what} {excerpt(name)}: is a link; {str(folder)!r} must hold the files themselves")
+        raise InputError(
+            "is a link", subject=f"{what} {excerpt(name)}", remedy=f"{str(folder)!r} must hold the files themselves"
+        )
     return path
 
 
@@ -226,7 +232,9 @@ def lock_folder(folder: Path, what: str) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
-        raise InputError(f"{what} {str(folder)!r}: another program is writing there; wait for it") from error
+        raise InputError(
+            "another program is writing there", subject=f"{what} {str(folder)!r}", remedy="wait for it"
+        ) from error
     except OSError as error:
         if isinstance(error, OutputError):
             raise

@@ -128,7 +128,7 @@ def shipped_variant(name: str) -> Variant:
     if (known := name.lower()) in variant_names():
         return _shipped(known)
     hint = did_you_mean(name, variant_names(), "`tablut variants` lists them")
-    raise VariantError(f"variant {excerpt(name)}: no such rule set; {hint}")
+    raise VariantError("no such rule set", subject=f"variant {excerpt(name)}", remedy=hint)
 
 
 def load_variant(name: str) -> Variant:
@@ -167,7 +167,9 @@ def load_variant(name: str) -> Variant:
     if path.suffix.lower() == ".toml" or "/" in name or os.sep in name:
         return _from_file(path)
     if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # Path.is_file may raise
-        raise VariantError(f"variant {excerpt(name)}: no such rule set; write {excerpt('./' + name)} for the file")
+        raise VariantError(
+            "no such rule set", subject=f"variant {excerpt(name)}", remedy=f"write {excerpt('./' + name)} for the file"
+        )
     return shipped_variant(name)
 
 
@@ -207,7 +209,7 @@ def as_variant(value: VariantLike) -> Variant:
     if isinstance(value, os.PathLike):
         return _from_file(Path(value))
     way = "expected a Variant, a name such as 'ashton', or the path of a TOML file"
-    raise VariantError(f"variant {shown_value(value)}: {way}")
+    raise VariantError(way, subject=f"variant {shown_value(value)}")
 
 
 def is_own_name(variant: Variant) -> bool:
@@ -222,7 +224,7 @@ def check_known(variant: Variant, who: str, unknown: Collection[str] | None = No
     ``unknown`` holds the names of the unsupported rules; by default, all `later_rules` are unsupported.
     """
     if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
-        raise VariantError(f"variant {variant.name!r}: {who} does not know {', '.join(unknown)} yet")
+        raise VariantError(f"{who} does not know {', '.join(unknown)} yet", subject=f"variant {variant.name!r}")
 
 
 def _from_file(path: Path) -> Variant:
@@ -233,7 +235,9 @@ def _from_file(path: Path) -> Variant:
         raise VariantError(f"{error}{_other_file(path) if missing else ''}") from error
     variant = parse_variant(text, name=_file_name(path), origin=str(path))
     if not is_own_name(variant):
-        raise VariantError(f"{path}: field 'name': {variant.name!r} ships and is another game; choose another name")
+        raise VariantError(
+            f"field 'name': {variant.name!r} ships and is another game", subject=str(path), remedy="choose another name"
+        )
     return variant
 
 

@@ -65,31 +65,33 @@ class _VariantFile(Rules):
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     """Parse the text of a variant file; ``name`` is the default name, ``origin`` is the prefix of error messages."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
-        raise VariantError(f"{origin}: name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line")
+        raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > _LINE_LENGTH:
             raise VariantError(
-                f"{origin}: line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read"
+                f"line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read", subject=origin
             )
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"{origin}: not valid TOML: {_told(str(error))}") from error
+        raise VariantError(f"not valid TOML: {_told(str(error))}", subject=origin) from error
     except (RecursionError, ValueError) as error:
         # Python rejects deeply nested lists, and numbers of thousands of digits.
         what = "values in one another" if isinstance(error, RecursionError) else "a number with too many digits"
-        raise VariantError(f"{origin}: not a variant file: {what}") from error
+        raise VariantError(f"not a variant file: {what}", subject=origin) from error
     version = data.get("format", FORMAT)
     if isinstance(version, int) and version != FORMAT:
-        raise VariantError(f"{origin}: field 'format': this version reads format {FORMAT}, the file says {version}")
+        raise VariantError(
+            f"field 'format': this version reads format {FORMAT}, the file says {version}", subject=origin
+        )
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
-        raise VariantError(f"{origin}: {_errors(error)}") from error
+        raise VariantError(f"{_errors(error)}", subject=origin) from error
     # Each stage relies on the checks of the stages before it.
     for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
-            raise VariantError(f"{origin}: {'; '.join(faults)}")
+            raise VariantError(f"{'; '.join(faults)}", subject=origin)
     return Variant(
         name=file.name or name,
         title=file.title,

@@ -37,7 +37,11 @@ class _Played(Result):
 def _chosen(only: str) -> list[Cell]:
     found = [cell for cell in all_cells() if fnmatchcase(cell.name, only)]
     if not found:
-        raise InputError(f"--only {only}: fits no cell; they have names such as fetlar and {all_cells()[-1].name}")
+        raise InputError(
+            "fits no cell",
+            subject=f"--only {only}",
+            remedy=f"they have names such as fetlar and {all_cells()[-1].name}",
+        )
     return found
 
 
@@ -100,7 +104,7 @@ def gather_command(
                 played.setdefault(cell.name, {})[many] = short(report, plan.digest, cell.variant)
                 rows.append(row_of(cell, many, report, played[cell.name][many]))
     if not rows:
-        raise InputError(f"--store {store}: has no two games of a cell")
+        raise InputError("has no two games of a cell", subject=f"--store {store}")
     left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
     source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
     atlas = Atlas(provenance=source, played=played, left_out=left_out)

@@ -214,5 +214,7 @@ def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
             if (row.decided_white, row.decided_low, row.decided_high) != share(row.white, row.white + row.black):
                 raise ValueError(f"{row.cell} at {row.nodes} nodes: shares are not those of the counts")
     except (KeyError, ValueError) as error:
-        raise InputError(f"study data {str(where)!r}: {error}; restore the files, or gather them again") from error
+        raise InputError(
+            str(error), subject=f"study data {str(where)!r}", remedy="restore the files, or gather them again"
+        ) from error
     return {(row.cell, row.nodes): row for row in rows}, atlas

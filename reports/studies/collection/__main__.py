@@ -73,16 +73,22 @@ def make_command(
     """
     rules = load_variant(variant)
     if shortest > longest:
-        raise InputError(f"--min-plies {shortest}: is more than --max-plies {longest}")
+        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
     if theme is not None and source == "tablebase":
-        raise InputError("--theme: is told by lines of play, which a tablebase does not have; choose another --from")
+        raise InputError(
+            "is told by lines of play, which a tablebase does not have",
+            subject="--theme",
+            remedy="choose another --from",
+        )
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
     if source == "tablebase":
         prober = find_prober(rules, tablebase)
         if prober is None:
-            raise InputError(f"--from tablebase: none ships for {rules.name}; name one with --tablebase")
+            raise InputError(
+                f"none ships for {rules.name}", subject="--from tablebase", remedy="name one with --tablebase"
+            )
         make = partial(from_tablebase, rules, prober, wanted, samples=samples)
     elif source == "placements":
         make = partial(from_placements, rules, wanted, samples=samples or 100_000, men=men)
@@ -104,7 +110,7 @@ def make_command(
     except KeyboardInterrupt:
         interrupted = True
     if not made.examined and not interrupted:
-        raise InputError("no position was examined, so no puzzle was found; ask for more --games or --samples")
+        raise InputError("no position was examined, so no puzzle was found", remedy="ask for more --games or --samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out")
     result = _Made(

@@ -115,14 +115,19 @@ def _refuse(variant: Variant) -> None:
     """Refuse a board whose positions cannot all be listed, or whose rules have a move limit."""
     if variant.rules.move_limit is not None:
         raise InputError(
-            f"variant {variant.name!r}: ends a game after {variant.rules.move_limit} plies; "
-            "leave move_limit out: what can be reached is asked without limits"
+            f"ends a game after {variant.rules.move_limit} plies",
+            subject=f"variant {variant.name!r}",
+            remedy="leave move_limit out: what can be reached is asked without limits",
         )
     classes = 2 * spaces(variant)["no_end"].value() // len(engine_for(variant).group)
     if classes > MOST_ENTRIES:
         raise InputError(
-            f"variant {variant.name!r}: has about {classes:.1e} classes of counted positions, and all of them are "
-            f"listed, up to {MOST_ENTRIES:.1e}; take a reduced board, or `tablut reachable estimate`"
+            (
+                f"has about {classes:.1e} classes of counted positions, and all of them are listed, up to "
+                f"{MOST_ENTRIES:.1e}"
+            ),
+            subject=f"variant {variant.name!r}",
+            remedy="take a reduced board, or `tablut reachable estimate`",
         )
 
 

@@ -109,11 +109,15 @@ def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
         try:
             found = RegionCount.model_validate_json(read_text(path, "closure"))
         except ValidationError as error:
-            raise InputError(f"{path}: no count of a closure; remove the file, and it is made again") from error
+            raise InputError(
+                "no count of a closure", subject=str(path), remedy="remove the file, and it is made again"
+            ) from error
         own = (found.attackers, found.defenders, found.king, found.tables) == (*material, tables)
         possible = min(found.by_doors) >= 0 and sum(found.by_doors) == found.placements <= _placements(material)
         if not own or not possible:
-            raise InputError(f"{path}: the count of another closure; remove the file, and it is made again")
+            raise InputError(
+                "the count of another closure", subject=str(path), remedy="remove the file, and it is made again"
+            )
         return found
     region = parked(material)
     closure = closure_of(*region, own_tempo=bool(region.white))

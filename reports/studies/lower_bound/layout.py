@@ -148,4 +148,6 @@ def require_variant(variant: Variant) -> None:
     """Refuse a variant for which the construction is not proved."""
     known = load_variant("ashton")
     if (variant.terrain, variant.start, variant.rules) != (known.terrain, known.start, known.rules):
-        raise InputError(f"variant {variant.name}: the lower bound is proved for the board and rules of ashton only")
+        raise InputError(
+            "the lower bound is proved for the board and rules of ashton only", subject=f"variant {variant.name}"
+        )

@@ -137,7 +137,7 @@ def join_command(
         began, folder = wall_clock(), _folder(store, opening)
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
-            undecided = InputError(f"--only {only}: what is proved after {opening.name} does not decide it")
+            undecided = InputError(f"what is proved after {opening.name} does not decide it", subject=f"--only {only}")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
             if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
                 raise undecided
@@ -168,7 +168,9 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
     run = _unsearched(opening, observer)
     run.load(folder)
     if not run.strategies:
-        raise InputError(f"--store: {str(folder)!r} has a search by `decide`, and no proof; move it away to join")
+        raise InputError(
+            f"{str(folder)!r} has a search by `decide`, and no proof", subject="--store", remedy="move it away to join"
+        )
     return True
 
 
@@ -236,7 +238,7 @@ def outline_command(
             run, folder = _unsearched(opening, observer), _folder(store, opening)
             run.load(folder)
             if not run.strategies:
-                raise InputError(f"--store: {str(folder)!r} has no proof")
+                raise InputError(f"{str(folder)!r} has no proof", subject="--store")
             path = DATA / f"{opening.file.partition('.')[0]}.outline.json"
             made[opening.name] = write_outline(path, run, least, _SHIPPED).lines
     shown = "\n".join(f"{name}: {lines:,} lines" for name, lines in made.items())
@@ -257,7 +259,7 @@ def check_command(
         workers = LocalScheduler(threads, processes=True)
         checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:
-            raise InputError(f"{str(path)!r}: {checked.failures[0]}")
+            raise InputError(checked.failures[0], subject=f"{str(path)!r}")
         each: dict[str, int | None] = {"checked": checked.positions, "counted": checked.within}
         each["checked_per_second"] = checked.positions_per_second
         data = _write({opening.name: found.model_copy(update=each)})
@@ -274,7 +276,7 @@ def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option
         workers = LocalScheduler(threads, processes=True)
         checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:
-            raise InputError(f"{str(path)!r}: {checked.failures[0]}")
+            raise InputError(checked.failures[0], subject=f"{str(path)!r}")
         data = _write({opening.name: data[opening.name].model_copy(update={"counted": checked.within})})
     return _reply(chosen, data)
 
@@ -306,7 +308,7 @@ def _kept(store: str, opening: Opening) -> bool:
 def _chosen(only: str) -> list[Opening]:
     chosen = [one for one in openings()[1] if fnmatchcase(one.name, only)]
     if not chosen:
-        raise InputError(f"--only {only}: fits no opening")
+        raise InputError("fits no opening", subject=f"--only {only}")
     return chosen
 
 

@@ -111,7 +111,9 @@ class ScaleModel:
                 seconds = float(self._quantities(tiers, plans, workers, 0)["seconds"][0])
                 best = min(best or (seconds, power), (seconds, power))
         if best is None:
-            raise InputError(f"{men} men of {self.variant.name}: no tier may take more than {1 << _MOST_MEMORY} bytes")
+            raise InputError(
+                f"no tier may take more than {1 << _MOST_MEMORY} bytes", subject=f"{men} men of {self.variant.name}"
+            )
         memory = 1 << best[1]
         plans = self.tiers.plans(tiers, memory) or {}
         found = {name: _interval(drawn) for name, drawn in self._quantities(tiers, plans, workers, self.draws).items()}
@@ -396,7 +398,9 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
     values = np.log(np.array(rates, dtype=np.float64))
     freedom = len(values) - len(terms((1, 1)))
     if freedom < 1 or np.linalg.matrix_rank(matrix) < matrix.shape[1]:
-        raise InputError(f"{len(values)} tiers are too few, or too much alike, to fit a law of their men; build more")
+        raise InputError(
+            f"{len(values)} tiers are too few, or too much alike, to fit a law of their men", remedy="build more"
+        )
     coefficients = np.linalg.lstsq(matrix, values, rcond=None)[0]
     errors = values - matrix @ coefficients
     root = np.linalg.cholesky(np.linalg.inv(matrix.T @ matrix))

@@ -193,7 +193,7 @@ def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], com
     ``memory`` is per worker, in bytes, and ``command`` is recorded in the result as its origin.
     """
     if 1 not in workers:
-        raise InputError("--workers: the model is fitted to one worker; name 1 as well")
+        raise InputError("the model is fitted to one worker", subject="--workers", remedy="name 1 as well")
     load = os.getloadavg()[0]
     say(f"load {load:.1f}; more than 0.3 means that others use this machine")
     warm(variant.name)

@@ -87,7 +87,9 @@ def read_trace(path: Path) -> Trace:
         place = ".".join(map(str, first["loc"])) or "the file"
         what = excerpt(f"{place}: {first['msg']}", 160)
         raise InputError(
-            f"trace {excerpt(str(path))}: {what}; make it again with: python -m reports.studies.scale trace"
+            what,
+            subject=f"trace {excerpt(str(path))}",
+            remedy="make it again with: python -m reports.studies.scale trace",
         ) from error
 
 

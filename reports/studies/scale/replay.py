@@ -60,10 +60,14 @@ def fit_costs(trace: Trace) -> Costs:
     from scipy.optimize import nnls
 
     if trace.workers != 1:
-        raise InputError(f"trace of {trace.workers} workers: the model is fitted to that of one; build with one worker")
+        raise InputError(
+            "the model is fitted to that of one",
+            subject=f"trace of {trace.workers} workers",
+            remedy="build with one worker",
+        )
     passes = [task for task in trace.tasks if task.kind == PASS]
     if not passes:
-        raise InputError("trace: no tier was built in slices; build with a smaller --memory")
+        raise InputError("no tier was built in slices", subject="trace", remedy="build with a smaller --memory")
     idle = np.array([_idle(task) for task in passes])
     moved = np.array([float(task.read + task.written) for task in passes])
     scale = max(float(moved.mean()), 1.0)

@@ -93,7 +93,7 @@ class SliceFolder:
         shown = f"tablebase folder {str(self.folder)!r}"
         try:
             if self.folder.is_symlink():
-                raise TablebaseError(f"{shown}: is a link; remove it")
+                raise TablebaseError("is a link", subject=shown, remedy="remove it")
             self.folder.mkdir(exist_ok=True)
             remove_temporaries(self.folder)
         except OSError as error:
@@ -324,7 +324,8 @@ class SliceBuild:
         self._failures += 1
         if self._failures > _TRIES:
             raise DamagedSliceError(
-                f"{error}; it was so {self._failures} times: the disk of {str(self.root)!r} is not to be trusted"
+                str(error),
+                remedy=f"it was so {self._failures} times: the disk of {str(self.root)!r} is not to be trusted",
             ) from error
         self.tell(f"{self.name}: {error}")
 

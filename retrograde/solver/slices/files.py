@@ -262,7 +262,7 @@ def check_blocks(file: SliceFile) -> None:
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
     """Return the error for a file that is not as it was written."""
-    return DamagedSliceError(f"scratch file {str(path)!r}: {what}; {WAY_OUT}")
+    return DamagedSliceError(what, subject=f"scratch file {str(path)!r}", remedy=WAY_OUT)
 
 
 # -- the codes of a tier -----------------------------------------------------------------------

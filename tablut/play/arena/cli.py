@@ -180,7 +180,9 @@ def match_command(
     pairs. With --nodes, the same seed gives the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
-        raise InputError("--errors: is for --sprt ELO0 ELO1; leave it out, or name the two differences")
+        raise InputError(
+            "is for --sprt ELO0 ELO1", subject="--errors", remedy="leave it out, or name the two differences"
+        )
     test = None if sprt is None else Sprt(*sprt, *errors).checked()
     _, plan = options.plan([first, second], games)
 
@@ -203,7 +205,7 @@ def tournament_command(
     --games is the number of games in each match. Elo is relative to the mean of the players, with 95 % intervals.
     """
     if len(players) < 2:
-        raise InputError("tournament: expected at least two players")
+        raise InputError("expected at least two players", subject="tournament")
     everyone, plan = options.plan(players, games)
 
     def _reply(report: TournamentReport) -> Reply:
@@ -227,7 +229,7 @@ def measure_command(
     The 95 % intervals are over the games. The first plies are random, so that games differ.
     """
     if games < 2:
-        raise InputError(f"--games {games}: expected at least 2")
+        raise InputError("expected at least 2", subject=f"--games {games}")
     rules, (first, second) = options.contestants([player, player])
     openings = Openings(options.opening, 1, options.seed)
     plan = MatchPlan(

@@ -202,7 +202,7 @@ def play_match(
     (10, 10)
     """
     if plan.games < 1:
-        raise InputError(f"games {plan.games}: expected at least 1")
+        raise InputError("expected at least 1", subject=f"games {plan.games}")
     played: dict[int, ScoredGame] = {}
     scheduler = LocalScheduler(threads)
 
@@ -248,7 +248,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
     """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
-        raise InputError(f"position '{board.position}': the game is over; there is nothing to play")
+        raise InputError("the game is over", subject=f"position '{board.position}'", remedy="there is nothing to play")
     for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
         if one.limits.movetime is not None:
             with suppress(Exception), ExitStack() as stack:
@@ -420,7 +420,9 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
     try:
         return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening)
     except InputError as error:
-        raise InputError(f"game record '{path}': {error}; remove the file and the game is played again") from error
+        raise InputError(
+            str(error), subject=f"game record '{path}'", remedy="remove the file and the game is played again"
+        ) from error
 
 
 def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame:

@@ -86,7 +86,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
             if (found := program_of(one.player)) is not None:
                 found[0].check(one.limits, elsewhere=start is not None and str(start) != variant.start_position)
         except InputError as error:
-            raise InputError(f"player {excerpt(one.text)}: {error}") from error
+            raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
         if rules := getattr(player, "unsaid", ()):
             unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
@@ -140,8 +140,11 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
             continue
         if not equals or key not in {*_LIMITS, *_OPTIONS}:
             raise InputError(
-                f"player {excerpt(text)}: {excerpt(setting)}: expected key=value with one of "
-                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}"
+                (
+                    f"{excerpt(setting)}: expected key=value with one of "
+                    f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}"
+                ),
+                subject=f"player {excerpt(text)}",
             )
         try:
             if key in _LIMITS:
@@ -149,7 +152,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
             else:
                 other[_OPTIONS[key]] = value if key == "tablebase" else number(int, value)
         except ValueError as error:
-            raise InputError(f"player {excerpt(text)}: {key}={excerpt(value)}: expected a number") from error
+            raise InputError(f"{key}={excerpt(value)}: expected a number", subject=f"player {excerpt(text)}") from error
     chosen = SearchLimits(**own) if own else limits
     settled = (options or PlayerOptions())._replace(**other)
     # The player's own settings replace those of the match.

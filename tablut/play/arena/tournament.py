@@ -109,7 +109,7 @@ def play_tournament(
     [8, 8, 8]
     """
     if len(contestants) < 2:
-        raise InputError("tournament: expected at least two players")
+        raise InputError("expected at least two players", subject="tournament")
     names = same_names(contestants)
     contestants = [one._replace(text=name) for one, name in zip(contestants, names, strict=True)]
     reports: dict[tuple[int, int], MatchReport] = {}
@@ -323,7 +323,7 @@ def measure(variant: Variant, report: MatchReport) -> GameMeasures:
     (50, 50, True)
     """
     if len(report.played) < 2:
-        raise InputError("measure: expected at least two games")
+        raise InputError("expected at least two games", subject="measure")
     factors, repeated = zip(*(_measured(variant, one.game) for one in report.played), strict=True)
     winners = [one.game.winner for one in report.played]
     white, black, games = winners.count("white"), winners.count("black"), len(winners)

@@ -52,7 +52,9 @@ def make_any(
     """Return a new player: one of the registry, or a program that is started."""
     if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
-            raise InputError(f"player {excerpt(name)}: unknown; a program of yours is program:COMMAND")
+            raise InputError(
+                "unknown", subject=f"player {excerpt(name)}", remedy="a program of yours is program:COMMAND"
+            )
         return (ready_player if ready else make_player)(name, variant, options)
     from tablut.play.bridges.programs import ProgramPlayer
 

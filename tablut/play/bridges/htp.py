@@ -34,7 +34,9 @@ class HtpWords(Words):
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
         """Raise InputError if the rules or the size of the board differ from those of the program."""
         if variant.size not in _BOARDS:
-            raise InputError(f"its protocol cannot say a board of side {variant.size}; its boards have 11 or 13")
+            raise InputError(
+                f"its protocol cannot say a board of side {variant.size}", remedy="its boards have 11 or 13"
+            )
         return built_in(variant, own)
 
     def hear(self, text: str) -> tuple[str, str]:
@@ -116,7 +118,7 @@ class HtpFront(Front):
                 if side != self._board.turn:
                     if "position" in self._missing:  # the client assumes that the refused move was made
                         self._missing["game"] = self._missing["position"]
-                    raise InputError(f"play: it is the {htp.ROLES[self._board.turn]}'s turn")
+                    raise InputError(f"it is the {htp.ROLES[self._board.turn]}'s turn", subject="play")
                 self._board.push(move)
                 return " ".join(htp.write_square(cell, self._board.size) for cell in self._board.captured())
             case ["protocol_version"]:
@@ -131,7 +133,9 @@ class HtpFront(Front):
                 return ""
             case ["version"]:
                 return __version__
-        raise InputError(f"command {excerpt(' '.join(line), 80)}: is none here; list_commands names all")
+        raise InputError(
+            "is none here", subject=f"command {excerpt(' '.join(line), 80)}", remedy="list_commands names all"
+        )
 
     def _generated(self) -> str:
         side, began = self._board.turn, time.monotonic()

@@ -157,7 +157,7 @@ class OtepFront(Front):
             case "error":
                 self._own = ""
             case _:
-                raise InputError(f"{excerpt(command, 40)}: unknown command")
+                raise InputError("unknown command", subject=f"{excerpt(command, 40)}")
         return command != "goodbye"
 
     def _take_rules(self, text: str) -> None:
@@ -216,5 +216,5 @@ class OtepFront(Front):
 
 def _matched(pattern: str, text: str) -> re.Match[str]:
     if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
-        raise InputError(f"{excerpt(text)}: is not what the protocol has there")
+        raise InputError("is not what the protocol has there", subject=f"{excerpt(text)}")
     return found

@@ -130,9 +130,11 @@ class Words(ABC):
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
         """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
         if elsewhere and not cls.anywhere:
-            raise InputError("its protocol cannot say a start of a game's own; begin where its rules begin")
+            raise InputError("its protocol cannot say a start of a game's own", remedy="begin where its rules begin")
         if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
-            raise InputError(f"its protocol cannot say {' or '.join(unsaid)}; name {' or '.join(cls.limits)} instead")
+            raise InputError(
+                f"its protocol cannot say {' or '.join(unsaid)}", remedy=f"name {' or '.join(cls.limits)} instead"
+            )
 
 
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
@@ -172,8 +174,8 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
     other, unsaid = unlike(variant, plays)
     if other:
         raise InputError(
-            f"its protocol cannot say {', '.join(other)}, and the game of such a program is {plays.name}; "
-            f"if it plays another, say which: option.variant=NAME"
+            (f"its protocol cannot say {', '.join(other)}, and the game of such a program is {plays.name}"),
+            remedy="if it plays another, say which: option.variant=NAME",
         )
     return "", unsaid
 
@@ -186,9 +188,9 @@ class Process:
         try:
             line = shlex.split(command)
         except ValueError as error:
-            raise InputError(f"program {excerpt(command)}: {error}") from error
+            raise InputError(str(error), subject=f"program {excerpt(command)}") from error
         if not line:
-            raise InputError(f"program {excerpt(command)}: expected a command")
+            raise InputError("expected a command", subject=f"program {excerpt(command)}")
         self._command = command
         try:
             self._popen = subprocess.Popen(
@@ -203,7 +205,7 @@ class Process:
         except OSError as error:
             way = f"; a script needs its interpreter: python3 {excerpt(line[0])}" * line[0].endswith(".py")
             why = f"{error.strerror or error}{way}"
-            raise InputError(f"program {excerpt(command)}: cannot be started: {why}") from error
+            raise InputError(f"cannot be started: {why}", subject=f"program {excerpt(command)}") from error
         self._answers: queue.Queue[Answer | None] = queue.Queue()
         """Answers not read yet; None after the last one."""
         self._unasked = 0
@@ -276,13 +278,13 @@ class Process:
             self.tell(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                 if found.kind == REFUSAL:
-                    raise ProgramError(f"program {excerpt(self._command)}: said {excerpt(found.text)}")
+                    raise ProgramError(f"said {excerpt(found.text)}", subject=f"program {excerpt(self._command)}")
                 times -= found.kind == answer
                 if not times:
                     return found
             # At the deadline, the alarm itself has ended the program.
             if time.monotonic() < deadline:
-                raise ProgramError(f"program {excerpt(self._command)}: {self._why()}")
+                raise ProgramError(f"{self._why()}", subject=f"program {excerpt(self._command)}")
         self.kill()
         raise LateError(f"program {excerpt(self._command)}: no {answer} within {seconds:g} s")
 
@@ -407,7 +409,7 @@ def _naming(command: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"program {excerpt(command)}: {error}") from error
+        raise InputError(str(error), subject=f"program {excerpt(command)}") from error
 
 
 class ProgramPlayer(OneCaller):

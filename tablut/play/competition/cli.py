@@ -89,10 +89,14 @@ def referee_command(
     """
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
-        raise InputError(f"--logs: the competition's logs have boards of side 7 or 9; {rules.name} has {rules.size}")
+        raise InputError(
+            "the competition's logs have boards of side 7 or 9",
+            subject="--logs",
+            remedy=f"{rules.name} has {rules.size}",
+        )
     settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
     if option and white is None and black is None:
-        raise InputError("--option: is a setting of --white and --black, and neither is named")
+        raise InputError("is a setting of --white and --black, and neither is named", subject="--option")
     live = Live()
     options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option or ()))
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()

@@ -82,15 +82,15 @@ class ClientSettings(NamedTuple):
             If a setting is invalid.
         """
         if not self.host or not self.host.isprintable() or len(self.host) > 255:
-            raise InputError(f"server {excerpt(self.host)}: expected a host name or an address")
+            raise InputError("expected a host name or an address", subject=f"server {excerpt(self.host)}")
         if not 0 < self.timeout < 1e9:
-            raise InputError(f"timeout {self.timeout}: expected a positive number of seconds")
+            raise InputError("expected a positive number of seconds", subject=f"timeout {self.timeout}")
         if self.port is not None and not 0 < self.port < 65536:
-            raise InputError(f"port {self.port}: expected 1 to 65535")
+            raise InputError("expected 1 to 65535", subject=f"port {self.port}")
         if not self.name or len(self.name) > 100:
-            raise InputError(f"name {excerpt(self.name)}: expected 1 to 100 characters")
+            raise InputError("expected 1 to 100 characters", subject=f"name {excerpt(self.name)}")
         if self.wait < 0:
-            raise InputError(f"wait {self.wait}: expected 0 or more seconds")
+            raise InputError("expected 0 or more seconds", subject=f"wait {self.wait}")
         return self
 
 
@@ -245,18 +245,18 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
             connection = socket.create_connection(address, timeout=max(10.0, settings.wait))
         except socket.gaierror as error:
             if error.errno == socket.EAI_NONAME:
-                raise InputError(f"{where}: no such host") from error
-            raise MachineError(f"{where}: cannot be found ({error.strerror})") from error
+                raise InputError("no such host", subject=where) from error
+            raise MachineError(f"cannot be found ({error.strerror})", subject=where) from error
         except ConnectionRefusedError as error:
             if time.monotonic() < until:
                 time.sleep(_RETRY)
                 continue
             raise MachineError(
-                f"{where}: nobody listens there; start the server first, or wait longer for it"
+                "nobody listens there", subject=where, remedy="start the server first, or wait longer for it"
             ) from error
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise MachineError(f"{where}: cannot be reached ({reason})") from error
+            raise MachineError(f"cannot be reached ({reason})", subject=where) from error
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return connection

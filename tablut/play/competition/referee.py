@@ -98,18 +98,18 @@ class RefereeSettings(NamedTuple):
             If a setting is invalid.
         """
         if not 0 < self.timeout < 1e9:
-            raise InputError(f"timeout {self.timeout}: expected a positive number of seconds")
+            raise InputError("expected a positive number of seconds", subject=f"timeout {self.timeout}")
         if not 0 < self.wait < 1e9:
-            raise InputError(f"wait {self.wait}: expected a positive number of seconds")
+            raise InputError("expected a positive number of seconds", subject=f"wait {self.wait}")
         for port in (self.port_white, self.port_black):
             if not 0 <= port < 65536:
-                raise InputError(f"port {port}: expected 0 to 65535")
+                raise InputError("expected 0 to 65535", subject=f"port {port}")
         if self.port_white == self.port_black != 0:
-            raise InputError(f"port {self.port_white}: is for white; black needs another one")
+            raise InputError("is for white", subject=f"port {self.port_white}", remedy="black needs another one")
         if self.logs is not None:
             check_output(self.logs / "log")
         if self.repeats < 0 or self.errors < 0:
-            raise InputError("repeats and errors: expected 0 or more")
+            raise InputError("expected 0 or more", subject="repeats and errors")
         return self
 
 

@@ -135,7 +135,7 @@ class Tree(NamedTuple):
 def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
     """Return an empty tree of at most the given size in MiB."""
     if mebibytes < 1:
-        raise InputError(f"hash {mebibytes}: expected at least 1 MiB")
+        raise InputError("expected at least 1 MiB", subject=f"hash {mebibytes}")
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
     room = 4 * size * size
     return Tree(

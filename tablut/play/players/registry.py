@@ -35,7 +35,7 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
     try:
         board.copy().push(choice.move)  # an external program may return any move
     except InputError as error:
-        raise InputError(f"player {excerpt(player)}: {error}") from error
+        raise InputError(str(error), subject=f"player {excerpt(player)}") from error
     said = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
     said |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
     return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **said)
@@ -121,7 +121,7 @@ class PlayerOptions(NamedTuple):
         """
         for what, least, mib in (("transpositions", 1, self.hash_mib), ("tables", 0, self.table_mib)):
             if mib < least:
-                raise InputError(f"memory for {what}: expected {least} MiB or more, not {mib}")
+                raise InputError(f"expected {least} MiB or more, not {mib}", subject=f"memory for {what}")
         once("option", (name for name, _ in self.settings))
         return self
 
@@ -131,7 +131,7 @@ def once(what: str, names: Iterable[str]) -> None:
     seen = set[str]()
     for name in names:
         if name in seen:
-            raise InputError(f"{what} {excerpt(name)}: is given twice; leave one out")
+            raise InputError("is given twice", subject=f"{what} {excerpt(name)}", remedy="leave one out")
         seen.add(name)
 
 
@@ -191,7 +191,7 @@ class Setting(NamedTuple):
         """
         if self.choices:
             if text not in self.choices:
-                raise InputError(f"option {name}={excerpt(text)}: expected {' or '.join(self.choices)}")
+                raise InputError(f"expected {' or '.join(self.choices)}", subject=f"option {name}={excerpt(text)}")
             return text
         try:
             value = number(type(self.default), text)  # type: ignore[arg-type]
@@ -200,7 +200,9 @@ class Setting(NamedTuple):
         # This comparison also refuses NaN.
         if value is None or not self.least <= float(value) <= self.most:
             kind = "a whole number" if isinstance(self.default, int) else "a number"
-            raise InputError(f"option {name}={excerpt(text)}: expected {kind} from {self.least:g} to {self.most:g}")
+            raise InputError(
+                f"expected {kind} from {self.least:g} to {self.most:g}", subject=f"option {name}={excerpt(text)}"
+            )
         return value
 
 
@@ -236,7 +238,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     for name, text in options.settings:
         if name not in declared:
             known = did_you_mean(name, declared, f"its options are {', '.join(declared) or 'none'}")
-            raise InputError(f"option {excerpt(name)}: unknown to player {player}; {known}")
+            raise InputError(f"unknown to player {player}", subject=f"option {excerpt(name)}", remedy=known)
         values[name] = declared[name].read(name, text)
     return values
 
@@ -268,7 +270,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise InputError(f"option {excerpt(text)}: expected NAME=VALUE")
+            raise InputError("expected NAME=VALUE", subject=f"option {excerpt(text)}")
         found.append((name.strip(), value.strip()))
     once("option", (name for name, _ in found))
     return tuple(found)
@@ -376,7 +378,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     """
     variant, options, spec = as_variant(variant), (options or PlayerOptions()).checked(), spec_of(name)
     if options.threads != 1 and not spec.threaded:
-        raise InputError(f"threads {options.threads}: player {name} thinks in one; leave it out")
+        raise InputError(f"player {name} thinks in one", subject=f"threads {options.threads}", remedy="leave it out")
     module, _, attribute = spec.target.partition(":")
     factory: Callable[[Variant, PlayerOptions], Player] = getattr(import_module(module), attribute)
     return factory(variant, options)
@@ -386,7 +388,7 @@ def spec_of(name: str) -> PlayerSpec:
     """Return the registry entry of a player; raise InputError for an unknown name."""
     if name not in PLAYERS:
         hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
-        raise InputError(f"player {excerpt(name)}: unknown; {hint}")
+        raise InputError("unknown", subject=f"player {excerpt(name)}", remedy=hint)
     return PLAYERS[name]
 
 

@@ -76,15 +76,17 @@ class SearchLimits(NamedTuple):
         if all(getattr(self, kind) is None for kind in kinds or self._fields):
             *first, last = (_SAID[kind] for kind in kinds or _SAID)
             asked = " that would end this" if any(value is not None for value in self) else ""
-            raise InputError(f"limits: none given{asked}; name {', '.join(first)}{' or ' if first else ''}{last}")
+            raise InputError(
+                f"none given{asked}", subject="limits", remedy=f"name {', '.join(first)}{' or ' if first else ''}{last}"
+            )
         if self.movetime is not None and not 0 < self.movetime < float("inf"):
-            raise InputError(f"movetime {self.movetime}: expected a positive number of seconds")
+            raise InputError("expected a positive number of seconds", subject=f"movetime {self.movetime}")
         if self.nodes is not None and self.nodes < 1:
-            raise InputError(f"nodes {self.nodes}: expected at least 1")
+            raise InputError("expected at least 1", subject=f"nodes {self.nodes}")
         if self.depth is not None and not 1 <= self.depth < MAX_PLY:
-            raise InputError(f"depth {self.depth}: expected 1 to {MAX_PLY - 1}")
+            raise InputError(f"expected 1 to {MAX_PLY - 1}", subject=f"depth {self.depth}")
         if self.playouts is not None and self.playouts < 1:
-            raise InputError(f"playouts {self.playouts}: expected at least 1")
+            raise InputError("expected at least 1", subject=f"playouts {self.playouts}")
         return self
 
 
@@ -134,10 +136,12 @@ class Choice(NamedTuple):
 def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
     """Return the legal moves of a board in the engine's order; raise InputError if there are none."""
     if not board.variant.same_game(variant):
-        raise InputError(f"position '{board.position}': is of {board.variant.name}, not of {variant.name}")
+        raise InputError(f"is of {board.variant.name}, not of {variant.name}", subject=f"position '{board.position}'")
     moves = list(board.legal_moves)
     if board.outcome() is not None or not moves:
-        raise InputError(f"position '{board.position}': the game is over; there is no move to choose")
+        raise InputError(
+            "the game is over", subject=f"position '{board.position}'", remedy="there is no move to choose"
+        )
     return moves
 
 

@@ -137,7 +137,7 @@ class Searcher(Stoppable):
     ) -> None:
         self.variant = variant = as_variant(variant)
         if prober is not None and not prober.variant.same_game(variant):
-            raise InputError(f"tablebase: is of {prober.variant.name}, another game than {variant.name}")
+            raise InputError(f"is of {prober.variant.name}, another game than {variant.name}", subject="tablebase")
         self._engine = engine_for(variant)
         evaluation = (
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
@@ -267,7 +267,7 @@ class Searcher(Stoppable):
             self._prepare(self.root(board))
             value = self._first.iterate(depth)
             if self._stop_asked:
-                raise UnknownError(f"value at depth {depth}: is not known, because the search was stopped")
+                raise UnknownError("is not known, because the search was stopped", subject=f"value at depth {depth}")
             return value
 
     def _is_due(self) -> bool:
@@ -515,7 +515,7 @@ class Crew:
             try:
                 thread.start()
             except RuntimeError as error:
-                raise MachineError(f"threads: the machine starts no more than {number}: {error}") from error
+                raise MachineError(f"the machine starts no more than {number}: {error}", subject="threads") from error
             self._threads.append(thread)
 
     def dismiss(self) -> None:
