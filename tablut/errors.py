@@ -168,14 +168,16 @@ class MachineError(OutputError):
     exit_code = 74
 
 
-def input_failure(message: str, error: OSError) -> TablutError:
-    """Return the error to raise after a failed read: an `InputError` if another file name would help."""
-    return InputError(message) if error.errno in _WRONG_NAME else MachineError(message)
+def input_failure(subject: str, error: OSError, remedy: str = "") -> TablutError:
+    """Return the error to raise if the system cannot read: an `InputError` if another name would help."""
+    kind = InputError if error.errno in _WRONG_NAME else MachineError
+    return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
-def output_failure(message: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error to raise after a failed write: a `MachineError` unless another file name would help."""
-    return (OutputError if error.errno in _WRONG_NAME else MachineError)(message, remedy=remedy)
+def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputError:
+    """Return the error to raise if the system cannot write: a `MachineError` unless another name would help."""
+    kind = OutputError if error.errno in _WRONG_NAME else MachineError
+    return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
 # -- helpers for messages: suggestions of names, and the errors of pydantic ----------------

@@ -210,8 +210,8 @@ def _reported(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        message = f"census file {str(path)!r}: cannot {what}: {error.strerror or error}"
-        raise (output_failure if what == "write it" else input_failure)(message, error) from error
+        failure = output_failure if what == "write it" else input_failure
+        raise failure(f"census file {str(path)!r}: cannot {what}", error) from error
 
 
 # -- memory --------------------------------------------------------------------------------

@@ -411,7 +411,7 @@ class _FileLines:
             said = "not a UTF-8 text file" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error}"
             raise error if isinstance(error, InputError) else InputError(said, subject=self._what) from error
         except OSError as error:
-            raise input_failure(f"{self._what}: {error.strerror}", error) from error
+            raise input_failure(self._what, error) from error
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the strategy; raise `InputError` if their number is not the header's."""

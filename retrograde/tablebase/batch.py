@@ -188,6 +188,6 @@ def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
             path.unlink()
     except OSError as error:
         if isinstance(error.errno, int):
-            raise output_failure(f"scratch file {str(path)!r}: {error.strerror}", error) from error
+            raise output_failure(f"scratch file {str(path)!r}", error) from error
         raise
     return found[:size]

@@ -87,7 +87,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
     try:
         content = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
     except OSError as error:
-        raise input_failure(f"{what} '-': {error.strerror}", error) from error
+        raise input_failure(f"{what} '-'", error) from error
     if len(content) > most:
         raise InputError(f"has more than {most:,} bytes, the most that is read", subject=f"{what} '-'")
     return bytes(content)

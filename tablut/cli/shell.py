@@ -189,39 +189,45 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return fail("interrupted", EXIT_INTERRUPTED, args)
+        return fail(TablutError("interrupted"), EXIT_INTERRUPTED, args)
     except BrokenPipeError:
         # The reader of the output has ended, as in `tablut help bounds | head -1`.
         return 0
     except Exception as error:
         if os.environ.get(_TRACE):
             sys.excepthook(type(error), error, error.__traceback__)
-        return fail(*_told(error, args, name), args)
+        reported = _reported(error, args, name)
+        return fail(reported, reported.exit_code, args)
     return 0
 
 
-def _told(error: Exception, args: Sequence[str], name: str) -> tuple[str, int]:
-    """Return the message and the exit code for an error."""
+def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
+    """Return the error of the toolkit that reports an error of any kind."""
     match error:
         case TablutError():
-            return str(error), error.exit_code
+            return error
         case typer.TyperException():
-            return _usage(error, args, name), EXIT_BAD_INPUT
+            return _usage(error, args, name)
         case _ if any(isinstance(one, MemoryError) or _NO_MEMORY.search(str(one)) for one in _causes(error)):
             about = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
-            return f"the machine has not enough memory{about}; allow less, or take a smaller task", 74
+            remedy = "allow less, or take a smaller task"
+            return MachineError(f"the machine has not enough memory{about}", remedy=remedy)
         case OSError() if error.errno in _MACHINE:
-            about = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, (str, bytes)) else ""
-            return f"{about}{error.strerror}", MachineError.exit_code
+            about = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else ""
+            return MachineError(str(error.strerror), subject=about)
         case OSError() if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             # Even a test for the existence of such a file raises this error.
-            return f"file {excerpt(os.fsdecode(error.filename or ''))}: {error.strerror}", EXIT_BAD_INPUT
+            return InputError(str(error.strerror), subject=f"file {excerpt(os.fsdecode(error.filename or ''))}")
     where, trace = "", error.__traceback__
     while trace is not None:
         where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
         trace = trace.tb_next
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"a defect of this program ({what}; {where}); {_TRACE}=1 shows the trace", EXIT_DEFECT
+    return _DefectError(f"a defect of this program ({what}; {where})", remedy=f"{_TRACE}=1 shows the trace")
+
+
+class _DefectError(TablutError):
+    exit_code = EXIT_DEFECT
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -243,7 +249,7 @@ _MACHINE = frozenset(
 """System errors that are failures of the machine."""
 
 
-def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
+def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> InputError:
     command = " ".join([name, *args[:1]]) if args and not args[0].startswith("-") else name
     # Some errors carry the context of the sub-command in which they arose.
     if (context := getattr(error, "ctx", None)) is not None:
@@ -252,18 +258,19 @@ def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> str:
     if (details := getattr(error.__cause__, "errors", None)) is not None:  # typer reads values with pydantic
         detail, param = details()[0], error.param  # type: ignore[attr-defined]
         named = " / ".join(param.opts) if param.param_type_name == "option" else param.metavar
-        message, word = f"{named}: {problem_of(detail)}", str(detail["input"])
+        subject, problem, word = str(named), problem_of(detail), str(detail["input"])
         known = param.metavar.split("|") if detail["type"] == "value_error" else ()
     else:
         for theirs, ours in _USAGE:
             message = re.sub(theirs, ours, message)
+        subject, _, problem = message.rpartition(": ") if message.count(": ") == 1 else ("", "", message)
         word = message.partition(":")[0]
         extra = re.fullmatch("argument '(.*)': is one too many", message)
         rules = any("-v" in param.opts for param in context.command.params) if context is not None else False
         if extra and rules and extra[1] in _variant_names():
-            return f"{message}; the rules are an option: -v {extra[1]}"
+            return InputError(problem, subject=subject, remedy=f"the rules are an option: -v {extra[1]}")
     hint = _MOVED.get(f"{command}: {word}") or did_you_mean(word, known, f"see `{command} --help`")
-    return f"{message.rstrip('.?')}; {hint}"
+    return InputError(problem.rstrip(".?"), subject=subject, remedy=hint)
 
 
 def _variant_names() -> tuple[str, ...]:
@@ -304,7 +311,7 @@ def _completion(shell: str, *, install: bool) -> str:
     try:
         _, path = typers.install(shell=name, prog_name="tablut", complete_var=_COMPLETE)
     except OSError as error:
-        raise output_failure(f"{option}: {error.filename or ''}: {error.strerror}", error) from error
+        raise output_failure(f"{option}: {error.filename or ''}", error) from error
     return f"completion for {name} is in {path}; it takes effect in a new terminal"
 
 

@@ -17,7 +17,7 @@ from itertools import takewhile
 from types import FrameType
 from typing import IO, Any, Final, NoReturn
 
-from tablut.errors import InputError, MachineError, input_failure
+from tablut.errors import InputError, MachineError, TablutError, input_failure
 
 ENCODING_ERRORS: Final = "tablut.signs"
 """Name of the error handler for encodings that `plain_signs` registers."""
@@ -135,7 +135,7 @@ def read_line(most: int) -> str:
     except UnicodeDecodeError as error:
         raise InputError("not a UTF-8 text", subject="standard input") from error
     except OSError as error:
-        raise input_failure(f"standard input: {error.strerror or error}", error) from error
+        raise input_failure("standard input", error) from error
 
 
 def write_output(text: str) -> None:
@@ -162,23 +162,22 @@ def complain(message: str) -> None:
         _abandon(sys.stderr)
 
 
-# A message begins with its subject: `position '9/9': has 2 rows`.
-_NAMED = re.compile(r"""((?:'(?:\\.|[^'\\])*+'|"(?:\\.|[^"\\])*+"|[^:]|:(?! ))*+): """)
+def failure(error: TablutError, status: int) -> dict[str, Any]:
+    """Return the JSON object for a failure: the message, the exit code, and the parts of the error.
+
+    ``input`` is an older name of ``subject``.
+    """
+    subject, problem, remedy = (one_line(part) or None for part in (error.subject, error.problem, error.remedy))
+    parts = {"input": subject, "subject": subject, "problem": problem, "remedy": remedy}
+    return {"error": one_line(str(error)), "status": status, **parts}
 
 
-def failure(message: str, status: int) -> dict[str, Any]:
-    """Return the JSON object for a failure: the message, the exit code, and the input that is at fault."""
-    line = one_line(message)
-    named = _NAMED.match(line)
-    return {"error": line, "status": status, "input": named[1] if named and status != EXIT_DEFECT else None}
-
-
-def fail(message: str, status: int, args: Sequence[str]) -> int:
+def fail(error: TablutError, status: int, args: Sequence[str]) -> int:
     """Report a failure on standard error and, with ``--json``, also on standard output; return the exit code."""
-    complain(message)
+    complain(str(error))
     if "--json" in takewhile(lambda word: word != "--", args):
         with suppress(MachineError):  # standard error has the message already
-            write_output(json_text(failure(message, status)))
+            write_output(json_text(failure(error, status)))
     return status
 
 
@@ -258,7 +257,7 @@ def leave(message: str = "") -> NoReturn:
     """End the process immediately with exit code 130, without waiting for kernels that still run in threads."""
     try:
         if message:
-            fail(message, EXIT_INTERRUPTED, sys.argv[1:])
+            fail(TablutError(message), EXIT_INTERRUPTED, sys.argv[1:])
         sys.stdout.flush()
     except (OSError, ValueError):
         pass

@@ -43,7 +43,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
             if len(content) > found.st_size:  # it has grown, or has no known length
                 content += file.read(most + 1 - len(content))
     except OSError as error:
-        raise input_failure(f"{shown}: {error.strerror}", error) from error
+        raise input_failure(shown, error) from error
     except ValueError as error:  # a name with a null character
         if isinstance(error, InputError):
             raise
@@ -157,7 +157,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise output_failure(f"output file {str(target)!r}: {error.strerror}", error, remedy) from error
+        raise output_failure(f"output file {str(target)!r}", error, remedy) from error
 
 
 def check_output(target: Path) -> None:
@@ -173,7 +173,7 @@ def check_output(target: Path) -> None:
             code = errno.EACCES
     if code:
         error = OSError(code, os.strerror(code))
-        raise output_failure(f"output file {str(target)!r}: {error.strerror}", error) from error
+        raise output_failure(f"output file {str(target)!r}", error) from error
 
 
 def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = False) -> None:
@@ -205,8 +205,7 @@ def reserve(path: Path, length: int) -> None:
                 path.unlink(missing_ok=True)
                 raise
     except OSError as error:
-        message = f"scratch file {str(path)!r}: cannot take {length:,} bytes: {error.strerror}"
-        raise output_failure(message, error) from error
+        raise output_failure(f"scratch file {str(path)!r}: cannot take {length:,} bytes", error) from error
 
 
 def sync_names(folder: Path) -> None:
@@ -220,7 +219,7 @@ def sync_names(folder: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise output_failure(f"folder {str(folder)!r}: {error.strerror}", error) from error
+        raise output_failure(f"folder {str(folder)!r}", error) from error
 
 
 @contextmanager
@@ -238,8 +237,7 @@ def lock_folder(folder: Path, what: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        message = f"{what} {str(folder)!r}: cannot be locked: {error.strerror}; choose another folder"
-        raise output_failure(message, error) from error
+        raise output_failure(f"{what} {str(folder)!r}: cannot be locked", error, "choose another folder") from error
     try:
         yield
     finally:

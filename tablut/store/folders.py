@@ -112,4 +112,4 @@ def writing(what: str, remedy: str = "") -> Iterator[None]:
     except OSError as error:
         if isinstance(error, OutputError):
             raise
-        raise output_failure(f"{what}: {error.strerror or error}", error, remedy) from error
+        raise output_failure(what, error, remedy) from error

@@ -147,7 +147,7 @@ def prove_lower_bound(
         try:
             store.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise output_failure(f"--store {str(store)!r}: {error.strerror}", error) from error
+            raise output_failure(f"--store {str(store)!r}", error) from error
     materials = closures_within(budget)
     begin("closures", len(materials))
     counts = []

@@ -97,7 +97,7 @@ class SliceFolder:
             self.folder.mkdir(exist_ok=True)
             remove_temporaries(self.folder)
         except OSError as error:
-            raise output_failure(f"{shown}: {error.strerror}; remove it", error) from error
+            raise output_failure(shown, error, "remove it") from error
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
