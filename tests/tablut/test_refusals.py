@@ -173,9 +173,10 @@ def test_a_refusal_is_one_line_that_names_the_input(
     if "--json" in asked:
         said = line.removeprefix("tablut: ")
         refused = json.loads(out)
-        assert refused == {"error": said, "status": code, "input": refused["input"]}
-        assert refused["input"]
-        assert said.startswith(refused["input"])
+        subject, problem, remedy = (refused.pop(part) for part in ("subject", "problem", "remedy"))
+        assert refused == {"error": said, "status": code, "input": subject}
+        assert subject
+        assert said == f"{subject}: {problem}" + (f"; {remedy}" if remedy else "")
     else:
         assert out == ""
     assert all(word in line for word in named), line
