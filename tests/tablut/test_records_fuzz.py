@@ -15,7 +15,7 @@ from tablut.rules import NaiveGame
 DATA = Path(__file__).parents[1] / "data"
 PATHS = sorted(path for folder in ("records", "foreign") for path in (DATA / folder).iterdir())
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF)]
-TRIALS = 300
+TRIALS = 10_000
 SIGNATURES = {
     "tablut record": r'\s*\[[A-Z][\w-]* "',
     "OpenTafl record": r"\s*\[[a-z-]+:",

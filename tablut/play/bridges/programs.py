@@ -286,7 +286,7 @@ class Process:
             if time.monotonic() < deadline:
                 raise ProgramError(f"{self._why()}", subject=f"program {excerpt(self._command)}")
         self.kill()
-        raise LateError(f"program {excerpt(self._command)}: no {answer} within {seconds:g} s")
+        raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
 
     def _why(self) -> str:
         """Return the reason why the program ended, in one line."""
@@ -445,7 +445,7 @@ class ProgramPlayer(OneCaller):
                 self._process.words.begin(self._process, self._patience)
         except (ProgramError, InputError) as error:
             self.close()
-            raise InputError(str(error)) from error
+            raise InputError(error.problem, subject=error.subject, remedy=error.remedy) from error
         self._good = True
 
     @property
