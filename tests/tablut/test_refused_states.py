@@ -6,6 +6,7 @@ answers must be a move of that state, and none where there is no state.
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 from typing import ClassVar
@@ -182,6 +183,7 @@ class Tracker(ABC):
         self.game = NaiveGame("brandubh")
         self.position: NaivePosition | None = self.game.start()
         self.over = False
+        self.seen = Counter[str]()
 
     @property
     def size(self) -> int:
@@ -190,14 +192,25 @@ class Tracker(ABC):
     def pick(self, position: NaivePosition) -> str:
         return self.game.move_name(self.random.choice(list(self.game.moves(position))))
 
+    def follow(self, position: NaivePosition, move: str, seen: Counter[str]) -> tuple[NaivePosition, bool]:
+        """Return where a move leads, and whether the game is over there, by a repetition too."""
+        seen[self.game.write(position)] += not seen
+        result = self.game.apply(position, self.game.parse_move(move))
+        seen[self.game.write(result.position)] += 1
+        return result.position, result.outcome is not None or self.repeats(result.position, seen)
+
+    def repeats(self, position: NaivePosition, seen: Counter[str]) -> bool:
+        rule = self.game.variant.rules.repetition
+        return rule.result not in ("none", "illegal") and seen[self.game.write(position)] >= rule.times
+
     def walk(self, position: NaivePosition, plies: int) -> tuple[list[str], NaivePosition, bool]:
         """Return random moves, where they lead, and whether the game is over there."""
         moves: list[str] = []
+        seen = Counter[str]()
         for _ in range(plies):
             moves.append(self.pick(position))
-            result = self.game.apply(position, self.game.parse_move(moves[-1]))
-            position = result.position
-            if result.outcome is not None:
+            position, over = self.follow(position, moves[-1], seen)
+            if over:
                 return moves, position, True
         return moves, position, False
 
@@ -398,6 +411,9 @@ class HtpTracker(Tracker):
     last: NaivePosition | None = None
     lost = False
 
+    def repeated(self) -> bool:
+        return self.last is not None and self.repeats(self.last, self.seen)
+
     def step(self) -> None:
         kind = self.random.choice(["size"] + ["play"] * 6 + ["broken"] * 2 + ["ask"] * 4 + ["noise"])
         if self.last is None:
@@ -410,6 +426,7 @@ class HtpTracker(Tracker):
         self.lost, self.over = size != "7", False
         assert said.startswith("? " if self.lost else "= ")
         self.last, self.position = self.game.start(), None if self.lost else self.game.start()
+        self.seen.clear()
 
     def told(self, side: str, move: str) -> str:
         start, _, target = move.partition("-")
@@ -419,14 +436,13 @@ class HtpTracker(Tracker):
         assert self.last is not None
         move = self.pick(self.last)
         if self.told(self.last.side, move).startswith("? "):
-            assert self.lost or self.over
+            assert self.lost or (self.over and not self.repeated())
             self.position = None
             return
         assert not self.lost
-        assert not self.over
-        result = self.game.apply(self.last, self.game.parse_move(move))
-        self.last = self.position = result.position
-        self.over = result.outcome is not None
+        assert not self.over or self.repeated()  # a repetition ends a game only if nobody plays on
+        self.last, self.over = self.follow(self.last, move, self.seen)
+        self.position = self.last
 
     def broken_line(self) -> None:
         assert self.last is not None
@@ -443,9 +459,8 @@ class HtpTracker(Tracker):
         said = self.talk("generate_move")
         if (move := self.answered(said, self.position)) is not None:
             assert self.position is not None
-            result = self.game.apply(self.position, self.game.parse_move(move))
-            self.last = self.position = result.position
-            self.over = result.outcome is not None
+            self.last, self.over = self.follow(self.position, move, self.seen)
+            self.position = self.last
 
     def noise_line(self) -> None:
         (shown,) = self.talk(self.random.choice(["show_board", "final_status", "time_settings x", "dance"]))
