@@ -313,8 +313,8 @@ def test_an_interrupt_is_heard_and_says_how_to_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "tiers finished and kept: 1v0" in error
-    assert f"go on: tablut tablebase build -v ashton --men 5 --store {root}" in error
+    assert "finished tiers, which are kept: 1v0" in error
+    assert f"continue with: tablut tablebase build -v ashton --men 5 --store {root}" in error
     assert open_store(root).tier(1, 0).values()
 
 
