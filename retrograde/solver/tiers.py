@@ -231,7 +231,7 @@ def check_build(
         return estimate
     most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
     possible = most_men(variant, most - 1, memory, root, built)
-    way_out = f"reduce `men` to {possible}, which this machine can build" if possible > 1 else "use a larger machine"
+    way_out = f"reduce it: this machine can build `men` {possible}" if possible > 1 else "use a larger machine"
     asked = [] if men is None else [str(men)]
     asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
     which = "material" if men is None else "men"
