@@ -108,13 +108,7 @@ def _add_commands(router: APIRouter, calls: _Calls) -> None:
         _add_both(router, path, asked, answer, summary=summary, tags=["commands"], **kept)
 
     add("moves", MovesAsked, with_provenance(MovesResult), calls.moves, "Legal moves of a position")
-    add(
-        "probe",
-        MovesAsked,
-        with_provenance(ProbeResult),
-        calls.probe,
-        "Tablebase values of a position and of each move",
-    )
+    add("probe", MovesAsked, with_provenance(ProbeResult), calls.probe, "Tablebase values of a position and its moves")
     add("bestmove", BestMoveAsked, with_provenance(BestMoveResult), calls.bestmove, "Move chosen by a player")
     add(
         "solve",
@@ -187,9 +181,9 @@ class _Calls:
         """
         most = self._settings
         if asked.movetime is not None and asked.movetime > most.movetime:
-            raise InputError(f"must be at most {most.movetime:g} here", subject=f"movetime {asked.movetime:g}")
+            raise InputError(f"must be {most.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
         if asked.nodes is not None and asked.nodes > most.nodes:
-            raise InputError(f"must be at most {most.nodes:,} here", subject=f"nodes {asked.nodes:,}")
+            raise InputError(f"must be {most.nodes:,} at most", subject=f"nodes {asked.nodes:,}")
         movetime = asked.movetime
         if movetime is None:
             alone = asked.nodes is None and asked.playouts is None and asked.depth is None
@@ -203,7 +197,7 @@ class _Calls:
         board = asked.searched()
         most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
-            raise InputError(f"must be at most {most:g} here", subject=f"seconds {asked.seconds:g}")
+            raise InputError(f"must be {most:g} seconds at most", subject=f"seconds {asked.seconds:g}")
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
@@ -218,7 +212,7 @@ class _Calls:
             return self._reports[variant.digest]
         if (needed := memory_needed(variant)) > _SOLVABLE:
             raise InputError(
-                (f"needs about {needed / 2**20:,.0f} MiB to be solved, but at most {_SOLVABLE >> 20} MiB are allowed"),
+                f"needs about {needed / 2**20:,.0f} MiB to be solved, but at most {_SOLVABLE >> 20} MiB are allowed",
                 subject=f"variant {variant.name}",
                 remedy="give a position to prove, or use tablut solve",
             )
@@ -448,7 +442,7 @@ def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
     @router.post("/think", summary="Search, with its progress as a stream of events", **kept)
     async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
         if asked.movetime > settings.movetime:
-            raise InputError(f"must be at most {settings.movetime:g} here", subject=f"movetime {asked.movetime:g}")
+            raise InputError(f"must be {settings.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
         board = asked.searched()
         if board.outcome() is not None:
             raise InputError(

@@ -148,7 +148,7 @@ def serve_command(
     live = Live()
     if not settings.local:
         warn(
-            f"--host {host}: whoever reaches this machine can use it for searches, within the limits of docs/explorer.md"
+            f"--host {host}: all who reach this machine can use it for searches, within the limits of docs/explorer.md"
         )
 
     def ready() -> None:

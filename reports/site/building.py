@@ -78,9 +78,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     """Build the site and return, for each file, whether it changed; with ``check``, write nothing."""
     if not check_folder(folder) and check:
         raise InputError(
-            "contains no site",
-            subject=f"site folder {str(folder)!r}",
-            remedy="make one with `tablut report --site DIR`",
+            "has no site", subject=f"site folder {str(folder)!r}", remedy="make one with `tablut report --site DIR`"
         )
     with tempfile.TemporaryDirectory() as place:
         files = _built(Path(place))
