@@ -95,9 +95,7 @@ def census_command(
         )
     if not count_last and (again or part != "1/1"):
         raise InputError(
-            "apply only to a ply that is counted without being stored",
-            subject="--part and --again",
-            remedy="add --count-last",
+            "apply only to a ply that is not stored", subject="--part and --again", remedy="add --count-last"
         )
     wish = CountWish.part(part, passes, again=again)
     rules = load_variant(variant)

@@ -117,9 +117,7 @@ def census(
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
-        raise InputError(
-            "applies only to the last of several plies, counted up to symmetry", parameter="count", remedy=remedy
-        )
+        raise InputError("applies only to the last ply, counted up to symmetry", parameter="count", remedy=remedy)
     if passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer
@@ -140,9 +138,7 @@ def census(
         def searching(name: str, *, full: bool) -> Iterator[CensusSearch]:
             part = folder / name
             if part.is_symlink():
-                raise InputError(
-                    "is a link", subject=f"store {str(part)!r}", remedy="give the folder that it points to"
-                )
+                raise InputError("is a link", subject=f"store {str(part)!r}", remedy="give the folder itself")
             with closing(CensusStore(part, variant, full=full)) as place:
                 yield CensusSearch(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 

@@ -246,12 +246,7 @@ class _Verification:
         wrong = next((name for name in COUNTERS if counters[name] != record.counters[name]), "material")
         self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} in the record does not match the positions")
         moves_same = inspector.class_moves == record.next_children
-        self.tally.add(
-            "counts",
-            1,
-            not moves_same,
-            f"ply {record.ply}: the number of children does not match the positions",
-        )
+        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children is wrong")
         self.positions += counters["new"] + counters["decided"]
         self.classes += total
 
@@ -272,14 +267,10 @@ class _Verification:
             self.tally.add("rows", len(rows))
             not_canonical, impossible = inspector.inspect(rows)
             self.tally.add(
-                "canonical",
-                len(rows),
-                not_canonical,
-                f"{file.path}: {plural(not_canonical, 'row')} not in canonical form",
+                "canonical", len(rows), not_canonical, f"{file.path}: {plural(not_canonical, 'non-canonical row')}"
             )
-            self.tally.add(
-                "decided", len(rows), impossible, f"{file.path}: {plural(impossible, 'impossible position')}"
-            )
+            wrong = f"{file.path}: {plural(impossible, 'impossible position')}"
+            self.tally.add("decided", len(rows), impossible, wrong)
             self.observer.advance(len(rows))
             if file.header.ply == 0:
                 start = start_rows(self.variant, self.stored.full)
@@ -312,9 +303,7 @@ class _Verification:
             self.tally.add("counted", 1, not same, f"ply {ply}: the counted numbers differ from the stored ones")
         wanted = published_counts(self.stored.game).get(ply)
         if wanted is not None and not self.stored.full:
-            self.tally.add(
-                "published", 1, record.digest != wanted, f"the count of ply {ply} does not have the published digest"
-            )
+            self.tally.add("published", 1, record.digest != wanted, f"the count of ply {ply} has a different digest")
 
     # -- rows against rows -------------------------------------------------------------
 
@@ -348,9 +337,7 @@ class _Verification:
                 self.tally.add("parents", len(children))
             self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the previous ply are missing")
             orphans = len(fresh.rows) - int(fresh.marked.sum())
-            self.tally.add(
-                "parents", len(fresh.rows), orphans, f"ply {ply}: {plural(orphans, 'position')} without a parent"
-            )
+            self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {plural(orphans, 'orphaned position')}")
 
     # -- published ---------------------------------------------------------------------
 
@@ -360,9 +347,7 @@ class _Verification:
             return
         common = min(len(wanted), len(self.records))
         for record, digest in zip(self.records, wanted, strict=False):
-            self.tally.add(
-                "published", 1, record.digest != digest, f"ply {record.ply} does not have the published digest"
-            )
+            self.tally.add("published", 1, record.digest != digest, f"ply {record.ply} has a different digest")
         if self.tally.failures["published"]:
             self.published = "different from the published census"
         elif common:

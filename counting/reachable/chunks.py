@@ -237,16 +237,12 @@ class ChunkPlan:
         if record is None:
             return None
         if (record.estimate, record.name) != (self._digest, chunk.name):
-            raise StoreError(
-                "belongs to another estimate or another chunk", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
-            )
+            raise StoreError("belongs to another estimate or chunk", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT)
         if record.count != chunk.count and chunk.stage == "lemmas":
             return None  # the last chunk of an estimate with a different number of samples
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
             raise DamagedError(
-                "is damaged: it does not contain the samples of its chunk",
-                subject=f"chunk {str(path)!r}",
-                remedy=_WAY_OUT,
+                "is damaged: it has other samples than it should", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
             )
         if record.certificates is not None:
             check_data(

@@ -123,9 +123,7 @@ def build_drawing(variant: Variant) -> DrawTables:
     positions = 2 * index.size
     if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
         raise InputError(
-            "has too many placements for random samples",
-            subject=f"variant {variant.name!r}",
-            remedy="choose a smaller board",
+            "has too many placements to sample", subject=f"variant {variant.name!r}", remedy="choose a smaller board"
         )
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
