@@ -42,9 +42,9 @@ from tablut.variants.model import king_patterns
 _MESSAGES: Final = 5
 
 _CHECKS: Final = {
-    "records": "records: digests are right, and each record follows from the previous one",
-    "parts": "parts: exist, have the right length, and are listed in their record",
-    "rows": "rows: digests are right, and rows are in the order of their leaves",
+    "records": "records: right digests, each following from the previous one",
+    "parts": "parts: present, of the right length, listed in their record",
+    "rows": "rows: right digests, in the order of their leaves",
     "start": "the start is ply 0",
     "distinct": "positions are distinct within plies and between them",
     "canonical": "positions are in canonical form",
@@ -52,7 +52,7 @@ _CHECKS: Final = {
     "counts": "counts: orbits, moves, material and winners of each ply",
     "bound": "there are no more positions than the board allows",
     "parents": "each position has a parent, and no child is missing",
-    "counted": "tallies of a ply counted without storing it match their record and the ply if it is stored",
+    "counted": "a ply counted without being stored: tallies match their record, and the ply if it is stored",
     "full": "the count without symmetry has the same numbers",
     "published": "the digests are those published",
 }
