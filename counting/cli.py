@@ -77,7 +77,7 @@ def bounds_command(
     in their count allows.
     """
     if latex and as_bfile:
-        raise InputError("choose one of them", subject="--latex and --bfile")
+        raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")
     if as_bfile and variant is None:
         return _by_board()
     rules = load_variant(variant or "ashton")
@@ -107,9 +107,10 @@ def _by_board() -> Reply:
 
 def _by_men(report: BoundsReport) -> str:
     comments = [
-        f"Labelled states of the corrected bound of {report.variant} with n men, the king counted.",
+        f"Labelled states of the corrected bound of {report.variant} with n men, including the king.",
         f"Version {__version__}, digest of the rules {report.digest}.",
-        "A placement counts once for each way in which the game ended with it, or goes on (tablut bounds --bfile).",
+        "A placement counts once as undecided, and once for each way in which a game can end with it (tablut "
+        "bounds --bfile).",
     ]
     return bfile(placements_by_men(report), 1, comments)
 
@@ -131,7 +132,7 @@ def _section(title: str, note: str = "") -> Text:
 
 
 def _show(console: PeopleConsole, report: BoundsReport) -> None:
-    console.print(Text.assemble((f"The state space of {report.variant}", "bold"), "  ", ("every number exact", "dim")))
+    console.print(Text.assemble((f"State space of {report.variant}", "bold"), "  ", ("all numbers are exact", "dim")))
     table = Table(number("number"), label("of what"), prose("step by step"))
     for rung in report.ladder():
         table.add(f"{rung.number:,}", rung.unit, rung.what)
@@ -153,7 +154,7 @@ def _show_terms(console: PeopleConsole, report: BoundsReport) -> None:
 
 
 def _show_geometry(console: PeopleConsole, report: BoundsReport) -> None:
-    console.print(_section("The numbers that enter them", "derived from the terrain"))
+    console.print(_section("Numbers in these equations", "derived from the terrain"))
     stated = any(fact.stated is not None for fact in report.geometry)
     table = Table(number("derived"), *((number("stated"),) if stated else ()), label())
     for fact in report.geometry:
@@ -181,19 +182,19 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
             table.add(meaning, str(getattr(exact, name)), str(getattr(orbits, name)), style=style)
         console.print(table)
 
-    console.print(_section("Corrected", "every way in which a game ends, no placement twice for one way"))
+    console.print(_section("Corrected", "a placement counts once for each way in which a game ends with it"))
     show(report.corrected, report.classes)
-    console.print(_section("Tightened", "less what is proved out of reach"))
+    console.print(_section("Tightened", "without placements proved unreachable"))
     show(report.tightened, report.classes_tightened)
     if report.locked is None:
         console.print(
-            f"Locked sets of {AFFORDABLE_PIECES} pieces are not among what is left out: to count them takes more than "
-            f"{AFFORDABLE_STATES:,} states. tablut exclusions counts them.",
+            f"Placements with locked sets of {AFFORDABLE_PIECES} pieces are still included, because counting them "
+            f"takes more than {AFFORDABLE_STATES:,} states; tablut exclusions counts them.",
             style="yellow",
         )
-    console.print(f"Counted all the same: placements in which {', or '.join(report.left_in)}.", style="dim")
+    console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")
     if report.excluded:
-        console.print(_section("Proved out of reach"))
+        console.print(_section("Proved unreachable"))
         table = Table(number("placements"), prose())
         for space in report.excluded:
             table.add(str(space.exact), space.description)
@@ -217,7 +218,7 @@ def _show_material(console: PeopleConsole, report: BoundsReport) -> None:
 def _show_comparison(console: PeopleConsole, report: BoundsReport) -> None:
     if not report.comparison:
         return
-    console.print(_section("Among other games", "the paper's Table 1, and today's figures"))
+    console.print(_section("Among other games", "Table 1 of the paper, and present figures"))
     table = Table(
         label("game", style="bold"),
         number("published"),
@@ -352,14 +353,15 @@ def _show_exclusions(console: PeopleConsole, result: _Exclusions) -> None:
     for orbit in result.sets:
         table.add(str(orbit.pieces), str(orbit.images), " ".join(orbit.set))
     console.print(table)
-    title = Text.assemble("\n", ("Placements with one of them", "bold"), ("  out of reach; every number exact", "dim"))
+    title = Text.assemble("\n", ("Placements with one of them", "bold"), ("  unreachable; all numbers exact", "dim"))
     console.print(title)
     counts = Table(label("space"), number("counted"), number("excluded"), number("left"), number("up to symmetry"))
     for space in result.spaces:
         counts.add(_MEANING[space.id], str(space.counted), str(space.excluded), str(space.survive), str(space.classes))
     console.print(counts)
     console.print(
-        "counted: what `tablut bounds` leaves without them, besieged kings and impossible escapes taken off",
+        "counted: placements in `tablut bounds` before locked sets are excluded, without besieged kings and "
+        "impossible escapes",
         style="dim",
     )
     if result.published is not None:

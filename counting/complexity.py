@@ -214,7 +214,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     record = record or published_exclusions(variant.digest)
     if record is not None and record.game != variant.digest:
         raise InputError(
-            f"the count of its locked sets is of other rules ({record.variant})", subject=f"variant {variant.name}"
+            f"does not have the rules of the count of locked sets ({record.variant})", subject=f"variant {variant.name}"
         )
     survivors = [] if record is None else record.survivors
     # A placement with a captured king is also an undecided one and must be counted once in ``distinct``. After

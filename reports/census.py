@@ -27,9 +27,9 @@ def _growing() -> list[str]:
 
 def _check(stored: CensusReport, name: str) -> None:
     """Check a census for internal consistency."""
-    hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
+    hold(stored.variant == name, f"variant: {stored.variant!r} is the wrong one")
     if [ply.ply for ply in stored.plies] != list(range(len(stored.plies))) or not stored.plies:
-        raise ValueError("plies: are not numbered from 0 on")
+        raise ValueError("plies: are not numbered from 0")
     for total, part in (
         ("total", "new"),
         ("total_classes", "new_classes"),
@@ -42,7 +42,7 @@ def _check(stored: CensusReport, name: str) -> None:
     if stored.complete and stored.total != sum(pair.reached for pair in stored.material):
         raise ValueError("material: does not add up to the total")
     if stored.bound < max(1, stored.total) or any(pair.ratio is None or not pair.bound for pair in stored.material):
-        raise ValueError("bound: does not count what is reached")
+        raise ValueError("bound: does not cover the reached positions")
     if (counted := stored.counted) is not None:
         _check_counted(counted, stored.plies)
     if (graph := stored.graph) is not None and not 0 < graph.undecided <= graph.nodes:
@@ -55,7 +55,7 @@ def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")
     if counted.whole != (len(numbers) == 100) or counted.ply != len(plies) - counted.whole or not counted.agrees:
-        raise ValueError("counted: is not what it says")
+        raise ValueError("counted: is inconsistent")
     for name in ("children", "new", "new_classes", "decided", "decided_classes"):
         total = sum(getattr(each, name) for each in counted.hundredths)
         if total != getattr(counted, name) or (counted.whole and total != getattr(plies[-1], name)):

@@ -63,13 +63,13 @@ def report_command(
     """Rebuild all tables, figures and pages of the report from computed numbers, or check them."""
     if site is not None:
         if out is not None:
-            raise InputError("choose one of them", subject="--out and --site")
+            raise InputError("cannot be combined", subject="--out and --site", remedy="give only one of them")
         return _site_reply(store_path(site), check=check)
     folder = store_path(out) if out is not None else default_folder()
     check_folder(folder, "--out")
     if check and not folder.is_dir():
         raise InputError(
-            "does not exist", subject=f"report folder {str(folder)!r}", remedy="`tablut report --out DIR` makes one"
+            "does not exist", subject=f"report folder {str(folder)!r}", remedy="make it with `tablut report --out DIR`"
         )
     if not check:
         # The folder is still accepted if some pages are missing.
@@ -92,7 +92,7 @@ def report_command(
     def show(console: PeopleConsole) -> None:
         _show_files(console, files, check=check)
         if stale:
-            console.print("Run `tablut report` to rebuild what is stale.")
+            console.print("Run `tablut report` to rebuild the stale files.")
 
     return Reply(_Rendered(reports=files), show, exit_code=EXIT_NO if stale else 0)
 
@@ -109,7 +109,7 @@ def _site_reply(folder: Path, *, check: bool) -> Reply:
     def show(console: PeopleConsole) -> None:
         _show_files(console, [one for one in pages if one.changed], check=check)
         word = "stale" if check else "written"
-        console.print(f"{plural(found.files, 'file')}, {len(pages)} of them pages; {len(changed)} {word}")
+        console.print(f"{plural(found.files, 'file')}, including {plural(len(pages), 'page')}; {len(changed)} {word}")
         if not check:
             console.print(f"open {found.start}", soft_wrap=True)
 

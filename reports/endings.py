@@ -153,37 +153,37 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
 
 def _check(stored: TablebaseSummary, name: str) -> None:
     """Check a summary for consistency, compare it with exact counts and published digests, and replay its lines."""
-    hold(stored.variant == name and not stored.missing, f"variant or missing: is not the whole of {name!r}")
+    hold(stored.variant == name and not stored.missing, f"variant or missing: does not describe all of {name!r}")
     _check_tiers(stored)
     variant = load_variant(name)
     materials = {f"{tier.attackers}v{tier.defenders}": (tier.attackers, tier.defenders) for tier in stored.tiers}
-    hold(stored.digests.keys() == materials.keys(), "digests: are not those of its tiers")
+    hold(stored.digests.keys() == materials.keys(), "digests: do not match its tiers")
     for tier, digest in stored.digests.items():
         hold(standing_of(variant, materials[tier], digest) != "different", f"digests.{tier}: is not the published one")
     deepest = dict.fromkeys(materials, 0)
     for one in stored.longest:
         tier = _check_longest(name, one)
-        hold(tier in deepest, f"longest: {one.position!r} is of none of its tiers")
+        hold(tier in deepest, f"longest: {one.position!r} does not belong to any of its tiers")
         deepest[tier] = max(deepest[tier], one.dtm)
     if any(deepest[f"{tier.attackers}v{tier.defenders}"] != tier.max_dtm for tier in stored.tiers):
-        raise ValueError("longest: is not as long as its tiers say")
+        raise ValueError("longest: does not have the length given by its tiers")
     listed = stored.zugzwangs.listed
     hold(stored.zugzwangs.full + stored.zugzwangs.half == len(listed), "zugzwangs: does not list all of them")
     if sum(_check_zugzwang(name, one) for one in listed) != stored.zugzwangs.full:
-        raise ValueError("zugzwangs.full: is another number than listed")
+        raise ValueError("zugzwangs.full: is not the number of listed ones")
 
 
 def _check_tiers(stored: TablebaseSummary) -> None:
     graph = tier_graph(load_variant(stored.variant), stored.max_men)
     there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
     if there != {material: graph.nodes[material]["positions"] for material in graph}:
-        raise ValueError("tiers: have not the positions that the index has")
+        raise ValueError("tiers: do not have the positions of the index")
     # Counted with Burnside's lemma, independently of the solver's index, which enumerates the classes.
     orbits = classes_by_material(spaces(stored.variant)["no_end"])
     for tier in stored.tiers:
         name = f"{tier.attackers}v{tier.defenders}"
         if tier.classes != 2 * orbits[tier.attackers, tier.defenders]:
-            raise ValueError(f"tiers: {name} has not the classes that are counted")
+            raise ValueError(f"tiers: {name} does not have the counted number of classes")
         if tier.win + tier.draw + tier.unresolved + tier.loss != tier.classes:
             raise ValueError(f"tiers: {name} is not the sum of its values")
     for unit in ("positions", "classes", "bytes"):
@@ -219,7 +219,7 @@ def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
         raise ValueError(f"zugzwangs: {one.position!r} is decided, or black's move")
     worth = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
     if not {one.white.wdl, one.black.wdl} <= worth.keys() or worth[one.white.wdl] + worth[one.black.wdl] >= 0:
-        raise ValueError(f"zugzwangs: {one.position!r} is none")
+        raise ValueError(f"zugzwangs: {one.position!r} is not a zugzwang")
     if any((one_side.wdl in ("win", "loss")) != (one_side.dtm is not None) for one_side in (one.white, one.black)):
         raise ValueError(f"zugzwangs: {one.position!r} has a distance without an end, or an end without a distance")
     return one.white.wdl == one.black.wdl == "loss"
@@ -227,11 +227,11 @@ def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
 
 def _check_verified(stored: Verification, name: str) -> None:
     """Check a verification report for internal consistency."""
-    hold(stored.variant == name and not stored.quick, f"variant or quick: does not say whether {name!r} was verified")
+    hold(stored.variant == name and not stored.quick, f"variant or quick: does not show whether {name!r} was verified")
     if len(stored.failed) > stored.failures or bool(stored.failed) != bool(stored.failures):
-        raise ValueError("failed: is another number than its failures")
-    hold(sum(stored.samples.values()) == sum(stored.played.values()), "samples: are not those that were played")
+        raise ValueError("failed: does not match the number of failures")
+    hold(sum(stored.samples.values()) == sum(stored.played.values()), "samples: are not the played ones")
     tiers = [tier for some in stored.published.values() for tier in some]
     if stored.published.keys() != {"same", "unknown", "different"} or len(set(tiers)) != len(tiers):
-        raise ValueError("published: does not say of each tier how it stands to the published one")
-    hold(stored.files_checked >= len(tiers) > 0, "files_checked: are fewer than its tiers")
+        raise ValueError("published: does not compare every tier with the published one")
+    hold(stored.files_checked >= len(tiers) > 0, "files_checked: is smaller than the number of tiers")

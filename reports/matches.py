@@ -22,8 +22,8 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
     """Check that a match has the expected variant, players and command, and that its counts are consistent."""
     if (stored.variant, stored.a, stored.b) != (variant, *players):
         raise ValueError(f"a, b: {stored.a!r} against {stored.b!r} under {stored.variant!r} is another match")
-    hold(stored.provenance.command == command, "provenance.command: is not that of the match")
-    hold(f"-n {stored.games} " in command, f"games: {stored.games} is not what the command plays")
+    hold(stored.provenance.command == command, "provenance.command: does not match the match")
+    hold(f"-n {stored.games} " in command, f"games: {stored.games} is not the number in the command")
     if set(stored.by_colour) != {"a_white", "a_black"} or set(stored.decisive_plies) != set(stored.by_colour):
         raise ValueError("by_colour: expected a_white and a_black")
     for kind, whole in (("wins", stored.a_wins), ("losses", stored.b_wins), ("draws", stored.draws)):
@@ -32,8 +32,8 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
         if sum(counts[kind] for counts in stored.by_colour.values()) != whole:
             raise ValueError(f"by_colour: {kind} do not add up to {whole}")
     if any(2 * sum(counts.values()) != stored.games for counts in stored.by_colour.values()):
-        raise ValueError("by_colour: is not half of the games each")
-    hold(not stored.faults, "faults: a game was lost by a fault, not by play")
+        raise ValueError("by_colour: is not half of the games for each colour")
+    hold(not stored.faults, "faults: a game was lost because of a fault")
     if sum(stored.termination.values()) != stored.games or len(stored.slowest) != 2:
         raise ValueError("termination, slowest: do not cover the games and players")
     _check_statistics(stored)
@@ -45,7 +45,7 @@ def _check_statistics(stored: StoredMatch) -> None:
     a, b, c, d, e = stored.pairs
     tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
     points = tally.wins + tally.draws / 2
-    hold(b + 2 * c + 3 * d + 4 * e == 2 * points, "pairs: have other points than the games")
+    hold(b + 2 * c + 3 * d + 4 * e == 2 * points, "pairs: do not have the points of the games")
     ends = interval_of_share(tally)
     for name, given, again in (
         ("score", [stored.score], [tally.share]),
@@ -53,11 +53,11 @@ def _check_statistics(stored: StoredMatch) -> None:
         ("score_wilson", stored.score_wilson, wilson(points, tally.games)),
     ):
         if len(given) != len(again) or any(abs(x - y) > _CLOSE for x, y in zip(given, again, strict=True)):
-            raise ValueError(f"{name}: is not what the games give")
+            raise ValueError(f"{name}: does not follow from the games")
     for stated, share in zip((stored.elo, *stored.elo_interval), (tally.share, *ends), strict=True):
         elo = elo_of(share)
         if (stated is None) != (elo is None) or abs((stated or 0) - (elo or 0)) > _ELO_CLOSE:
-            raise ValueError("elo: is not that of the score")
+            raise ValueError("elo: does not follow from the score")
 
 
 # -- our player against those of the sources: matches stored in ``reports/data/players`` as ``ours-NAME``

@@ -90,26 +90,26 @@ def _check(stored: _Stored, name: str) -> None:
     player = next(one for one in (*PLAYERS, *_OTHERS) if name in {f"{one.name}-{game}" for game in one.variants})
     variant = name.removeprefix(f"{player.name}-")
     if (stored.variant, stored.player, stored.games) != (variant, player.text, player.games):
-        raise ValueError(f"variant, player, games: are not those of {name}")
-    hold(stored.provenance.command == player.command(variant), "provenance.command: is not that of these measures")
+        raise ValueError(f"variant, player, games: do not match {name}")
+    hold(stored.provenance.command == player.command(variant), "provenance.command: does not match these measures")
     if stored.white + stored.black + stored.draws != stored.games or stored.capped > stored.draws:
         raise ValueError("white, black, draws: do not add up to the games")
     points = stored.white + stored.draws / 2
     again = [points / stored.games, *wilson(points, stored.games)]
     given = [stored.white_score, *stored.white_score_interval]
     if len(again) != len(given) or any(abs(x - y) > _CLOSE for x, y in zip(given, again, strict=True)):
-        raise ValueError("white_score: is not what the games give")
+        raise ValueError("white_score: does not follow from the games")
     elo = elo_of(stored.white_score)
     if (stored.white_elo is None) != (elo is None) or abs((stored.white_elo or 0) - (elo or 0)) > 0.06:
-        raise ValueError("white_elo: is not that of the score")
+        raise ValueError("white_elo: does not follow from the score")
     for part in ("branching", "plies", "log10_tree", "repeated"):
         found = getattr(stored, part)
         hold(found.low <= found.mean <= found.high, f"{part}: the mean is not within its interval")
         if found.low and abs(found.high + found.low - 2 * found.mean) > 3e-4:
-            raise ValueError(f"{part}: the interval is not about its mean")
+            raise ValueError(f"{part}: the interval is not symmetric about its mean")
     hold(stored.branching.low >= 1 and stored.repeated.mean <= stored.plies.mean, "branching, repeated: are impossible")
     power = stored.plies.mean * math.log10(stored.branching.mean)
-    hold(abs(stored.log10_power - power) <= 1e-2, "log10_power: is not that of length and branching factor")
+    hold(abs(stored.log10_power - power) <= 1e-2, "log10_power: does not follow from length and branching factor")
 
 
 def artefacts() -> list[Artefact]:

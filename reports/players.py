@@ -132,7 +132,7 @@ def _check_plies(stored: StoredMatch) -> None:
     All draws are due to the move limit, so every drawn game has exactly that length.
     """
     if stored.termination.get("move_limit", 0) != stored.draws:
-        raise ValueError("termination: games are drawn by the move limit alone")
+        raise ValueError("termination: games are drawn only by the move limit")
     total = float(_MOVE_LIMIT * stored.draws)
     for colour, mean in stored.decisive_plies.items():
         decided = stored.by_colour[colour]["wins"] + stored.by_colour[colour]["losses"]

@@ -31,7 +31,7 @@ def results() -> dict[str, Any]:
 def _check(stored: PuzzleFile, _name: str) -> None:
     """Compare the solutions with the shipped puzzles and replay their lines."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
-    hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
+    hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
     if stored.checked != len(stored.puzzles) or stored.nodes != sum(one.solution.nodes for one in stored.puzzles):
         raise ValueError("checked or nodes: is not the sum of the puzzles")
     for one in stored.puzzles:

@@ -104,7 +104,7 @@ def _check_lower_bound(stored: LowerBound, name: str) -> None:
     """Check that a lower bound matches its file name and is internally consistent."""
     if stored.variant != name or stored.failures or stored.positions != 2 * stored.placements:
         raise ValueError("variant, failures, positions: are not those of a proved lower bound")
-    hold(0 < stored.positions <= stored.counted, "positions: are more than are counted")
+    hold(0 < stored.positions <= stored.counted, "positions: are more than the counted ones")
 
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
@@ -193,7 +193,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
     space = "decided" if name.startswith(_DECIDED) else "undecided"
     variant = load_variant(name.removeprefix(_DECIDED))
     if (stored.variant, stored.digest, stored.space) != (variant.name, variant.digest, space):
-        raise ValueError(f"variant: {stored.variant!r} ({stored.space}) is another one")
+        raise ValueError(f"variant: {stored.variant!r} ({stored.space}) is the wrong one")
     if (
         stored.n != stored.reachable + stored.unreachable + stored.unknown
         or games.tried != games.found + games.pockets + games.exhausted + games.unknown
@@ -216,7 +216,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
     for level, stated in ((95, stored.interval95), (99, stored.interval99)):
         ends = share_interval(tally, 1 - level / 100)
         if max(abs(one - other) for one, other in zip(ends, stated, strict=True)) > _CLOSE:
-            raise ValueError(f"interval{level}: is {stated} where the counts give {ends}")
+            raise ValueError(f"interval{level}: is {stated}, but the counts give {ends}")
 
 
 def artefacts() -> list[Artefact]:

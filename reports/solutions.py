@@ -24,14 +24,14 @@ def results() -> dict[str, dict[str, Any]]:
 
 def _check(stored: SolveReport, name: str) -> None:
     """Check a solution for internal consistency and replay its lines."""
-    hold(stored.variant == name, f"variant: {stored.variant!r} is another one")
-    hold(stored.value in ("white", "black", "draw", "unresolved"), f"value: {stored.value!r} is none")
+    hold(stored.variant == name, f"variant: {stored.variant!r} is the wrong one")
+    hold(stored.value in ("white", "black", "draw", "unresolved"), f"value: {stored.value!r} is not a value")
     for unit, both in (("positions", stored), ("classes", stored.by_class)):
         counts = [*vars(both.white_to_move).values(), *vars(both.black_to_move).values()]
         if sum(counts) != getattr(stored, unit) or sum(getattr(tier, unit) for tier in stored.tiers) != sum(counts):
             raise ValueError(f"{unit}: is not the sum of its parts")
     if stored.bound < max(1, stored.positions) or any(not tier.bound for tier in stored.tiers):
-        raise ValueError("bound: does not count what is reached")
+        raise ValueError("bound: does not cover the reached positions")
     if stored.longest is None or stored.mutual_zugzwangs.keys() != {"full", "half"}:
         raise ValueError("longest or mutual_zugzwangs: is missing")
     for line in (stored.start, stored.longest):

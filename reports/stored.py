@@ -76,14 +76,14 @@ def read_stored(
     path = DATA / folder / f"{name}.json"
     model = with_provenance(model) if signed else model
     where = f"report data {str(path)!r}"
-    hint = "; restore the file, or make it again with the command that its provenance names"
+    hint = "; restore the file, or make it again with the command in its provenance"
     try:
         content = read_bytes(path, "report data", _MOST_BYTES)
         stored = read_model(model, content)
         plain: dict[str, Any] = stored.model_dump(mode="json", by_alias=True)
         check_numbers(plain)
         if signed and not re.fullmatch(r"(tablut|python -m) [^`|\n]*", plain["provenance"]["command"]):
-            raise ValueError("provenance.command: is none of ours")
+            raise ValueError("provenance.command: is not a command of this toolkit")
         check(stored, name)
     except ValidationError as error:
         raise InputError(f"{fault_of(error.errors())}{hint}", subject=where) from error

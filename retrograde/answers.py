@@ -112,7 +112,7 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
         raise InputError(
-            f"is decided ({outcome.how}: {by})", subject=f"position '{board.position}'", remedy="nothing to probe"
+            f"is decided ({outcome.how}: {by})", subject=f"position '{board.position}'", remedy="choose another one"
         )
     verdict = tablebase.probe(board)
     moves = tablebase.best_moves(board)

@@ -88,7 +88,7 @@ class Symmetry:
                 cycle.append(cell)
                 cell = self.table[cell]
             if cell != start:
-                raise ValueError(f"{self.name} moves cell {cycle[-1]} to {cell}, out of the set to permute")
+                raise ValueError(f"{self.name} moves cell {cycle[-1]} to {cell}, which is outside the set to permute")
             found.append(tuple(cycle))
         return found
 
@@ -161,7 +161,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     ['identity', 'rotate_90', 'rotate_180']
     """
     if size < 2:
-        raise ValueError(f"a board of size {size} does not have eight distinct symmetries; the least size is 2")
+        raise ValueError(f"a board of size {size} does not have eight distinct symmetries; the smallest size is 2")
     turn, mirror = _quarter_turn(size), _mirror_files(size)
     elements = []
     for reflected in (False, True):
@@ -254,7 +254,7 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
     ['identity', 'mirror_files']
     """
     if len(labels) != len(group[0].table):
-        raise ValueError(f"{len(labels)} labels for {len(group[0].table)} cells")
+        raise ValueError(f"there are {len(labels)} labels for {len(group[0].table)} cells")
     return tuple(g for g in group if all(labels[cell] == labels[image] for cell, image in enumerate(g.table)))
 
 

@@ -86,14 +86,16 @@ def census_command(
     from counting.census.search import TooLargeError
 
     if plies is not None and all_plies:
-        raise InputError("choose one of them", subject="--plies and --all")
+        raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
     if graph is not None and not all_plies:
-        raise InputError("needs a complete census", subject="--graph", remedy="add --all")
+        raise InputError("is available only for a complete census", subject="--graph", remedy="add --all")
     if scheduler is not None and store is None:
-        raise InputError("needs --store DIR, a folder that the workers see under the same name", subject="--scheduler")
+        raise InputError(
+            "needs a folder that the workers see under the same name", subject="--scheduler", remedy="add --store DIR"
+        )
     if not count_last and (again or part != "1/1"):
         raise InputError(
-            "are for a ply that is counted and not stored", subject="--part and --again", remedy="add --count-last"
+            "apply only to a ply that is not stored", subject="--part and --again", remedy="add --count-last"
         )
     wish = CountWish.part(part, passes, again=again)
     rules = load_variant(variant)
@@ -127,15 +129,15 @@ def census_command(
             if not partial:
                 raise
             # The results so far are shown first, then the reason for the end.
-            go_on = "the same command" if store is not None else "--store DIR keeps what is done"
+            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
             raise Interrupted(reply(partial[0], ended=False), go_on, error) from None
     return reply(report, ended=True)
 
 
 def _bfile(report: CensusReport) -> str:
     comments = [
-        f"Positions of {report.variant} first reached at ply n: placements with the side to move, undecided",
-        f"(tablut census --bfile). {'Complete.' if report.complete else 'Further plies are not counted here.'}",
+        f"Undecided positions (placements with the side to move) of {report.variant} first reached at ply n",
+        f"(tablut census --bfile). {'Complete.' if report.complete else 'Later plies were not counted.'}",
     ]
     return bfile([ply.new for ply in report.plies], 0, comments)
 
@@ -162,38 +164,38 @@ def _show(console: PeopleConsole, report: CensusReport, detailed: bool) -> None:
     console.print(table)
     order = len(report.symmetries)
     console.print(
-        f"The stabiliser of the start, which makes the classes, has {plural(order, 'symmetry')}.", style="dim"
+        f"Classes are counted up to the {plural(order, 'symmetry')} that leave the start in place.", style="dim"
     )
     if report.move_limit is not None:
-        stops = ": the census stops there; these are all positions" if report.stopped_by_limit else ""
+        stops = "; the census stops there, so these are all positions" if report.stopped_by_limit else ""
         console.print(f"The rules end a game after {plural(report.move_limit, 'ply')}{stops}.", soft_wrap=True)
     if report.counted is not None:
         _show_counted(console, report.counted)
     if detailed:
         _show_bounds(console, report)
     if report.full is not None:
-        console.print(Text.assemble("Without symmetry: ", _verdict(report.full.agrees), " at every ply."))
+        console.print(Text.assemble("Without symmetry: ", _verdict(report.full.agrees), " at each ply."))
     if report.outside:
-        console.print(f"Outside the counted space: {plural(report.outside, 'position')}.", style="bold red")
+        console.print(f"{plural(report.outside, 'position')} outside the counted space.", style="bold red")
     elif detailed:
         console.print("Every undecided position lies in the counted space.")
     if (numbers := report.graph) is not None:
         console.print(
-            f"The graph: {plural(numbers.nodes, 'class')}, {plural(numbers.edges, 'edge')}, "
-            f"{plural(numbers.components, 'strongly connected component')}. The largest has "
+            f"State graph: {plural(numbers.nodes, 'class')}, {plural(numbers.edges, 'edge')}, "
+            f"{plural(numbers.components, 'strongly connected component')}. The largest component has "
             f"{plural(numbers.largest_component, 'class')}; the longest path has "
             f"{plural(numbers.condensation_depth, 'step')}. The start can recur from {numbers.returning:,}; "
             f"no class is more than {plural(numbers.eccentricity, 'ply')} away."
         )
     if (wanted := report.next_ply) is not None:
         console.print(
-            f"Ply {wanted.ply} would take {wanted.children:,} children, {size_text(wanted.children_bytes)}, "
-            f"and about {size_text(wanted.positions_bytes)} for its positions.",
+            f"Ply {wanted.ply} would have {wanted.children:,} children ({size_text(wanted.children_bytes)}) "
+            f"and need about {size_text(wanted.positions_bytes)} for its positions.",
             style="dim",
         )
     if report.children_per_cpu_second:
         console.print(
-            f"{report.children:,} children in {seconds_text(report.cpu_seconds)} of processor time, "
+            f"{report.children:,} children in {seconds_text(report.cpu_seconds)} of processor time: "
             f"{rate_text(report.children_per_cpu_second)}.",
             style="dim",
         )
@@ -206,14 +208,15 @@ def _verdict(same: bool) -> Text:
 def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
     part = "all" if counted.whole else plural(len(counted.hundredths), "hundredth")
     console.print(
-        f"Ply {counted.ply} was counted and not stored, {part} of it, in passes: {counted.passes}. "
+        f"Ply {counted.ply} was counted without being stored: {part} of it, in {plural(counted.passes, 'pass')}. "
         f"{plural(counted.new, 'new position')} in {plural(counted.new_classes, 'class')}, {counted.decided:,} decided "
         f"in {counted.decided_classes:,}, from {counted.children:,} children.",
         soft_wrap=True,
     )
     for each in counted.estimates:
         console.print(
-            f"All of it, estimated: {each.name.replace('_', ' ')} {each.value:,} ({each.low:,} to {each.high:,}, 95 %)."
+            f"Estimate for the whole ply: {each.name.replace('_', ' ')} {each.value:,} (95 %: {each.low:,} to "
+            f"{each.high:,})."
         )
     if counted.counted_again:
         again = f"Counted again, {plural(len(counted.counted_again), 'hundredth')}: "
@@ -221,7 +224,7 @@ def _show_counted(console: PeopleConsole, counted: CountedPly) -> None:
 
 
 def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
-    console.print("Against the bound", style="bold")
+    console.print("Comparison with the bound", style="bold")
     table = Table(*map(number, ("attackers", "defenders", "reached", "bound", "ratio")))
     for pair in report.material:
         ratio = "" if pair.ratio is None else f"{pair.ratio:.6f}"
@@ -276,11 +279,11 @@ def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
         for message in check.messages:
             console.print(f"{check.name}: {message}", soft_wrap=True)
     if report.without_symmetry is None:
-        console.print("The store has no count without symmetry.", style="dim")
+        console.print("The store contains no count without symmetry.", style="dim")
     elif report.without_symmetry != report.plies:
-        console.print(f"Without symmetry it ends after {plural(report.without_symmetry, 'ply')} of {report.plies}.")
+        console.print(f"The count without symmetry covers {report.without_symmetry} of {plural(report.plies, 'ply')}.")
     if report.counted is not None and report.counted >= report.plies:
-        console.print(f"Ply {report.counted} was counted and not stored: only its tallies can be checked.")
+        console.print(f"Ply {report.counted} was counted without being stored, so only its tallies can be checked.")
     console.print(
         f"{plural(report.positions_checked, 'position')} in {plural(report.classes_checked, 'class')}, "
         f"{plural(report.plies, 'ply')}: {plural(report.failures, 'failure')}. "

@@ -112,8 +112,8 @@ class _CountedPly(Making[tuple[int, int]]):
             self.store.check_tallies(record)
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
-            remedy = "count it without `again` first"
-            raise InputError("this part was not counted before", parameter="again", remedy=remedy)
+            remedy = "count it once without `again` first"
+            raise InputError("names a part that was not counted before", parameter="again", remedy=remedy)
         if pending := self._pending():
             self._plan(pending)
             self.make()
@@ -166,10 +166,10 @@ class _CountedPly(Making[tuple[int, int]]):
         largest = float(loads.max())
         if largest > room:
             raise TooLargeError(
-                f"ply {self.ply} needs {size_text(int(largest))} at least for the parents of one bin, and "
-                f"{size_text(max(0, room))} are there",
+                f"ply {self.ply} needs at least {size_text(int(largest))} for the parents of one bin, but "
+                f"only {size_text(max(0, room))} are available",
                 parameter=why,
-                remedy="give more",
+                remedy="allow more space",
             )
         children = max(float(sample.loads[slice(*bins)].max()) for bins in pending)
         if children * (0.8 if slack > 1 else 1.0) > search.limits.tally_children:
@@ -182,8 +182,8 @@ class _CountedPly(Making[tuple[int, int]]):
         share = wish.hundredths[1] - wish.hundredths[0]
         some = "" if share == HUNDREDTHS else f" {share} % of"
         search.announce(
-            f"ply {self.ply}:{some} {self.before.next_children:,} children, counted and not stored, in "
-            f"{plural(len(cuts), 'pass')} of at most {size_text(int(peak))} of parents on the disk",
+            f"ply {self.ply}:{some} {self.before.next_children:,} children, counted without storing them, in "
+            f"{plural(len(cuts), 'pass')} with at most {size_text(int(peak))} of parents on the disk",
             self.before.next_children * share // HUNDREDTHS,
             sample.seconds * left,  # every pass reads all parents
         )
@@ -193,7 +193,7 @@ class _CountedPly(Making[tuple[int, int]]):
         search = self.search
         need = search.limits.memory_for(children, search.words, search.scheduler.sharing)
         return TooLargeError(
-            f"a bin of ply {self.ply} has {about}{children:,} children",
+            f"is too little for a bin of ply {self.ply}, which has {about}{children:,} children",
             parameter="memory",
             remedy=f"give it {need >> 20} MiB",
         )

@@ -103,10 +103,10 @@ class GraphNumbers(Result):
 def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
     """Return the graph of a complete census."""
     if not search.complete:
-        raise InputError("the census is not complete", parameter="graph", remedy="count all plies: leave out `plies`")
+        raise InputError("needs a complete census", parameter="graph", remedy="count all plies: leave out `plies`")
     total = sum(record.counters[name] for record in search.records for name in ("new_classes", "decided_classes"))
     if total > MOST_NODES:
-        why = f"{total:,} classes are more than {MOST_NODES:,}"
+        why = f"needs {total:,} nodes, but a state graph can have at most {MOST_NODES:,}"
         raise InputError(why, parameter="graph", remedy="choose a smaller board")
     rows, plies = [], []
     for record in search.records:

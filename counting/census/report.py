@@ -117,7 +117,7 @@ def census(
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
-        raise InputError("is of the last ply, up to symmetry, and stores nothing", parameter="count", remedy=remedy)
+        raise InputError("applies only to the last ply, counted up to symmetry", parameter="count", remedy=remedy)
     if passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer
@@ -138,7 +138,7 @@ def census(
         def searching(name: str, *, full: bool) -> Iterator[CensusSearch]:
             part = folder / name
             if part.is_symlink():
-                raise InputError("is a link", subject=f"store {str(part)!r}", remedy="name the folder itself")
+                raise InputError("is a link", subject=f"store {str(part)!r}", remedy="give the folder itself")
             with closing(CensusStore(part, variant, full=full)) as place:
                 yield CensusSearch(variant, full=full, store=place, scheduler=workers, limits=limits, observer=told)
 
@@ -149,11 +149,11 @@ def census(
                 records = search.run(stored, passes if count is None else 1)
                 check = numbers = counted = None
                 if full:
-                    told.say("once more without symmetry")
+                    told.say("counting again without symmetry")
                     with searching("full", full=True) as other:
                         check = compare_full(records, other.run(plies))
                 if graph is not None:
-                    told.say("the state graph")
+                    told.say("building the state graph")
                     edges = state_graph(variant, search)
                     write_graph(edges, variant, Path(graph))
                     numbers = graph_numbers(edges, Path(graph))
@@ -172,8 +172,8 @@ def _enough_memory() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        remedy = "go on with less `memory` or fewer `threads`"
-        raise MachineError("the system has no more memory", subject="census", remedy=remedy) from error
+        remedy = "continue with less `memory` or fewer `threads`"
+        raise MachineError("the system ran out of memory", subject="census", remedy=remedy) from error
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
@@ -191,10 +191,10 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
         raise TooLargeError(
             (
                 f"has up to {classes:,} classes of positions, so a complete census takes "
-                f"{size_text(least)} at least, and {size_text(room)} are there"
+                f"at least {size_text(least)}, but only {size_text(room)} are available"
             ),
             subject=f"variant {variant.name}",
-            remedy=f"count ply by ply instead: give {way}; the answer says what the next ply would take",
+            remedy=f"count ply by ply with {way}, which also shows how much space the next ply needs",
         )
 
 

@@ -272,10 +272,10 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
         except FileNotFoundError as error:
             raise damaged(path, "it is missing") from error
         if not stat.S_ISREG(state.st_mode):
-            raise damaged(path, "it is no ordinary file")
+            raise damaged(path, "it is not a regular file")
         file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
     if digest is not None and file.digest != digest:
-        raise damaged(path, "it is another file than the census has written there")
+        raise damaged(path, "its digest is not the one in the record")
     return file
 
 
@@ -288,21 +288,21 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
     with path.open("rb") as file:
         head = file.read(HEAD.size)
         if len(head) < HEAD.size or not head.startswith(MAGIC):
-            raise damaged(path, "it does not begin as a row file")
+            raise damaged(path, "it does not begin like a row file")
         _magic, version, length, cpu, found, crc = HEAD.unpack(head)
         if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
             raise InputError(
-                f"format version {version}, this program reads {FORMAT_VERSION}",
+                f"has format version {version}, but this program reads version {FORMAT_VERSION}",
                 subject=f"census file {str(path)!r}",
                 remedy="count again into another folder",
             )
         if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
-            raise damaged(path, "the head has another checksum")
+            raise damaged(path, "the checksum of its head is wrong")
         text = file.read(length)
         try:
             header = read_model(RowHeader, text)
         except ValidationError as error:
-            raise damaged(path, "the header is not that of a row file") from error
+            raise damaged(path, "its header is invalid") from error
         each = 8 << header.leaf_bits
         arrays = file.read(3 * each)
         if len(arrays) < 3 * each:
@@ -315,12 +315,12 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
         size = os.fstat(file.fileno()).st_size
     content = hashlib.sha256(b"".join((text, arrays, digests)))
     if content.digest() != found:
-        raise damaged(path, "header or index have another digest")
+        raise damaged(path, "the digest of its header and index is wrong")
     begin = HEAD.size + length + len(arrays) + len(digests)
     wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
     # Each entry is checked by itself, since the 64-bit sum can wrap around.
     if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
-        raise damaged(path, "its index does not add up")
+        raise damaged(path, "its index is inconsistent")
     if size != wanted:
         raise damaged(path, f"it has {size} bytes instead of {wanted}")
     return RowFile(path, header, counts, sums, moves, digests, begin, wanted, content.hexdigest(), cpu)
@@ -358,7 +358,7 @@ def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) 
     there = np.repeat(due, file.counts[first:last])
     wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
     if len(wrong):
-        raise damaged(file.path, f"the rows of leaf {wrong[0]} have another checksum")
+        raise damaged(file.path, f"the checksum of the rows of leaf {wrong[0]} is wrong")
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:

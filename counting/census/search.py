@@ -94,7 +94,7 @@ class CensusLimits:
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
             least = (_INTERPRETER_BYTES + workers * (128 << 20)) >> 20
-            why = f"{plural(workers, 'task')} at once need at least {least} MiB"
+            why = f"{plural(workers, 'task')} in parallel need at least {least} MiB"
             raise InputError(why, parameter="memory", value=f"{memory >> 20} MiB")
         return cls(
             min(share // (20 * words), 1 << 21),
@@ -211,15 +211,15 @@ class CensusSearch:
         for record in self.records:
             files = self.store.check_parts(record)
             if np.array(record.material, dtype=object).shape != self.tools.material:
-                self._contradict(record.ply, "its material is that of another board")
+                self._contradict(record.ply, "its material does not fit this board")
             for file in files:
                 codes = None if file.header.codes is None else file.header.codes[:3]
                 if (file.header.words, codes) != (self.words, self.tools.codes):
-                    raise damaged(file.path, "its rows are those of another board")
+                    raise damaged(file.path, "its rows do not fit this board")
             if not record.ply and not np.array_equal(
                 read_rows(files[0], 0, LEAVES), start_rows(self.variant, self.full)
             ):
-                raise damaged(files[0].path, "it does not hold the start")
+                raise damaged(files[0].path, "it does not contain the start")
         self._check_bound(self.records)
 
     def check_made(self, record: SealedPly) -> None:
@@ -239,11 +239,11 @@ class CensusSearch:
         if self._found:
             raise TooLargeError(
                 (
-                    f"ply {ply}: {what}; a file of the store has been changed: `tablut census verify` with "
-                    "that folder says which"
+                    f"ply {ply} is inconsistent with the stored plies: {what}; a file of the store has been "
+                    "changed, and `tablut census verify` finds out which"
                 ),
                 subject=f"store {str(self.store.root)!r}",
-                remedy="or count again into another folder",
+                remedy="verify the store, or count again into another folder",
             )
         raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 
@@ -297,8 +297,8 @@ class CensusSearch:
         if positions + least > room:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
-                f"ply {ply} takes about {size_text(positions)} for its positions alone, and "
-                f"{size_text(max(0, room))} are left",
+                f"ply {ply} takes about {size_text(positions)} for its positions alone, but only "
+                f"{size_text(max(0, room))} are available",
                 parameter=limited,
                 remedy=f"allow {size_text(enough)} of `disk`, or let `count` count ply {ply} without storing it",
             )
@@ -319,14 +319,14 @@ class CensusSearch:
         if limit is not None and not self.limits.in_passes and need + stored > limit:
             raise TooLargeError(
                 f"ply {ply} needs about {size_text(need + stored)}, more than the memory of {size_text(limit)}",
-                remedy="store it in a folder with `store`, or give more `memory` or `disk`",
+                remedy="store the census in a folder with `store`, or allow more `memory` or `disk`",
             )
         room, _ = self.work_room()
         if limit is None and need > room:
             raise TooLargeError(
-                f"ply {ply} needs about {size_text(need)}, {size_text(self.store.free_bytes())} are free",
+                f"ply {ply} needs about {size_text(need)}, but only {size_text(self.store.free_bytes())} are free",
                 subject=f"store {str(self.store.root)!r}",
-                remedy="free some space and run it again, or let it be made in passes within `disk`",
+                remedy="free some space and try again, or set a limit with `disk`, so that the ply is made in passes",
             )
 
 
@@ -454,9 +454,9 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         largest = max(int(counts[first:last].sum()) for first, last in ranges)
         if largest > most:
             raise TooLargeError(
-                f"some leaves of ply {self.ply} have {largest:,} children, and {most:,} fit into memory",
+                f"some leaves of ply {self.ply} have {largest:,} children, but only {most:,} fit into memory",
                 parameter="memory",
-                remedy="give more, or more `passes`",
+                remedy="allow more `memory` or more `passes`",
             )
 
 

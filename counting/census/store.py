@@ -123,7 +123,7 @@ class SealedPly(Record):
     def fault(self) -> str | None:
         """Return a description of an inconsistency in the record, or None."""
         right = digest_of(fields_of(self, without=self.APART))
-        return None if right == self.digest else "its digest is another"
+        return None if right == self.digest else "its digest is wrong"
 
 
 class PlyRecord(SealedPly):
@@ -185,7 +185,7 @@ def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
     try:
         material = np.sum([np.array(stats.material, dtype=np.int64) for stats in found], axis=0)
     except ValueError as error:
-        raise damaged(files[0].path, "its material is that of another board") from error
+        raise damaged(files[0].path, "its material does not fit the other parts") from error
     return {
         "counters": {name: sum(stats.counters[name] for stats in found) for name in found[0].counters},
         "material": tuple(tuple(tuple(row) for row in kind) for kind in material.tolist()),
@@ -200,10 +200,10 @@ def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
     for file in files:
         bins = bins_of(file)
         if (number := hundredth_of(bins)) is None:
-            raise damaged(file.path, "it lies in several hundredths")
+            raise damaged(file.path, "it extends over several hundredths")
         some = shares.setdefault(number, [])
         if bins[0] != (bins_of(some[-1])[1] if some else edge(number)):
-            raise damaged(file.path, "it does not begin where the tally before ends")
+            raise damaged(file.path, "it does not begin where the previous tally ends")
         some.append(file)
     for number, some in shares.items():
         if bins_of(some[-1])[1] != edge(number + 1):
@@ -254,7 +254,7 @@ Stats = TypeVar("Stats", bound=PartStats)
 
 def _stats(file: RowFile, kind: type[Stats]) -> Stats:
     if not isinstance(file.header.stats, kind):
-        raise damaged(file.path, "its statistics are of another kind")
+        raise damaged(file.path, "its statistics are of the wrong kind")
     return file.header.stats
 
 
@@ -279,7 +279,7 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
         for attackers, defenders in np.argwhere(reached > np.array(bound, dtype=object)).tolist():
             return (
                 f"{reached[attackers][defenders]:,} positions with {attackers} attackers and {defenders} defenders "
-                f"in plies {parity}, {parity + 2} and so on, where the board has {bound[attackers][defenders]:,}"
+                f"in plies {parity}, {parity + 2} and so on, but the board allows {bound[attackers][defenders]:,}"
             )
     return None
 
@@ -317,9 +317,9 @@ class StoredCensus:
         if (record.game, record.full, record.ply) != (self.game, self.full, ply):
             fault = "it belongs to another ply, or to another census"
         elif record.before != (None if before is None else before.digest):
-            fault = "it does not follow from the record of the ply before"
+            fault = "it does not follow from the record of the previous ply"
         elif before is not None and record.whole and contradiction(before, record.expanded, record.children):
-            fault = "its parents and children are not those that the ply before has"
+            fault = "its parents and children do not match the previous ply"
         if fault is not None:
             raise InputError(f"is damaged: {fault}", subject=f"census file {str(path)!r}", remedy=_MEND)
         return record
@@ -352,9 +352,7 @@ class StoredCensus:
     def _compare(self, record: SealedPly, name: str, sums: dict[str, Any], what: str) -> None:
         if any(getattr(record, field) != value for field, value in sums.items()):
             path = str(self.root / name)
-            raise InputError(
-                f"is damaged: it does not add up from its {what}", subject=f"census file {path!r}", remedy=_MEND
-            )
+            raise InputError(f"is damaged: it does not match its {what}", subject=f"census file {path!r}", remedy=_MEND)
 
     def _inside(self, name: str) -> Path:
         """Return the path of a file or folder of the store, which must not be a link."""
@@ -373,7 +371,7 @@ def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> 
     """Return a description of how a ply's parents, moves and children differ from the previous record, or None."""
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
-    return None if found == due else f"{found} parents, moves and children where {due} are due"
+    return None if found == due else f"it has {found} parents, moves and children instead of {due}"
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
@@ -403,8 +401,8 @@ class CensusStore(StoredCensus):
     def _other(self, about: StoreAbout) -> str | None:
         if (about.game, about.full) == (self.game, self.full):
             return None
-        other = "in another way" if about.game == self.game else "by other rules"
-        return f"holds a census of {about.variant[:80]!r} {other}"
+        other = "with other symmetries" if about.game == self.game else "by other rules"
+        return f"contains a census of {about.variant[:80]!r} {other}"
 
     def close(self) -> None:
         """Release the folder."""
@@ -448,7 +446,7 @@ class CensusStore(StoredCensus):
             if path.name != tally_name(bins):
                 raise damaged(path, "it belongs elsewhere")
             if files and bins[0] < bins_of(files[-1])[1]:
-                raise damaged(path, f"it has the same bins as {files[-1].path.name}")
+                raise damaged(path, f"its bins overlap those of {files[-1].path.name}")
             files.append(file)
         return files
 

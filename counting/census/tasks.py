@@ -105,7 +105,7 @@ def run_task(task: RowTask) -> dict[str, Any]:
     task.make(began)
     answer = task.answer()
     if answer is None:
-        raise ArithmeticError(f"{task.target}: was written and is not there")
+        raise ArithmeticError(f"{task.target}: was written but no longer exists")
     # The time stored in the file does not include writing the file.
     return {**answer, "cpu": thread_clock() - began}
 
@@ -231,7 +231,7 @@ class ExpandTask(RowTask):
         counters = np.zeros(EXPANSION_COUNTERS, dtype=np.int64)
         handled, found = tools.expand(rows, children, counters)
         if handled != len(rows) or found != total:
-            raise damaged(self.source.path, f"its rows have {found:,} children where its index says {total:,}")
+            raise damaged(self.source.path, f"its rows have {found:,} children, but its index gives {total:,}")
         ordered, counts, sums = _ordered(children[:found], _scratch.rows, self.leaves)
         stats, index = {"children": len(ordered), "counters": counters.tolist()}, (counts, sums, np.zeros_like(counts))
         write_rows(self.target, ordered, index, self.owner, stats, cpu=thread_clock() - began)
@@ -276,7 +276,7 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
     """Raise an error that names the file whose rows do not match its checksums, after reading all files again."""
     for file in files:
         read_rows(file, first, last)
-    raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files fit, their sum does not")
+    raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files are right, but their sum is not")
 
 
 # -- a ply that is counted -----------------------------------------------------------------
@@ -358,7 +358,7 @@ class TallyTask(RowTask):
         rows, counts, sums = _ordered(children, _scratch.rows)
         sieve = _Sieve(rows, counts)
         if not np.array_equal(sums, sieve.sums):
-            raise ArithmeticError(f"{self.target}: rows changed while they were put in order")
+            raise ArithmeticError(f"{self.target}: rows changed while they were sorted")
         for source in self.known:
             # The children are sorted into another buffer by now, so this one can be reused.
             known, known_counts, _ = _ordered(_read_bins(source, self.bins), _scratch.children)
@@ -401,7 +401,7 @@ def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
     bin_sums(rows, file.counts[first:last], sums)
     if not np.array_equal(sums, file.sums[first:last]):
         number = first + int(np.flatnonzero(sums != file.sums[first:last])[0])
-        raise damaged(file.path, f"the rows of bin {number} have another checksum")
+        raise damaged(file.path, f"the checksum of the rows of bin {number} is wrong")
     return rows
 
 

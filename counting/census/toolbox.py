@@ -146,7 +146,7 @@ def membership(variant: Variant) -> Membership:
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
         if placement.watched:
-            raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells; masks cannot express that")
+            raise ArithmeticError(f"space {space.id!r} of {variant.name!r} watches cells, which masks cannot express")
         kings[placement.king] = 1
     cells = range(variant.size**2)
     stray = sum(1 << cell for cell in cells if cell not in regions.free_cells | regions.camp_cells)

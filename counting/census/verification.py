@@ -34,7 +34,7 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
-from tablut.running.progress import Observer
+from tablut.running.progress import Observer, plural
 from tablut.store.files import lock_folder, store_path
 from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
 from tablut.variants.model import king_patterns
@@ -42,18 +42,18 @@ from tablut.variants.model import king_patterns
 _MESSAGES: Final = 5
 
 _CHECKS: Final = {
-    "records": "records: digests, and each follows from the one before",
-    "parts": "parts: present, of the right length, named by their record",
-    "rows": "rows: digests, and in the order of their leaves",
+    "records": "records: right digests, each following from the previous one",
+    "parts": "parts: present, of the right length, listed in their record",
+    "rows": "rows: right digests, in the order of their leaves",
     "start": "the start is ply 0",
-    "distinct": "positions are distinct, in a ply and among plies",
+    "distinct": "positions are distinct within plies and between them",
     "canonical": "positions are in canonical form",
-    "decided": "decided positions are won as marked, others possible",
+    "decided": "decided positions are won as marked, and others are possible",
     "counts": "counts: orbits, moves, material and winners of each ply",
-    "bound": "no more positions than the board has",
-    "parents": "each position has a parent, each child is there",
-    "counted": "what was counted and not stored: tallies add up, and to what is stored of that ply",
-    "full": "the same numbers without symmetry",
+    "bound": "there are no more positions than the board allows",
+    "parents": "each position has a parent, and no child is missing",
+    "counted": "a ply counted without being stored: tallies match their record, and the ply if it is stored",
+    "full": "the count without symmetry has the same numbers",
     "published": "the digests are those published",
 }
 
@@ -129,16 +129,16 @@ def verify_census(
             found[name].run(parents=parents)
     if not found:
         raise InputError(
-            "holds no census", subject=f"census verify {str(store)!r}", remedy="name the folder in which one was stored"
+            "contains no census", subject=f"census verify {str(store)!r}", remedy="give the folder of a stored census"
         )
     first, *others = found.values()
     for other in others:
         for one, two in zip(first.records, other.records, strict=False):
             same = all(one.counters[name] == two.counters[name] for name in ("new", "decided", "moves"))
-            tally.add("full", 1, not same, f"ply {one.ply} has other numbers without symmetry")
+            tally.add("full", 1, not same, f"ply {one.ply} has different numbers without symmetry")
     if not first.records and not any(tally.failures.values()):
         raise InputError(
-            "holds no complete ply", subject=f"census verify {str(store)!r}", remedy="nothing can be verified"
+            "contains no complete ply", subject=f"census verify {str(store)!r}", remedy="complete a ply first"
         )
     return VerifyReport(
         variant=first.variant.name,
@@ -162,12 +162,12 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
             return candidate
     if variant is not None:
         raise InputError(
-            f"is a census by other rules than those of {variant.name!r}", subject=f"census verify {store!r}"
+            f"contains a census under other rules than {variant.name!r}", subject=f"census verify {store!r}"
         )
     raise InputError(
-        f"the rules of {about.variant[:80]!r} do not ship",
+        f"contains a census of {about.variant[:80]!r}, whose rules are not shipped",
         subject=f"census verify {store!r}",
-        remedy="name their file with -v",
+        remedy="give the file of the rules with -v",
     )
 
 
@@ -219,7 +219,7 @@ class _Verification:
         later = [name for name in names if name > f"ply-{len(self.records):03}.json"]
         if later:
             path = self.stored.root / f"ply-{len(self.records):03}.json"
-            self.tally.add("records", 1, 1, f"census file {str(path)!r} is missing, {min(later)!r} is there")
+            self.tally.add("records", 1, 1, f"census file {str(path)!r} is missing, but {min(later)!r} exists")
 
     def _check_ply(self, record: PlyRecord) -> None:
         try:
@@ -227,7 +227,7 @@ class _Verification:
             codes = [None if file.header.codes is None else file.header.codes[:3] for file in files]
             words = {file.header.words for file in files}
             if set(codes) != {self.tools.codes} or words != {self.words}:
-                raise InputError("its rows are those of another board", subject=f"ply {record.ply}")
+                raise InputError("its rows do not fit this board", subject=f"ply {record.ply}")
         except InputError as error:
             self.files.append([])
             self.tally.add("parts", 1, 1, str(error))
@@ -244,9 +244,9 @@ class _Verification:
         counters, material = inspector.counters, inspector.material.tolist()
         same = counters == record.counters and material == [[list(row) for row in kind] for kind in record.material]
         wrong = next((name for name in COUNTERS if counters[name] != record.counters[name]), "material")
-        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} differs from what its positions give")
+        self.tally.add("counts", 1, not same, f"ply {record.ply}: {wrong!r} in the record does not match the positions")
         moves_same = inspector.class_moves == record.next_children
-        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children differs")
+        self.tally.add("counts", 1, not moves_same, f"ply {record.ply}: the number of children is wrong")
         self.positions += counters["new"] + counters["decided"]
         self.classes += total
 
@@ -258,7 +258,7 @@ class _Verification:
                 digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
                 if digests != file.leaves[done : done + len(digests)]:
                     raise InputError(
-                        "is damaged: its rows have other digests", subject=f"census file {str(file.path)!r}"
+                        "is damaged: the digests of its rows are wrong", subject=f"census file {str(file.path)!r}"
                     )
             except InputError as error:
                 self.tally.add("rows", 1, 1, str(error))
@@ -267,13 +267,14 @@ class _Verification:
             self.tally.add("rows", len(rows))
             not_canonical, impossible = inspector.inspect(rows)
             self.tally.add(
-                "canonical", len(rows), not_canonical, f"{file.path}: {not_canonical} rows are not canonical"
+                "canonical", len(rows), not_canonical, f"{file.path}: {plural(not_canonical, 'non-canonical row')}"
             )
-            self.tally.add("decided", len(rows), impossible, f"{file.path}: {impossible} rows are impossible positions")
+            wrong = f"{file.path}: {plural(impossible, 'impossible position')}"
+            self.tally.add("decided", len(rows), impossible, wrong)
             self.observer.advance(len(rows))
             if file.header.ply == 0:
                 start = start_rows(self.variant, self.stored.full)
-                self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: it is another position")
+                self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 
     def _check_counted(self, before: PlyRecord) -> None:
         """Check the counts of the following ply, if it was counted and not stored: its tallies must add up."""
@@ -299,10 +300,10 @@ class _Verification:
                 for name in ("counters", "material", "children", "next_children", "expanded")
             )
             same &= record.leaves == leaves_digest(self.files[ply])
-            self.tally.add("counted", 1, not same, f"ply {ply}: other numbers were counted than are stored")
+            self.tally.add("counted", 1, not same, f"ply {ply}: the counted numbers differ from the stored ones")
         wanted = published_counts(self.stored.game).get(ply)
         if wanted is not None and not self.stored.full:
-            self.tally.add("published", 1, record.digest != wanted, f"ply {ply}, counted, has another digest")
+            self.tally.add("published", 1, record.digest != wanted, f"the count of ply {ply} has a different digest")
 
     # -- rows against rows -------------------------------------------------------------
 
@@ -320,7 +321,7 @@ class _Verification:
                 "distinct",
                 len(table.rows),
                 twice,
-                f"{twice} positions of plies {parity}, … are duplicates",
+                f"{plural(twice, 'duplicate position')} in plies {parity}, {parity + 2}, …",
             )
 
     def _check_parents(self, ply: int) -> None:
@@ -334,9 +335,9 @@ class _Verification:
                 missing += len(children) - fresh.mark(children) - old.mark(children)
                 self.observer.advance(len(children))
                 self.tally.add("parents", len(children))
-            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the ply before are missing")
+            self.tally.add("parents", 0, missing, f"ply {ply}: {missing} children of the previous ply are missing")
             orphans = len(fresh.rows) - int(fresh.marked.sum())
-            self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {orphans} positions have no parent")
+            self.tally.add("parents", len(fresh.rows), orphans, f"ply {ply}: {plural(orphans, 'orphaned position')}")
 
     # -- published ---------------------------------------------------------------------
 
@@ -346,9 +347,9 @@ class _Verification:
             return
         common = min(len(wanted), len(self.records))
         for record, digest in zip(self.records, wanted, strict=False):
-            self.tally.add("published", 1, record.digest != digest, f"ply {record.ply} has another digest")
+            self.tally.add("published", 1, record.digest != digest, f"ply {record.ply} has a different digest")
         if self.tally.failures["published"]:
-            self.published = "other than published"
+            self.published = "different from the published census"
         elif common:
             self.published = "as published" if common == len(self.records) else f"as published to ply {common - 1}"
 

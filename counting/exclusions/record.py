@@ -64,7 +64,7 @@ class ExclusionRecord(Record):
     def fault(self) -> str | None:
         """Return a description of an inconsistency in the record, or None."""
         sizes = Counter(len(text.split()) for text in self.locked)
-        return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: are not the sets counted"
+        return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: does not match the sets"
 
     def of(self, id_: str) -> Survivors:
         """Return the counts of a space."""

@@ -103,7 +103,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
     """Return the moves encoded in a text; the inverse of `encode_moves`."""
     cells = b64decode(text, validate=True)
     if len(cells) % 2:
-        raise ValueError("half a move at the end")
+        raise ValueError("the last move is incomplete")
     return list(zip(cells[::2], cells[1::2], strict=True))
 
 
@@ -133,12 +133,12 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
     try:
         record = json.loads(first)
     except (ValueError, RecursionError) as error:
-        raise InputError("line 1: is no JSON", subject=f"certificate file {shown}") from error
+        raise InputError("line 1: is not valid JSON", subject=f"certificate file {shown}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"line 1: does not begin with a header of {FORMAT}", subject=f"certificate file {shown}")
+        raise InputError(f"line 1: is not a header of the format {FORMAT}", subject=f"certificate file {shown}")
     if record.get("version") != VERSION:
         raise InputError(
-            f"has version {record.get('version')!r}",
+            f"has format version {record.get('version')!r}, but this program reads version {VERSION}",
             subject=f"certificate file {shown}",
             remedy=f"this program reads {VERSION}",
         )
@@ -156,14 +156,14 @@ def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
             line = stream.readline(_MOST_LINE + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(
-                f"line {number}: damaged or cut short ({error})", subject=f"certificate file {shown}"
+                f"line {number}: is damaged or cut short ({error})", subject=f"certificate file {shown}"
             ) from error
         if not line:
             return
         if len(line) > _MOST_LINE:
             raise InputError(f"line {number}: has more than {_MOST_LINE:,} bytes", subject=f"certificate file {shown}")
         if not line.endswith(b"\n"):
-            raise InputError(f"line {number}: cut short", subject=f"certificate file {shown}")
+            raise InputError(f"line {number}: is cut short", subject=f"certificate file {shown}")
         yield line
 
 

@@ -26,6 +26,7 @@ from tablut.notation import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import check_known
@@ -214,7 +215,8 @@ def plain_position(reach: PlainReach, number: int) -> NaivePosition:
                     cells = [cell for cell in _by_index(reach.cells[piece]) if cell not in pieces]
                     pieces.update(dict.fromkeys(_combination(cells, count, place), piece))
                 return NaivePosition(pieces, "wb"[side])
-    raise InputError(f"{reach.variant.name} has 0 to {plain_size(reach) - 1}", subject=f"position number {number}")
+    why = f"must be from 0 to {plain_size(reach) - 1} in {reach.variant.name}"
+    raise InputError(why, subject=f"position number {number}")
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
@@ -297,7 +299,7 @@ class Checker:
         """Check a certificate as a proof about the position with its number."""
         claims = certificate.claims()
         if len(claims) != 1:
-            return "claims not exactly one thing"
+            return "does not make exactly one claim"
         outcome = None
         if self.space == "undecided":
             position = self.position(int(certificate.n))
@@ -311,7 +313,7 @@ class Checker:
             return self.game(position, moves, outcome)
         if outcome is not None:
             if certificate.tree is None and certificate.unknown is None:
-                return "no lemma is about final placements"
+                return "lemmas do not apply to final placements"
             return self.ending_tree(position, outcome, certificate.tree) if certificate.tree is not None else None
         if certificate.locked is not None:
             return self.lock(position, certificate.locked)
@@ -328,20 +330,20 @@ class Checker:
         seen = {position_key(here)}
         for ply, (start, target) in enumerate(moves, 1):
             if max(start, target) >= size * size:
-                return f"ply {ply}: a cell beyond the board"
+                return f"ply {ply}: a cell is outside the board"
             move = (start % size, start // size), (target % size, target // size)
             if move not in game.legal_moves(here):
-                return f"ply {ply}: {game.move_name(move)} is no legal move"
+                return f"ply {ply}: {game.move_name(move)} is not a legal move"
             result = game.apply(here, move)
             due = outcome if ply == len(moves) else None
             if result.outcome != due:
-                return f"ply {ply}: {'decides the game' if due is None else 'does not end the game so'}"
+                return f"ply {ply}: {'decides the game' if due is None else 'does not end the game as claimed'}"
             here = result.position
             if position_key(here) in seen:
                 return f"ply {ply}: repeats a position"
             seen.add(position_key(here))
         if outcome is not None and not moves:
-            return "the game has no last ply"
+            return "the game has no plies"
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
@@ -360,13 +362,13 @@ class Checker:
             try:
                 cell = parse_square(name, self.variant.size)
             except InputError:
-                return f"{excerpt(name)} is no square"
+                return f"{excerpt(name)} is not a square"
             cells.add((cell % self.variant.size, cell // self.variant.size))
         if not cells <= position.pieces.keys():
             return "a cell of the lock is empty"
         pieces = {cell: position.pieces[cell] for cell in cells}
         if all(self.reach.start.pieces.get(cell) == piece for cell, piece in pieces.items()):
-            return "the pieces of the lock stand as at the start"
+            return "the pieces of the lock are on their starting squares"
         if any(came_last(pieces, cell) for cell in cells):
             return "a piece of the lock could have arrived last"
         return None
@@ -409,7 +411,7 @@ class Checker:
         """Check that a lemma excludes a position."""
         reach = self.reach
         if position_key(position) == position_key(reach.start):
-            return "the start is reached"
+            return "the position is the start"
         holds: dict[str, Callable[[NaivePosition], bool]] = {
             "material": reach.no_last_capture,
             "camp": reach.overfull_camp,
@@ -421,10 +423,10 @@ class Checker:
     def tree(self, position: NaivePosition, size: int) -> str | None:
         """Check that a position has a complete backward tree of at most ``size`` positions, without the start."""
         if size > MOST_TREE:
-            return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
+            return f"the tree has {size:,} positions, but only trees of at most {MOST_TREE:,} are checked"
         found = self.reach.backward_tree(position, size, self.closed)
         if found is None:
-            return f"the backward tree comes to the start, or has more than {size:,} positions"
+            return f"the backward tree contains the start or has more than {size:,} positions"
         self.closed |= found
         return None
 
@@ -433,7 +435,7 @@ class Checker:
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):
-                return "a ply from the start ends the game so"
+                return "a ply from the start ends the game in this way"
             if reach.lemma(earlier) is not None or (size == 1 and self._out_of_reach(earlier.pieces, 2)):
                 continue
             if (problem := self.tree(earlier, max(1, size - 1))) is not None:
@@ -471,7 +473,7 @@ def check_file(
     variant = variant_named(header.variant)
     if variant.digest != header.digest:
         raise InputError(
-            f"is of another game than {variant.name!r} is here", subject=f"certificate file {excerpt(str(path))}"
+            f"belongs to other rules than those of {variant.name!r}", subject=f"certificate file {excerpt(str(path))}"
         )
     checker = Checker(variant, header.space)
     return header, _check(checker, header, certificates, str(path), advance)
@@ -492,15 +494,16 @@ def _check(
         index = header.first + number
         if number >= header.count:
             raise InputError(
-                f"line {line}: is beyond the {header.count:,} announced", subject=f"certificate file {excerpt(path)}"
+                f"line {line}: follows the {plural(header.count, 'certificate')} that the header announces",
+                subject=f"certificate file {excerpt(path)}",
             )
         problem = None
         if certificate.i != index:
-            problem = f"is sample {certificate.i} where {index} is due"
+            problem = f"has sample number {certificate.i} instead of {index}"
         elif int(certificate.n) >= size:
-            problem = f"number {certificate.n} is out of range: there are {size}"
+            problem = f"number {certificate.n} is out of range: the space has {size} elements"
         elif int(certificate.n) != plain_number(size, header.seed, index):
-            problem = f"number {certificate.n} is not what seed {header.seed} draws"
+            problem = f"number {certificate.n} is not the one drawn with seed {header.seed}"
         else:
             problem = checker.certificate(certificate)
         if problem is not None:
@@ -512,7 +515,7 @@ def _check(
         advance(1)
     if number + 1 != header.count:
         raise InputError(
-            f"cut short: {number + 1:,} certificates of {header.count:,} announced",
+            f"is cut short: it has {number + 1:,} of the {header.count:,} certificates that its header announces",
             subject=f"certificate file {excerpt(path)}",
         )
     if not failures:
@@ -525,7 +528,7 @@ def _check_header(header: Header, counts: dict[str, int]) -> list[str]:
     from scipy.stats import binomtest
 
     failures = [
-        f"line 1: {getattr(header, name):,} {name}, where the lines have {count:,}"
+        f"line 1: gives {getattr(header, name):,} {name}, but the lines contain {count:,}"
         for name, count in counts.items()
         if getattr(header, name) != count
     ]
@@ -537,5 +540,5 @@ def _check_header(header: Header, counts: dict[str, int]) -> list[str]:
         high = binomtest(most, header.count).proportion_ci(level / 100, "exact").high
         stated = getattr(header, f"interval{level}")
         if abs(stated[0] - low) > _CLOSE or abs(stated[1] - high) > _CLOSE:
-            failures.append(f"line 1: interval{level} is {stated}, where the counts give [{low}, {high}]")
+            failures.append(f"line 1: interval{level} is {stated}, but the counts give [{low}, {high}]")
     return failures

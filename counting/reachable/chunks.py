@@ -153,7 +153,7 @@ class ChunkRecord(Record):
         """Return a description of an inconsistency in the record, or None."""
         counts = self.result.get("lemmas")
         if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
-            return "result.lemmas: are no counts"
+            return "result.lemmas: are not counts"
         return None if sum(counts) == self.count else "result.lemmas: do not add up to the samples"
 
 
@@ -237,12 +237,12 @@ class ChunkPlan:
         if record is None:
             return None
         if (record.estimate, record.name) != (self._digest, chunk.name):
-            raise StoreError("is of another estimate or place", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT)
+            raise StoreError("belongs to another estimate or chunk", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT)
         if record.count != chunk.count and chunk.stage == "lemmas":
             return None  # the last chunk of an estimate with a different number of samples
         if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
             raise DamagedError(
-                "is damaged: not the samples of its place", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
+                "is damaged: it has other samples than it should", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
             )
         if record.certificates is not None:
             check_data(

@@ -33,8 +33,8 @@ app = typer.Typer(
 _SHOWN = 20
 
 _WHY = {
-    "no_last_ply": "no ply makes the placement",
-    "predecessors": "a lemma excludes every position before",
+    "no_last_ply": "no ply leads to the placement",
+    "predecessors": "lemmas exclude every previous position",
 }
 """Reasons why final placements are unreachable, keyed by their names in JSON."""
 
@@ -85,7 +85,9 @@ def estimate_command(
     from counting.reachable.estimation import estimate
 
     if scheduler is not None and store is None:
-        raise InputError("needs --store DIR, a folder that the workers see under the same name", subject="--scheduler")
+        raise InputError(
+            "needs a folder that the workers see under the same name", subject="--scheduler", remedy="add --store DIR"
+        )
     rules = load_variant(variant)
     partial: list[ReachableEstimate] = []
 
@@ -112,7 +114,7 @@ def estimate_command(
             if not partial:
                 raise
             # The results so far are shown first, then the reason for the end.
-            go_on = "the same command" if store is not None else "--store DIR keeps what is done"
+            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
             raise Interrupted(reply(partial[0]), go_on, error) from None
     return reply(found)
 
@@ -126,7 +128,7 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     title = f"How much of the {what} of {result.variant} can be reached"
     console.print(Text.assemble((title, "bold"), ("  estimated", "dim")))
     if not result.complete:
-        console.print("interrupted: the samples up to the first that is not decided", style="yellow")
+        console.print("interrupted: only the samples before the first one without a result are counted", style="yellow")
     console.print(
         f"{plural(result.n, 'sample')} (seed {result.seed}): {result.reachable:,} reached by a proof game, "
         f"{result.unreachable:,} proved out of reach, {result.unknown:,} unknown"
@@ -142,24 +144,24 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     console.print(table)
     games = result.games
     console.print(
-        f"proof games: {games.median_plies:.0f} plies in the median, {games.longest_plies} the longest; "
-        f"{games.cpu_milliseconds:.2f} ms of processor time each",
+        f"proof games: median length {games.median_plies:.0f} plies, maximum {games.longest_plies}; "
+        f"{games.cpu_milliseconds:.2f} ms of processor time for each",
         style="dim",
     )
     console.print(
         f"reachable share, 95 %: {_percent(result.interval95)}; 99 %: {_percent(result.interval99)}"
-        f" (± {100 * result.absolute99:.4f} points, ± {100 * result.relative99:.4f} % of it)"
+        f" (± {100 * result.absolute99:.4f} points, ± {100 * result.relative99:.4f} % of the share)"
     )
     low, high = result.positions.low, result.positions.high
     counted = "counted" if result.space == "undecided" else "final placements, labelled by how the game ended"
     console.print(f"positions, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {result.counted} {counted}")
-    for shared, name in ((result.placements, "placements, with some side to move"), (result.classes, "up to symmetry")):
+    for shared, name in ((result.placements, "placements, either side to move"), (result.classes, "up to symmetry")):
         if shared is not None:
             low, high = shared.positions.low, shared.positions.high
             console.print(f"{name}, 99 %: {scientific(low, 6)} to {scientific(high, 6)}, of {shared.counted}")
     for ending, stage in (result.endings or {}).items():
         console.print(f"{ending}: {stage.reachable:,} of {plural(stage.n, 'sample')} reached", style="dim")
-    console.print(f"{plural(result.checked, 'certificate')} re-checked by the plain rules", style="dim")
+    console.print(f"{plural(result.checked, 'certificate')} checked again by the plain rules", style="dim")
 
 
 class _Checked(Result):
@@ -208,7 +210,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
         Text.assemble(
             f"{plural(result.checked, 'certificate')} of {result.variant}: ",
             verdict,
-            f"; {result.reachable:,} reachable, {result.unreachable:,} not, {result.unknown:,} unknown",
+            f"; {result.reachable:,} reachable, {result.unreachable:,} unreachable, {result.unknown:,} unknown",
         )
     )
     for line in result.failed[:_SHOWN]:

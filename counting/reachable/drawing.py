@@ -123,7 +123,7 @@ def build_drawing(variant: Variant) -> DrawTables:
     positions = 2 * index.size
     if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
         raise InputError(
-            "has too many placements to draw from", subject=f"variant {variant.name!r}", remedy="take a smaller board"
+            "has too many placements to sample", subject=f"variant {variant.name!r}", remedy="choose a smaller board"
         )
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
@@ -369,7 +369,8 @@ class Drawer:
         """Return the packed positions of position numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
-                raise InputError(f"{self.variant.name} has 0 to {self.size - 1}", subject=f"position number {number}")
+                why = f"must be from 0 to {self.size - 1} in {self.variant.name}"
+                raise InputError(why, subject=f"position number {number}")
         rows = np.empty((len(numbers), self.words), np.uint64)
         _number_rows(self.tables, halves(numbers).reshape(-1, 2), rows)
         return rows

@@ -373,10 +373,10 @@ def estimate(
         raise InputError(f"expected {' or '.join(get_args(SampledSpace))}", parameter="space", value=shown_value(space))
     wanted = samples if lemma_samples is None else lemma_samples
     if space == "decided" and wanted != samples:
-        remedy = "leave it out, or `space`"
-        raise InputError("decided placements have one stage", parameter="lemma_samples", remedy=remedy)
+        remedy = "omit it or `space`"
+        raise InputError("applies only to undecided positions", parameter="lemma_samples", remedy=remedy)
     if wanted < samples:
-        why = f"is less than the {samples} samples that go through both stages"
+        why = f"must be {samples} or more, the number of samples"
         raise InputError(why, parameter="lemma_samples", value=wanted)
     folder = None if store is None else store_path(store)
     plan = ChunkPlan(variant, samples, wanted, seed, folder, space)

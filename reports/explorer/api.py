@@ -107,18 +107,18 @@ def _add_commands(router: APIRouter, calls: _Calls) -> None:
         kept: dict[str, Any] = {"responses": {200: {"model": answered}}, "response_model": None}
         _add_both(router, path, asked, answer, summary=summary, tags=["commands"], **kept)
 
-    add("moves", MovesAsked, with_provenance(MovesResult), calls.moves, "The legal moves of a position")
-    add("probe", MovesAsked, with_provenance(ProbeResult), calls.probe, "A tablebase's value of it and of each move")
-    add("bestmove", BestMoveAsked, with_provenance(BestMoveResult), calls.bestmove, "One move by a player")
+    add("moves", MovesAsked, with_provenance(MovesResult), calls.moves, "Legal moves of a position")
+    add("probe", MovesAsked, with_provenance(ProbeResult), calls.probe, "Tablebase values of a position and its moves")
+    add("bestmove", BestMoveAsked, with_provenance(BestMoveResult), calls.bestmove, "Move chosen by a player")
     add(
         "solve",
         SolveAsked,
         with_provenance(SolvedResult) | with_provenance(SolveReport),
         calls.solve,
-        "Proof of a position (as puzzle solve); without a position a whole small board (as solve)",
+        "Proof of a position (like puzzle solve) or of a whole small board (like solve)",
     )
     add("perft", PerftAsked, with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
-    add("bounds", GameAsked, with_provenance(BoundsReport), calls.bounds, "The size of the state space")
+    add("bounds", GameAsked, with_provenance(BoundsReport), calls.bounds, "Size of the state space")
 
 
 @cache
@@ -181,9 +181,9 @@ class _Calls:
         """
         most = self._settings
         if asked.movetime is not None and asked.movetime > most.movetime:
-            raise InputError(f"at most {most.movetime:g} seconds here", subject=f"movetime {asked.movetime:g}")
+            raise InputError(f"must be {most.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
         if asked.nodes is not None and asked.nodes > most.nodes:
-            raise InputError(f"at most {most.nodes:,} here", subject=f"nodes {asked.nodes:,}")
+            raise InputError(f"must be {most.nodes:,} at most", subject=f"nodes {asked.nodes:,}")
         movetime = asked.movetime
         if movetime is None:
             alone = asked.nodes is None and asked.playouts is None and asked.depth is None
@@ -197,7 +197,7 @@ class _Calls:
         board = asked.searched()
         most = self._settings.proof_seconds
         if asked.seconds is not None and asked.seconds > most:
-            raise InputError(f"at most {most:g} here", subject=f"seconds {asked.seconds:g}")
+            raise InputError(f"must be {most:g} seconds at most", subject=f"seconds {asked.seconds:g}")
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
@@ -212,12 +212,9 @@ class _Calls:
             return self._reports[variant.digest]
         if (needed := memory_needed(variant)) > _SOLVABLE:
             raise InputError(
-                (
-                    f"its whole solution needs about {needed / 2**20:,.0f} MiB, and at most {_SOLVABLE >> 20} "
-                    "MiB are given here"
-                ),
+                f"needs about {needed / 2**20:,.0f} MiB to be solved, but at most {_SOLVABLE >> 20} MiB are allowed",
                 subject=f"variant {variant.name}",
-                remedy="name a position to have it proved, or use tablut solve",
+                remedy="give a position to prove, or use tablut solve",
             )
         report = self._reports[variant.digest] = await self._places.work(
             request, self._settings.count_seconds, jobs.solve_board, asked
@@ -256,15 +253,15 @@ class Players(Result):
 def _add_boards(router: APIRouter, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["boards"]
 
-    @router.get("/variants", summary="The rule sets that ship", tags=tags)
+    @router.get("/variants", summary="Shipped rule sets", tags=tags)
     def _variants() -> Variants:
         return Variants(variants=[listed_variant(variant) for variant in shipped_variants()])
 
-    @router.post("/rules", summary="A rule set with all its fields; your own is checked", tags=tags)
+    @router.post("/rules", summary="Rule set with all its fields; your own rules are checked", tags=tags)
     async def _rules(asked: GameAsked) -> DescribedVariant:
         return described_variant(asked.game())
 
-    @router.get("/players", summary="Who can be played against", tags=tags)
+    @router.get("/players", summary="Available players", tags=tags)
     def _players() -> Players:
         return Players(players=known_players())
 
@@ -277,13 +274,11 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
     async def _drawing(_: Request, asked: MovesAsked) -> Response:
         return Response(svg.board(asked.board()), media_type="image/svg+xml")
 
-    told = "The rules of a game in words and pictures"
+    told = "Rules of a game in words and pictures"
     _add_both(router, "rulebook", GameAsked, _rulebook, summary=told, tags=tags, response_model=Rulebook)
-    shown = "All that the board page shows of a position"
+    shown = "Everything that the board page shows about a position"
     _add_both(router, "position", MovesAsked, _facts, summary=shown, tags=tags, response_model=PositionFacts)
-    _add_both(
-        router, "svg", MovesAsked, _drawing, summary="A drawing of a position", tags=tags, response_class=Response
-    )
+    _add_both(router, "svg", MovesAsked, _drawing, summary="Drawing of a position", tags=tags, response_class=Response)
 
 
 # -- puzzles ---------------------------------------------------------------------------------------
@@ -305,8 +300,8 @@ class Opened(Result):
 def _named(name: str) -> jobs.ListedPuzzle:
     found = jobs.list_puzzles().get(name)
     if found is None:
-        hint = did_you_mean(name, jobs.list_puzzles(), "/api/puzzles lists them")
-        raise NotFoundError("there is none of that id", subject=f"puzzle {excerpt(name)}", remedy=hint)
+        hint = did_you_mean(name, jobs.list_puzzles(), "see the list at /api/puzzles")
+        raise NotFoundError("does not exist", subject=f"puzzle {excerpt(name)}", remedy=hint)
     return found
 
 
@@ -314,39 +309,39 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
     tags: list[str | Enum] = ["puzzles"]
     seconds = settings.puzzle_seconds
 
-    @router.get("/puzzles", summary="The puzzles that ship, without solutions", tags=tags)
+    @router.get("/puzzles", summary="Shipped puzzles, without solutions", tags=tags)
     def _list() -> dict[str, list[jobs.ListedPuzzle]]:
         return {"puzzles": list(jobs.list_puzzles().values())}
 
-    @router.get("/puzzles/{name}", summary="One puzzle, and the first move where the side that loses begins", tags=tags)
+    @router.get("/puzzles/{name}", summary="Puzzle, with the first move if the losing side begins", tags=tags)
     async def _open(request: Request, name: str) -> Opened:
         listed = _named(name)
         if listed.side == listed.winner:
             return Opened(puzzle=listed, reply=None)
         reply = await places.work(request, seconds, jobs.defence, listed, settings)
         if reply is None:
-            raise BusyError("the defence was not found in time; try again in a moment")
+            raise BusyError("no defence was found in time; try again in a moment")
         return Opened(puzzle=listed, reply=reply)
 
-    @router.post("/puzzles/{name}/try", summary="The last of the moves judged, by proof", tags=tags)
+    @router.post("/puzzles/{name}/try", summary="Judgement of the last move, by proof", tags=tags)
     async def _try(request: Request, name: str, asked: TryAsked) -> jobs.Tried:
         listed = _named(name)
         if not asked.moves:
-            raise InputError("give the moves so far, the one to be judged last", subject="field 'moves'")
+            raise InputError("must contain the moves so far and the move to judge", subject="field 'moves'")
         return await places.work(request, seconds, jobs.judged, listed, asked.moves, settings)
 
-    @router.post("/puzzles/{name}/hint", summary="Which piece to move", tags=tags)
+    @router.post("/puzzles/{name}/hint", summary="Square of the piece to move", tags=tags)
     async def _hint(request: Request, name: str, asked: TryAsked) -> Hint:
         line = await places.work(request, seconds, jobs.solution, _named(name), asked.moves, settings, 1)
         return Hint(square=line[0].split("-")[0])
 
-    @router.post("/puzzles/{name}/reveal", summary="The solution from here", tags=tags)
+    @router.post("/puzzles/{name}/reveal", summary="Solution from the current position", tags=tags)
     async def _reveal(request: Request, name: str, asked: TryAsked) -> jobs.Revealed:
         return await places.work(request, seconds, jobs.revealed, _named(name), asked.moves, settings)
 
     known: LRUCache[str, DecidingRules] = LRUCache(256)
 
-    @router.post("/puzzles/{name}/rules", summary="The rules that decide a puzzle, by proof", tags=tags)
+    @router.post("/puzzles/{name}/rules", summary="Rules that decide a puzzle, by proof", tags=tags)
     async def _rules(request: Request, name: str) -> DecidingRules:
         listed = _named(name)
         if name not in known:
@@ -361,7 +356,7 @@ def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: 
     tags: list[str | Enum] = ["endings"]
     kept: LRUCache[str, jobs.EndingsFound] = LRUCache(256)
 
-    @router.get("/endings", summary="The tablebases that are here", tags=tags)
+    @router.get("/endings", summary="Available tablebases", tags=tags)
     def _list() -> dict[str, list[TableListed]]:
         return {"tables": list_tables(tables)}
 
@@ -370,7 +365,7 @@ def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: 
         table = next((table for table in tables.all() if table.name == name), None)
         if table is None:
             raise NotFoundError(
-                "there is none of that name; /api/endings lists them", subject=f"tablebase {excerpt(name)}"
+                "does not exist", subject=f"tablebase {excerpt(name)}", remedy="see the list at /api/endings"
             )
         key, most = f"{name} {asked.model_dump_json()}", settings.movetime
         if key not in kept:
@@ -399,7 +394,7 @@ class RecordRead(Result):
 
 
 def _add_games(router: APIRouter) -> None:
-    @router.post("/record", summary="A game record, checked by the rules", tags=["games"])
+    @router.post("/record", summary="Game record, checked by the rules", tags=["games"])
     def _record(asked: RecordAsked) -> RecordRead:
         record, variant = asked.record_and_rules()
         game = replay(record)
@@ -424,7 +419,7 @@ def _add_games(router: APIRouter) -> None:
             notes=list(game.notes),
         )
 
-    @router.post("/save", summary="A game as the text of a record", tags=["games"], response_class=PlainTextResponse)
+    @router.post("/save", summary="Game as the text of a record", tags=["games"], response_class=PlainTextResponse)
     def _save(asked: SaveAsked) -> PlainTextResponse:
         return PlainTextResponse(asked.text())
 
@@ -444,25 +439,25 @@ class Searches(Result):
 def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
     kept: dict[str, Any] = {"tags": ["streams"], "response_class": StreamingResponse}
 
-    @router.post("/think", summary="A search, with what it finds while it goes on", **kept)
+    @router.post("/think", summary="Search, with its progress as a stream of events", **kept)
     async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
         if asked.movetime > settings.movetime:
-            raise InputError(f"at most {settings.movetime:g} seconds here", subject=f"movetime {asked.movetime:g}")
+            raise InputError(f"must be {settings.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
         board = asked.searched()
         if board.outcome() is not None:
             raise InputError(
-                "the game is over", subject=f"position '{board.position}'", remedy="there is nothing to search"
+                "the game is over", subject=f"position '{board.position}'", remedy="search an earlier position"
             )
         seconds = asked.movetime + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.think, asked, asked.movetime, settings))
 
-    @router.post("/analyse", summary="A game analysed, ply by ply", **kept)
+    @router.post("/analyse", summary="Analysis of a game, ply by ply", **kept)
     async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
         engine_for(asked.record_and_rules()[1])  # refuse an invalid record or unsupported rules before queueing
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
 
-    @router.get("/searches", summary="Your searches: how many go before each, and if it compiles", tags=["streams"])
+    @router.get("/searches", summary="Your searches: their places in the queue, and if they compile", tags=["streams"])
     async def _searches(request: Request) -> Searches:
         return Searches(searches=places.told(visitor_of(request)))
 

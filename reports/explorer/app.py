@@ -39,7 +39,7 @@ def warm(tables: NamedTables) -> None:
         position_facts(board, tables)
     except TablutError as error:
         # The explorer works without preloading; only its first responses are slower.
-        _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
+        _LOG.warning("tablut: some data could not be loaded in advance: %s", error)
     # Everything loaded so far stays in use. Freeze it, because a garbage collection that traverses it would block all
     # responses for a tenth of a second.
     gc.collect()
@@ -47,8 +47,8 @@ def warm(tables: NamedTables) -> None:
 
 
 _ABOUT = (
-    'What the commands of `tablut` answer under `--json`, over HTTP. A failure is `{"error": "one line", '
-    '"status": 422}`; 429, and 503 of a busy server, come with `Retry-After`.'
+    'The JSON output of the commands of `tablut`, over HTTP. A failure is `{"error": "one line", '
+    '"status": 422}`; 429, and 503 if the server is busy, come with `Retry-After`.'
 )
 
 
@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     app.include_router(api_router(settings, places, tables))
     app.include_router(pages_router(app, settings, tables))
 
-    @app.get("/api", summary="What there is", tags=["boards"])
+    @app.get("/api", summary="List of addresses", tags=["boards"])
     def _index() -> dict[str, Any]:
         return {"version": __version__, "addresses": sorted(app.openapi()["paths"]), "document": "/api/openapi.json"}
 
@@ -105,4 +105,4 @@ async def _not_found(request: Request, error: Exception) -> Response:
     if not for_people or request.url.path.startswith(("/api", "/static", "/site")):
         return refusal
     missing = error.status_code == 404
-    return failed_page("no page has this address" if missing else str(error.detail), error.status_code)
+    return failed_page("there is no page at this address" if missing else str(error.detail), error.status_code)

@@ -38,11 +38,11 @@ def rules_of_text(text: str) -> Variant:
     """Parse a rule set from the text of a variant file."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
-        raise VariantError(f"have {size:,} bytes; at most {FILE_BYTES:,} are read", subject="your rules")
+        raise VariantError(f"have {size:,} bytes, but at most {FILE_BYTES:,} are allowed", subject="your rules")
     variant = parse_variant(text, name="my rules", origin="your rules")
     if not is_own_name(variant):
         raise VariantError(
-            f"field 'name': {variant.name!r} ships and is another game",
+            f"field 'name': {variant.name!r} is the name of a shipped rule set",
             subject="your rules",
             remedy="choose another name",
         )
@@ -91,11 +91,11 @@ class GameAsked(Asked):
     """A request about a game: a shipped rule set, or the text of another one."""
 
     variant: Annotated[
-        str, Field(max_length=80, description="A rule set that ships; `rules` goes before it.", examples=["ashton"])
+        str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
     ] = "ashton"
     rules: Annotated[
         str | None,
-        Field(max_length=FILE_BYTES, description="Rules of your own: the text of a variant file (docs/variants.md)."),
+        Field(max_length=FILE_BYTES, description="Your own rules, as the text of a variant file (docs/variants.md)."),
     ] = None
 
     def game(self) -> Variant:
@@ -110,12 +110,12 @@ class PositionAsked(GameAsked):
         str | None,
         Field(
             max_length=_LONGEST_POSITION,
-            description="Our text, OpenTafl's, or the Bologna server's JSON; the start of the rule set by default.",
+            description="Position as text, OpenTafl text or JSON of the Bologna server; by default the start.",
             examples=["9/9/9/4w4/2K6/9/9/9/4b4 b"],
         ),
     ] = None
     side: Annotated[
-        Literal["w", "b"] | None, Field(description="The side to move, for a text that does not say it.")
+        Literal["w", "b"] | None, Field(description="Side to move, for positions that do not contain it.")
     ] = None
 
     def board(self) -> Board:
@@ -140,7 +140,7 @@ class MovesAsked(PositionAsked):
 
     moves: Annotated[
         list[Annotated[str, Field(max_length=_LONGEST_MOVE)]],
-        Field(max_length=MOST_MOVES, description="Moves made from the position, each in any notation."),
+        Field(max_length=MOST_MOVES, description="Moves made from the position, in any notation."),
     ] = []
 
     def board(self) -> Board:
@@ -159,13 +159,13 @@ class SaveAsked(MovesAsked):
     """A request to write a game as a record."""
 
     tags: Annotated[
-        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Who played, when, where.")
+        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Tags, such as players.")
     ] = {}
     result: Annotated[
-        Literal["white", "black", "draw"] | None, Field(description="Who won, where the board does not show it.")
+        Literal["white", "black", "draw"] | None, Field(description="Result, if the board does not show it.")
     ] = None
 
-    form: Annotated[Literal["tablut", "opentafl"], Field(description="Whose record.")] = "tablut"
+    form: Annotated[Literal["tablut", "opentafl"], Field(description="Format of the record.")] = "tablut"
 
     def text(self) -> str:
         """Return the record of the game as text."""
@@ -176,33 +176,33 @@ class SaveAsked(MovesAsked):
 class BestMoveAsked(MovesAsked):
     """A request for a player's move in a position."""
 
-    player: Annotated[str, Field(max_length=80, description="Who chooses; /api/players lists them.")] = "alphabeta"
-    movetime: Annotated[float | None, Field(gt=0, description="Seconds; 1 if nothing else limits the search.")] = None
-    nodes: Annotated[int | None, Field(ge=1, description="Moves to make in search.")] = None
-    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Games played out.")] = None
-    depth: Annotated[int | None, Field(ge=1, le=100, description="Plies to search.")] = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Of a player that plays at random.")] = 0
+    player: Annotated[str, Field(max_length=80, description="A name from /api/players.")] = "alphabeta"
+    movetime: Annotated[float | None, Field(gt=0, description="Time limit in seconds; 1 if no limit is set.")] = None
+    nodes: Annotated[int | None, Field(ge=1, description="Maximum number of moves made in the search.")] = None
+    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Maximum number of playouts.")] = None
+    depth: Annotated[int | None, Field(ge=1, le=100, description="Maximum depth in plies.")] = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Seed for players that use random numbers.")] = 0
 
 
 class SolveAsked(PositionAsked):
     """A request to prove a position, or to solve a whole board if no position is given."""
 
-    plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Plies before the game is drawn.")] = None
-    all_wins: Annotated[bool, Field(description="Whether wins that take longer are looked for as well.")] = False
-    seconds: Annotated[float | None, Field(gt=0, description="For the proof.")] = None
+    plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
+    all_wins: Annotated[bool, Field(description="Whether to look for moves that win later, too.")] = False
+    seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
 
 
 class PerftAsked(PositionAsked):
     """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
-    divide: Annotated[bool, Field(description="Also the share of each first move.")] = False
+    divide: Annotated[bool, Field(description="Whether to count the sequences for each first move, too.")] = False
 
 
 class ThinkAsked(MovesAsked):
     """A request to search a position and report progress."""
 
-    movetime: float = Field(5.0, gt=0, description="Seconds.")
+    movetime: float = Field(5.0, gt=0, description="Time limit in seconds.")
 
 
 class EndingsAsked(Asked):
@@ -218,7 +218,7 @@ class EndingsAsked(Asked):
     max_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
     order: Literal["index", "longest", "shortest"] = "longest"
     most: Annotated[int, Field(ge=1, le=200)] = 24
-    skip: Annotated[int, Field(ge=0, le=100_000, description="Positions before those that are listed.")] = 0
+    skip: Annotated[int, Field(ge=0, le=100_000, description="Number of positions to skip.")] = 0
 
 
 class TryAsked(Asked):
@@ -230,10 +230,10 @@ class TryAsked(Asked):
 class RecordAsked(GameAsked):
     """A request about a game record: in this toolkit's format, in OpenTafl's, or a log of the Bologna server."""
 
-    variant: Annotated[str, Field(max_length=80, description="Rules to take; by default those that it names.")] = ""
-    record: Annotated[str | None, Field(max_length=2 << 20, description="The record as text.")] = None
+    variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
+    record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None
     record_base64: Annotated[
-        str | None, Field(max_length=3 << 20, description="The bytes of its file, in base 64: UTF-8 or Latin-1.")
+        str | None, Field(max_length=3 << 20, description="Record file in Base64, encoded as UTF-8 or Latin-1.")
     ] = None
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
@@ -244,20 +244,20 @@ class RecordAsked(GameAsked):
             try:
                 content = base64.b64decode(self.record_base64, validate=True)
             except (binascii.Error, ValueError) as error:
-                raise InputError("is not base 64", subject="field 'record_base64'") from error
+                raise InputError("is not valid Base64", subject="field 'record_base64'") from error
         elif self.record is not None:
             content = self.record
         else:
             raise InputError("give the record as 'record' or as 'record_base64'")
         record = read_record(content, given)
         if record.variant is None:
-            raise InputError("the record names no rule set", remedy="choose one above it")
+            raise InputError("the record does not name a rule set", remedy="choose one above the record")
         if len(record.moves) > MOST_MOVES:
-            raise InputError(f"the record has {len(record.moves):,} moves; at most {MOST_MOVES:,} are shown here")
+            raise InputError(f"the record has {len(record.moves):,} moves, but at most {MOST_MOVES:,} are shown")
         return record, as_variant(record.variant)
 
 
 class AnalysisAsked(RecordAsked):
     """A request to analyse a game."""
 
-    movetime: Annotated[float, Field(gt=0, le=5, description="Seconds for each position.")] = 0.2
+    movetime: Annotated[float, Field(gt=0, le=5, description="Time for each position in seconds.")] = 0.2

@@ -84,9 +84,9 @@ class NotFoundError(TablutError):
 
 _LOG = logging.getLogger("tablut.explorer")
 _SAID: Final = {
-    400: "the request is no JSON object, or not what this address takes",
-    404: "there is nothing at this address; /api lists what there is",
-    405: "this address does not take that method",
+    400: "the request is not a JSON object, or does not have the fields of this address",
+    404: "there is nothing at this address; see the list at /api",
+    405: "this address does not allow that method",
 }
 
 
@@ -113,7 +113,7 @@ def content_of(error: BaseException, where: str) -> dict[str, Any]:
     if isinstance(error, TablutError):
         return {"error": _line(worded(error)), "status": status_of(error)}
     _LOG.error("%s failed", where, exc_info=error)
-    return {"error": "a defect of the explorer; its terminal shows the trace", "status": 500}
+    return {"error": "the explorer has a bug; its terminal shows the traceback", "status": 500}
 
 
 def worded(error: TablutError) -> str:
@@ -180,7 +180,7 @@ HEADERS: Final = {
 """Headers of every response."""
 
 _OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
-_ELSEWHERE: Final = "another site's page may not ask this explorer"
+_ELSEWHERE: Final = "pages of other sites cannot use this explorer"
 _RECORDS: Final = ("/api/record", "/api/analyse")
 
 
@@ -251,7 +251,7 @@ class Guard:
             return "the server is busy; try again in a moment", 503, {"Retry-After": "1"}
         host = headers.get("host", "").lower()
         if self._settings.local and _OWN.fullmatch(host) is None:
-            return "this explorer answers to the names of the loopback only, such as 127.0.0.1", 421, {}
+            return "this explorer can only be used under a loopback name, such as 127.0.0.1", 421, {}
         if headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
             return _ELSEWHERE, 403, {}
         # Browsers send Sec-Fetch-Site even where they omit Origin. Links from other sites to pages are allowed.
@@ -260,7 +260,7 @@ class Guard:
             return _ELSEWHERE, 403, {}
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal() and len(length) < 20):
-            return "the header Content-Length is no number", 400, {}
+            return "the header Content-Length is not a number", 400, {}
         if int(length) > self._most(path):
             return _too_large(self._most(path)), 413, {}
         return None
@@ -270,4 +270,4 @@ class Guard:
 
 
 def _too_large(most: int) -> str:
-    return f"the request is too large; at most {most:,} bytes are read here"
+    return f"the request is too large; at most {most:,} bytes are allowed"

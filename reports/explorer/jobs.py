@@ -108,7 +108,7 @@ def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, 
         if link.stopped:
             raise _LeftError
         if wall_clock() > until:
-            raise BusyError("the time for an analysis is over; a shorter game can be analysed")
+            raise BusyError("the analysis took too long; analyse a shorter game")
         link.send("looked", {"ply": number, "plies": len(record.moves)})
 
     return analyse(record, analyst, _watch).model_dump(mode="json")
@@ -155,8 +155,8 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
     if expected > most:
         raise InputError(
             (
-                f"has about {expected:,} sequences; at most {most:,} are counted here, and tablut perft "
-                "counts as many as you like"
+                f"has about {expected:,} sequences, but at most {most:,} are counted here; tablut perft "
+                "has no such limit"
             ),
             subject=f"depth {plies}",
         )
@@ -237,7 +237,7 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
     board = Board(variant, listed.position)
     if len(moves) >= listed.plies:
         raise InputError(
-            f"is over after {listed.plies} plies, and {len(moves)} moves are given", subject=f"puzzle {listed.id}"
+            f"ends after {listed.plies} plies, but {len(moves)} moves are given", subject=f"puzzle {listed.id}"
         )
     for move in moves:
         board.push_text(move)
@@ -274,15 +274,15 @@ def judged(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) 
 
 def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
     if right is None:
-        return "The proof did not end in time; nothing is known of this move."
+        return "The proof took too long, so this move could not be judged."
     if right:
         if over:
             return "Solved: the game is won."
         return f"Right. The longest defence is {reply}; {_plies(plies - 2)} to the end."
     if over:
-        return "That ends the game, and not as it should."
+        return "That ends the game, but not with the intended win."
     after = f" after {reply}" if reply else ""
-    return f"Not this one:{after} the win within {_plies(plies)} is gone. That is proved."
+    return f"Wrong:{after} there is provably no win within {_plies(plies)}."
 
 
 def _plies(number: int) -> str:
@@ -307,7 +307,7 @@ def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings
         winner = game.board.turn == listed.winner
         move = next(game.right_moves(), None) if winner else game.defence()
         if move is None:
-            raise InputError("from here the win is not within the plies that it claims", subject=f"puzzle {listed.id}")
+            raise InputError("has no win from here within the claimed number of plies", subject=f"puzzle {listed.id}")
         line.append(str(move))
         so_far.append(str(move))
     if not line:
@@ -366,7 +366,7 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
         wanted = (int(attackers), int(defenders))
         if wanted not in materials:
             raise NotFoundError(
-                f"has nothing of {asked.material}; /api/endings lists its tiers", subject=f"tablebase {name}"
+                f"does not contain {asked.material}; see the tiers at /api/endings", subject=f"tablebase {name}"
             )
         materials = (wanted,)
 
@@ -388,7 +388,7 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
                 break
     except _StoppedError:
         raise BusyError(
-            f"tablebase {name}: the list takes longer than {seconds:g} seconds; ask for one material"
+            f"tablebase {name}: the list takes longer than {seconds:g} seconds; choose one material"
         ) from None
     positions = [EndingListed(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions]
     return EndingsFound(name=name, variant=variant.name, found=listing.found, at_least=bound, positions=positions)

@@ -119,17 +119,17 @@ class _Served(Result):
 @command
 def serve_command(
     host: Annotated[
-        str, typer.Option(metavar="HOST", help="Address to listen at; by default only this machine asks.")
+        str, typer.Option(metavar="HOST", help="Address to listen on; the default allows only this machine.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8137,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8137,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Whether to open the address on a desktop.")
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the address in a browser on a desktop.")
     ] = True,
     tablebase: Annotated[
-        list[str] | None, typer.Option(metavar="STORE", help="A tablebase to show; may be repeated.")
+        list[str] | None, typer.Option(metavar="STORE", help="Tablebase to show; may be repeated.")
     ] = None,
     searches: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Searches at once. [default: half of the cores]")
+        int | None, typer.Option(min=1, max=64, help="Number of parallel searches. [default: half of the cores]")
     ] = None,
     seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop serving after this time.")] = None,
 ) -> Reply:
@@ -140,7 +140,7 @@ def serve_command(
     from reports.explorer.guard import Settings
 
     if seconds is not None and seconds <= 0:
-        raise InputError("expected more than 0", subject=f"--seconds {seconds:g}")
+        raise InputError("must be more than 0", subject=f"--seconds {seconds:g}")
     chosen = {} if searches is None else {"searches": searches}
     settings = Settings(host=host, stores=tuple(tablebase or ()), **chosen)
     listener = listen(host, port)
@@ -148,13 +148,13 @@ def serve_command(
     live = Live()
     if not settings.local:
         warn(
-            f"--host {host}: whoever reaches this machine can ask it to compute, within the limits of docs/explorer.md"
+            f"--host {host}: all who reach this machine can use it for searches, within the limits of docs/explorer.md"
         )
 
     def ready() -> None:
         """Say where, once requests are answered."""
         live.print(Text.assemble("explorer  ", (address, "bold")), soft_wrap=True)
-        live.print("Ctrl-C ends it.", style="dim")
+        live.print("Press Ctrl-C to stop.", style="dim")
         if browser and live.watched and has_desktop():
             webbrowser.open(address)
 
@@ -165,4 +165,4 @@ def serve_command(
 
 
 def _show(console: PeopleConsole) -> None:
-    console.print("The explorer has ended.", style="dim")
+    console.print("The explorer has stopped.", style="dim")

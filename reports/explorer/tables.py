@@ -65,11 +65,11 @@ class NamedTables:
             return found
         attackers, defenders = board.position.material
         there = [f"{table.name} (up to {table.tablebase.max_men} men)" for table in self.of(board.variant)]
-        known = f"there is {', '.join(there)}" if there else "there is none of this game"
+        known = f"available are {', '.join(there)}" if there else "there is no tablebase of this game"
         raise MissingTableError(
             (f"has {1 + attackers + defenders} men ({attackers} attackers, {defenders} defenders, the king)"),
             subject=f"position '{board.position}'",
-            remedy=f"{known}. Whoever runs the explorer can name more: `tablut serve --tablebase STORE`",
+            remedy=f"{known}. More can be added with `tablut serve --tablebase STORE`",
         )
 
 

@@ -165,7 +165,7 @@ class _Worker:
         except BrokenProcessPool as error:
             raise MachineError("the process that searched has ended", remedy="try again") from error
         except OSError as error:
-            raise MachineError(f"no process to search in can be started: {error.strerror or error}") from error
+            raise MachineError(f"no process for the search can be started: {error.strerror or error}") from error
         finally:
             self._theirs.close()  # the worker process has its own copy by now
 
@@ -202,7 +202,7 @@ class Workers:
     def take(self) -> _Worker:
         """Return an idle worker, or a new one if there is none; workers that the system has killed are discarded."""
         if self._closed:
-            raise MachineError("the explorer ends")
+            raise MachineError("the explorer is stopping")
         while self._idle:
             if (worker := self._idle.pop()).alive:
                 return worker
@@ -272,7 +272,7 @@ class Job:
                 if self._take_messages(worker):
                     limit = self._seconds
                 if not future.done() and time.monotonic() > self._until:
-                    raise MachineError(f"this took longer than {limit:g} seconds, and was ended")
+                    raise MachineError(f"this took longer than {limit:g} seconds and was stopped")
             sound = not isinstance(future.exception(), BrokenProcessPool)
             if not sound:
                 raise MachineError("the process that searched has ended", remedy="try again")
@@ -297,7 +297,7 @@ class Job:
 
 def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
     if task.cancelled():
-        return "failed", {"error": "the server ends", "status": 503}
+        return "failed", {"error": "the server is stopping", "status": 503}
     error = task.exception()
     return ("done", task.result()) if error is None else ("failed", content_of(error, "a job"))
 
@@ -335,9 +335,9 @@ class Places:
         It is refused if the visitor already has two searches, or if too many visitors are waiting.
         """
         if sum(search.visitor == visitor for search in self._searches) >= 2:
-            raise BusyError("one search at a time, please: yours is still running and another one waits", 429)
+            raise BusyError("one search at a time, please: yours is still running, and another one is waiting", 429)
         if self._free.locked() and len(self._waiting()) >= self._settings.waiting:
-            raise BusyError("the server is searching for others, and enough are waiting; try again in a moment", 503)
+            raise BusyError("the server is busy and its queue is full; try again in a moment", 503)
         search = _Search(visitor, name)
         self._searches.append(search)
         try:
@@ -346,7 +346,7 @@ class Places:
         except BaseException as error:
             self._searches.remove(search)
             if isinstance(error, TimeoutError):
-                raise BusyError("the server is searching for others; try again in a moment", 503) from None
+                raise BusyError("the server is busy with other searches; try again in a moment", 503) from None
             raise
         search.job = Job(self._workers, seconds, function, *arguments)
         search.job.task.add_done_callback(lambda _: self._leave(search))

@@ -59,7 +59,7 @@ def check_folder(folder: Path) -> bool:
     where = f"site folder {excerpt(str(folder))}"
     try:
         if folder.exists() and not folder.is_dir():
-            raise OutputError("is no folder", subject=where, remedy="choose another")
+            raise OutputError("is not a folder", subject=where, remedy="choose another")
         if not folder.exists() or not any(folder.iterdir()):
             return False
     except PermissionError as error:
@@ -70,7 +70,7 @@ def check_folder(folder: Path) -> bool:
     except (InputError, ValueError, RecursionError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise OutputError("is not empty, and holds no site", subject=where, remedy="choose another")
+        raise OutputError("is not empty and does not contain a site", subject=where, remedy="choose another")
     return True
 
 
@@ -78,7 +78,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     """Build the site and return, for each file, whether it changed; with ``check``, write nothing."""
     if not check_folder(folder) and check:
         raise InputError(
-            "holds no site", subject=f"site folder {str(folder)!r}", remedy="`tablut report --site DIR` makes one"
+            "has no site", subject=f"site folder {str(folder)!r}", remedy="make one with `tablut report --site DIR`"
         )
     with tempfile.TemporaryDirectory() as place:
         files = _built(Path(place))
@@ -97,8 +97,8 @@ def _built(place: Path) -> dict[str, bytes]:
     """Build the documentation with Sphinx and return the files by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
-            "the site is built in a checkout, where the documentation is",
-            remedy="`tablut report --out DIR` writes the results",
+            "the site can only be built in a checkout with the documentation",
+            remedy="write only the results with `tablut report --out DIR`",
         )
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise InputError(f"the site needs {', '.join(missing)}", remedy="install the extra: pip install 'tablut[docs]'")

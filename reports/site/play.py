@@ -64,7 +64,7 @@ def trees() -> dict[str, dict[str, Any]]:
 def _check(stored: PuzzleTrees, _name: str) -> None:
     """Compare the trees with the shipped puzzles."""
     shipped = {puzzle.id: puzzle for puzzle in read_puzzles(COLLECTION)}
-    hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not those that ship")
+    hold([tree.id for tree in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
     if stored.interrupted or stored.nodes != sum(len(tree.nodes) for tree in stored.puzzles):
         raise ValueError("nodes: is not the sum of the trees")
     for tree in stored.puzzles:
@@ -74,18 +74,18 @@ def _check(stored: PuzzleTrees, _name: str) -> None:
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
     """Compare a tree with its puzzle, and replay every right move and its defence by the rules."""
     where = f"puzzle {tree.id!r}"
-    hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: is another position")
+    hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: has a wrong position")
     claim = puzzle.stipulation
     if claim is None or (tree.winner, tree.plies) != (claim.winner, claim.plies) or not tree.nodes:
-        raise ValueError(f"{where}: is not as it is claimed")
+        raise ValueError(f"{where}: does not match its claim")
     board = Board(load_variant(tree.variant), puzzle.position)
     if tree.opening is not None:
         _play(board, tree.opening, tree.opening_takes, where)
     first = tree.nodes[0]
     if first.position != str(board.position) or first.plies != tree.plies - (tree.opening is not None):
-        raise ValueError(f"{where}: begins with another position")
+        raise ValueError(f"{where}: begins with a wrong position")
     if puzzle.first is not None and tree.opening is None and {*map(str, puzzle.first)} != {*first.right}:
-        raise ValueError(f"{where}: its right moves are not those that are claimed")
+        raise ValueError(f"{where}: its right moves are not the claimed ones")
     for node in tree.nodes:
         _check_node(tree, node, where)
 
@@ -100,23 +100,23 @@ def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
         if answer.reply is not None:
             _play(board, answer.reply, answer.reply_takes, where)
         if answer.to is not None:
-            hold(0 < answer.to < len(tree.nodes), f"{where}: {move} leads to a number that is not there")
+            hold(0 < answer.to < len(tree.nodes), f"{where}: {move} leads to a number that does not exist")
             after = tree.nodes[answer.to]
             if (after.position, after.plies) != (str(board.position), node.plies - 2):
-                raise ValueError(f"{where}: {move} leads to another position")
+                raise ValueError(f"{where}: {move} leads to a wrong position")
         outcome = board.outcome()
         if (outcome is None) != (answer.to is not None) or (outcome is not None and outcome.winner != tree.winner):
-            raise ValueError(f"{where}: {move} does not end as it should")
+            raise ValueError(f"{where}: {move} does not end as claimed")
         for _ in range(board.ply):
             board.pop()
-    hold(all(answer.to is None for answer in node.wrong.values()), f"{where}: a wrong move leads on")
+    hold(all(answer.to is None for answer in node.wrong.values()), f"{where}: a wrong move has a successor")
 
 
 def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
     """Make a move and check that it captures the pieces on the given squares."""
     board.push_text(move)
     if takes != tuple(square_name(square, board.size) for square in board.captured()):
-        raise ValueError(f"{where}: {move} captures elsewhere")
+        raise ValueError(f"{where}: {move} captures other pieces than claimed")
 
 
 @cache
@@ -222,19 +222,19 @@ def _check_walk(stored: TableWalk, name: str) -> None:
     game, exact = (name, True) if name in WALKS else ("brandubh-federation", False)
     rules = load_variant(game)
     if stored.variant != game or not stored.nodes or stored.nodes[0].position != rules.start_position:
-        raise ValueError("variant, nodes: are not those of this board")
+        raise ValueError("variant, nodes: do not match this board")
     for node in stored.nodes:
         if sorted(move.move for move in node.moves) != sorted(map(str, Board(rules, node.position).legal_moves)):
-            raise ValueError(f"position {node.position!r}: has other moves than the rules")
+            raise ValueError(f"position {node.position!r}: has other moves than the legal ones")
         if exact and node.moves and _value(node.moves[0]) != _value(node):
-            raise ValueError(f"position {node.position!r}: is not worth what its best move is")
+            raise ValueError(f"position {node.position!r}: does not have the value of its best move")
         for move in node.moves:
             if move.to is None:
                 continue
             if not 0 <= move.to < len(stored.nodes):
-                raise ValueError(f"position {node.position!r}: {move.move} leads to a number that is not there")
+                raise ValueError(f"position {node.position!r}: {move.move} leads to a number that does not exist")
             if not (_follows if exact else _is_bounded)(move, stored.nodes[move.to]):
-                raise ValueError(f"position {node.position!r}: {move.move} has another value than where it leads")
+                raise ValueError(f"position {node.position!r}: {move.move} does not have the value of its target")
 
 
 def _follows(move: WalkMove, to: WalkNode) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from reports.rendering import Artefact
 
-CheckOption = Annotated[bool, typer.Option("--check", help="Compare only; exit 1 if a file is stale.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Only compare; exit code 1 if a file is stale.")]
 
 
 class _Page(Result):

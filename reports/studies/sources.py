@@ -115,7 +115,7 @@ def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_00
     graph have a value but no target. A graph of more than ``most`` positions is refused.
     """
     if Board(tablebase.variant, position).outcome() is not None:
-        raise InputError("the game is over, there is nothing to walk to", subject=f"position '{position}'")
+        raise InputError("the game is over, so there are no positions to follow", subject=f"position '{position}'")
     numbers: dict[Position, int] = {position: 0}
     waiting: list[tuple[Position, int]] = [(position, plies)]
     nodes: list[WalkNode] = []
@@ -124,7 +124,7 @@ def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_00
         nodes.append(_node(tablebase, at, left, numbers, waiting))
         if len(waiting) > most:
             raise InputError(
-                f"more than {most:,} positions", subject=f"position '{position}'", remedy="ask for fewer plies"
+                f"leads to more than {most:,} positions", subject=f"position '{position}'", remedy="give fewer plies"
             )
     store = tablebase.store.root.name
     return TableWalk(variant=tablebase.variant.name, store=store, plies=plies, nodes=nodes)

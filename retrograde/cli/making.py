@@ -62,7 +62,7 @@ def build_command(
     rules, materials = load_variant(variant), read_materials(material)
     if men is None and not materials:
         raise InputError(
-            "one of them is needed; --men 4 builds all tiers of at most four men", subject="--men or --material"
+            "one of them is required; --men 4 builds all tiers of at most four men", subject="--men or --material"
         )
     root = store_path(f"tablebase-{rules.name}" if store is None else store)
     built = open_store(root).tiers() if is_store(root) else []
@@ -101,19 +101,19 @@ def _say_what_is_kept(store: Path | str | None) -> None:
     from retrograde.tablebase.writer import sweep
 
     if store is None:
-        complain(f"interrupted; nothing is kept (with --store DIR it can go on); start it again: {typed()}")
+        complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
             # Removes temporary files of the abandoned thread, as the next run would do.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
-        complain(f"interrupted; tiers finished and kept: {finished}; go on: {typed()}")
+        complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
 
 
 def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     """Print the tiers of a tablebase as a table."""
     more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
-    what = f"  tablebase, every position of at most {info.max_men} men" + (" and some tiers of more" if more else "")
+    what = f"  tablebase, all positions with at most {info.max_men} men" + (", some tiers with more" if more else "")
     console.print(Text.assemble((info.variant, "bold"), what))
     neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
     numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
@@ -128,12 +128,12 @@ def show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
         )
     table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
     console.print(table)
-    note = f"Tier: attackers v defenders. Win, {neither} and loss are of the side to move, in classes."
+    note = f"Tier: attackers v defenders. Win, {neither} and loss are for the side to move, counted in classes."
     console.print(note, style="dim")
     if info.positions:
-        console.print(f"{info.bytes / info.positions:.4f} bytes a position")
+        console.print(f"{info.bytes / info.positions:.4f} bytes for each position")
     if info.missing:
-        console.print(f"not there yet: {', '.join(info.missing)}")
+        console.print(f"not built yet: {', '.join(info.missing)}")
 
 
 # -- solve -------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def solve_command(
     limit = memory << 20 if memory else physical_memory()
     if limit is not None and needed > limit:
         raise InputError(
-            (f"its solution needs about {needed / 2**20:,.0f} MiB of memory and {limit / 2**20:,.0f} are allowed"),
+            f"needs about {needed / 2**20:,.0f} MiB of memory, but only {limit / 2**20:,.0f} MiB are available",
             subject=f"variant {rules.name}",
-            remedy="choose a smaller board (tablut variants), or tablut tablebase build",
+            remedy="choose a smaller board (see tablut variants), or use tablut tablebase build",
         )
     try:
         with progress("solve") as observer:
@@ -208,11 +208,11 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
     )
     zugzwangs = report.mutual_zugzwangs
     console.print(
-        f"Mutual zugzwangs: {zugzwangs['full']:,} that either side loses, {zugzwangs['half']:,} that cost a draw."
+        f"Mutual zugzwangs: {zugzwangs['full']:,} lost by either side to move, {zugzwangs['half']:,} that cost a draw."
     )
     if report.longest is not None:
         longest: Line = report.longest
-        console.print(f"\nFurthest from the end, {plural(report.max_dtm, 'ply')}:  {longest.position}", soft_wrap=True)
+        console.print(f"\nFarthest from the end, {plural(report.max_dtm, 'ply')}:  {longest.position}", soft_wrap=True)
         console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
         console.print(" ".join(longest.line), soft_wrap=True)
 

@@ -73,7 +73,7 @@ def prove_command(
     code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
     """
     if scheduler is not None and store is None:
-        raise InputError("needs --store DIR, in which the answers are kept", subject="--scheduler")
+        raise InputError("needs a folder for the results", subject="--scheduler", remedy="add --store DIR")
     check_memory("memory", memory)
     rules = load_variant(variant)
     board = Board(rules, read_position(position, rules))
@@ -87,7 +87,7 @@ def prove_command(
         try:
             run.run(workers, root, hours)
         except (MachineError, KeyboardInterrupt) as error:
-            go_on = "the same command" if store is not None else "--store DIR keeps what is done"
+            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
             raise Interrupted(_reply(run.result()), go_on, error) from None
     return _reply(run.result())
 
@@ -112,7 +112,7 @@ def _show(console: PeopleConsole, found: Proving) -> None:
         console.print(table)
     for part in (found, *found.halves):
         if part.certificate:
-            what = f"the strategy for {part.claim}, {plural(part.strategy or 0, 'position')}: {part.certificate}"
+            what = f"strategy for {part.claim}, {plural(part.strategy or 0, 'position')}: {part.certificate}"
             console.print(what, markup=False, soft_wrap=True)
         if part.status != "open" and not part.checked and not part.halves:
             console.print(f"to check it: {_way_to_check(part)}", markup=False, soft_wrap=True)
@@ -123,6 +123,6 @@ def _show(console: PeopleConsole, found: Proving) -> None:
 def _way_to_check(found: Proving) -> str:
     """Return the command that checks a settled claim with the plain rules."""
     if found.status == "proved":
-        return f"tablut puzzle check {found.certificate or '(the certificate that --store DIR keeps)'}"
+        return f"tablut puzzle check {found.certificate or '(the certificate in the folder --store DIR)'}"
     opposite = found.claim.removeprefix("not-") if found.claim.startswith("not-") else f"not-{found.claim}"
     return f"tablut prove --claim {opposite}, and tablut puzzle check with its certificate"

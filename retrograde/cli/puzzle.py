@@ -143,24 +143,24 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     if result.failures:
         return
     if not result.proved:
-        say(f"interrupted: {plural(result.positions, 'position')} checked, no fault found")
+        say(f"interrupted: {plural(result.positions, 'position')} checked, no error found")
         return
-    replies = f"all replies to it in {result.positions - result.strategy:,}"
+    replies = f"all replies to them in {result.positions - result.strategy:,}"
     does = "never loses" if result.within is None else f"wins within {plural(result.within, 'ply')}"
     if result.within != result.plies:
-        does += f", {result.plies} by its header"
-    say(f": {result.winner} {does}; its answer in {plural(result.strategy, 'position')}, {replies}", "proved", "green")
+        does += f", {result.plies} according to the header"
+    say(f": {result.winner} {does}; its moves in {plural(result.strategy, 'position')}, {replies}", "proved", "green")
     if result.unused:
-        say(f"not needed: {plural(result.unused, 'position')} of the file")
+        say(f"unused: {plural(result.unused, 'position')} of the file")
     if result.shorter is not None:
         say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
     elif result.distance == "exact":
-        say("and no sooner: every shorter win was tried")
+        say("there is no shorter win: all were tried")
     elif result.distance is not None:
-        say(f"no shorter one within {plural(result.excluded, 'ply')}, the limit of this check; beyond it is left open")
+        say(f"no shorter win within {plural(result.excluded, 'ply')}; longer ones are beyond the limit of this check")
     if result.in_tables:
-        played = "played out by their moves" if result.deep else "as the tables have them; --deep plays them out"
-        say(f"of its positions {result.in_tables:,} are in tables: {', '.join(result.tables)}, {played}")
+        played = "played out by their moves" if result.deep else "with the values of the tables; --deep plays them out"
+        say(f"{plural(result.in_tables, 'position')} in tables ({', '.join(result.tables)}), {played}")
     if result.seconds > _LONG:
         say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
 
@@ -211,7 +211,7 @@ def list_command(
     With filters, only matching puzzles are listed; an empty list is no error.
     """
     if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
+        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
     # Shipped files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
@@ -237,7 +237,7 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
 def show_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
     file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("Rule set of a file that names none.")] = None,
+    variant: Annotated[str | None, variant_option("Rule set for files that do not name one.")] = None,
     hint: Annotated[bool, typer.Option("--hint", help="Name the square of the piece that moves.")] = False,
     solution: Annotated[bool, typer.Option("--solution", help="Print the solution as well.")] = False,
     nodes: NodesOption = 50_000_000,
@@ -279,7 +279,7 @@ def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
 
 
 _COMMANDS: Final = {
-    "hint": "name the piece that moves; asked again, the move",
+    "hint": "name the piece that moves; repeat it for the move",
     "reveal": "show the solution, and give the puzzle up",
     "moves": "list the legal moves",
     "board": "draw the board again",
@@ -306,7 +306,7 @@ class _Played(Result):
 def play_command(
     puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
     file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("Rule set of a file that names none.")] = None,
+    variant: Annotated[str | None, variant_option("Rule set for files that do not name one.")] = None,
     moves: Annotated[
         list[str] | None,
         typer.Option(
@@ -399,7 +399,7 @@ class _Table:
         reply = interruptible(self._game.defence)
         if reply is None:
             raise UnknownError(
-                "the limits ran out", subject=f"puzzle {excerpt(self._puzzle.id)}", remedy="give it more with --nodes"
+                "the limits were reached", subject=f"puzzle {excerpt(self._puzzle.id)}", remedy="increase --nodes"
             )
         self._game.defend(reply)
         self._draw()
@@ -410,7 +410,7 @@ class _Table:
             move = read_move(text, board.size).said.move
         except InputError:
             hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
-            self._live.print(f"{excerpt(text, 40)}: no move and no command; {hint}")
+            self._live.print(f"{excerpt(text, 40)}: neither a move nor a command; {hint}")
             return
         try:
             board.push(move)
@@ -420,7 +420,7 @@ class _Table:
             return
         answer = interruptible(partial(self._game.judge, move))
         if answer.right is None:
-            self._live.print(f"{move}: the limits ran out before it was judged; give it more with --nodes")
+            self._live.print(f"{move}: the limits were reached before it was judged; allow more with --nodes")
             self._unknown = True
         elif answer.right:
             self._game.play(answer)
@@ -433,11 +433,13 @@ class _Table:
     def _refute(self, move: Move, reply: Move | None, *, over: bool) -> None:
         game = self._game
         if over:
-            self._live.print(f"{move}: wrong, it ends the game without a win for {game.winner}")
+            self._live.print(f"{move}: wrong, because it ends the game without a win for {game.winner}")
             return
         loser = "black" if game.winner == "white" else "white"
-        answer = "" if reply is None else f": {loser} answers {reply}"
-        self._live.print(f"{move}: wrong, no win within {plural(game.plies, 'ply')} any more{answer}; it is taken back")
+        cause = "it" if reply is None else f"{loser}'s reply {reply}"
+        self._live.print(
+            f"{move}: wrong, because {cause} leaves no win within {plural(game.plies, 'ply')}; it is taken back"
+        )
 
     def _obey(self, word: str) -> None:
         game = self._game
@@ -474,7 +476,7 @@ class _Table:
         move = interruptible(lambda: next(self._game.right_moves(), None))
         if move is None:
             self._unknown = True
-            self._live.print("the limits ran out; give it more with --nodes")
+            self._live.print("the limits were reached; allow more with --nodes")
         return move
 
     def _draw(self) -> None:

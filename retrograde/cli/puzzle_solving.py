@@ -85,7 +85,7 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
-    hint = did_you_mean(name, puzzles, "`tablut puzzle list` lists them; --file names another file")
+    hint = did_you_mean(name, puzzles, "list them with `tablut puzzle list`, or choose another file with --file")
     raise InputError(f"is not in {excerpt(file)}", subject=f"puzzle {excerpt(name)}", remedy=hint)
 
 
@@ -139,12 +139,12 @@ def solve_command(
     from retrograde.proofs.solver import Solver
 
     if seconds is not None and not math.isfinite(seconds):
-        raise InputError("expected a number of seconds", subject=f"--seconds {seconds}")
+        raise InputError("must be a finite number of seconds", subject=f"--seconds {seconds}")
     check_memory("memory", memory)
     limits = ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
     if file is not None:
         if position is not None or save_proof is not None or svg is not None or plies_left is not None:
-            message = "leave out --position, --plies-left, --save-proof and --svg"
+            message = "cannot be combined with --position, --plies-left, --save-proof or --svg"
             raise InputError(message, subject=f"puzzle file {excerpt(file)}")
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
@@ -188,7 +188,7 @@ def _prove(
     from tablut.engine import engine_for
 
     if solution.winner is None or solution.dtm is None:
-        raise InputError("no win is proved, so there is no strategy to save", subject=f"position '{solution.position}'")
+        raise InputError("has no proved win, so no strategy can be saved", subject=f"position '{solution.position}'")
     engine = engine_for(variant)
     search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, ProofBudget(limits))
     board = engine.board(solution.position.cells, solution.position.side)
@@ -237,14 +237,14 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
     if result.other_winning_moves is not None:
         say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
     if result.open_moves:
-        say(f"moves not settled: {', '.join(result.open_moves)}")
+        say(f"unsettled moves: {', '.join(result.open_moves)}")
     say(f"by {result.source}; {plural(result.nodes, 'node')}, {result.seconds:.2f} s", style="dim")
     if result.interrupted and solution.status == "proved":
         say("interrupted before the strategy was saved")
     if result.proof and result.proof_positions is not None:
-        say(f"saved: its answer in {plural(result.proof_positions, 'position')}, {result.proof}", style="dim")
+        say(f"strategy of {plural(result.proof_positions, 'position')} saved in {result.proof}", style="dim")
     if result.svg:
-        say(f"drawn to {result.svg}", style="dim")
+        say(f"drawing saved in {result.svg}", style="dim")
 
 
 # -- solve FILE: check the stipulations of a puzzle file ---------------------------------

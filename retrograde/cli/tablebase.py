@@ -95,12 +95,10 @@ def verify_command(
     from retrograde.verification.verifying import verify
 
     if quick and sample:
-        raise InputError(
-            "--quick looks at the files alone", subject="--quick and --sample", remedy="choose one of them"
-        )
+        raise InputError("--quick checks only the files", subject="--quick and --sample", remedy="choose one of them")
     if quick and record is not None:
         raise InputError(
-            "--quick proves no values that could be noted", subject="--quick and --record", remedy="choose one of them"
+            "--quick verifies no values to record", subject="--quick and --record", remedy="choose one of them"
         )
     open_store(store).check_complete()
     try:
@@ -118,7 +116,7 @@ def verify_command(
                 )
             )
     except KeyboardInterrupt:
-        way = "go on" if record else "start it again (with --record FILE it can go on)"
+        way = "continue with" if record else "start again (--record FILE would let it resume)"
         complain(f"interrupted; {way}: {typed()}")
         raise
     code = EXIT_NO if report.failures else 0
@@ -131,7 +129,7 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
         console.print(f"{plural(report.positions_checked, 'value')} verified from their moves")
         if report.verified_before:
             tiers, values = ", ".join(report.verified_before), sum(report.verified_before.values())
-            console.print(f"{values:,} verified before, by the record: {tiers}", soft_wrap=True)
+            console.print(f"{values:,} verified earlier, according to the record: {tiers}", soft_wrap=True)
         searched, followed = report.samples["searched"], report.samples["followed"]
         played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
         console.print(f"positions searched: {searched}; played out by the naive rules: {followed} ({played})")
@@ -146,9 +144,9 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
     if report.failures > len(report.failed):
         console.print(f"and {report.failures - len(report.failed):,} more")
     if report.failures:
-        console.print("wrong", style="bold red")
+        console.print("errors found", style="bold red")
     else:
-        console.print("as it should be", style="bold green")
+        console.print("no errors found", style="bold green")
 
 
 # -- probe ---------------------------------------------------------------------------------
@@ -188,11 +186,11 @@ def _missing(
         return InputError(
             f"is impossible ({', '.join(board.status().names)})",
             subject=f"position '{board.position}'",
-            remedy=f"no tablebase of {game.name} has a tier {attackers}v{defenders}",
+            remedy=f"choose another position, since no tablebase of {game.name} has a tier {attackers}v{defenders}",
         )
     words = ["tablut", "tablebase", "build", "-v", name or game.name, "--men", str(1 + attackers + defenders)]
     words += ["--store", f"tablebase-{game.name}" if store is None else store]
-    return InputError(str(error), remedy=f"build it: {shlex.join(words)}")
+    return InputError(str(error), remedy=f"build it with: {shlex.join(words)}")
 
 
 def _tablebase(store: str | None, name: str | None) -> Tablebase:
@@ -204,9 +202,9 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            "no tablebase of it ships",
+            "has no shipped tablebase",
             subject=f"variant {game.name!r}",
-            remedy=f"make one and name it: {_making(game, name or game.name)}",
+            remedy=f"make one and give its folder: {_making(game, name or game.name)}",
         )
     return tablebase
 
@@ -290,7 +288,7 @@ def query_command(
     from retrograde.tablebase.store import open_store
 
     if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
+        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
     materials = read_materials(material)
     files = open_store(store)
     found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
@@ -320,4 +318,4 @@ def _show_found(console: PeopleConsole, found: _Found) -> None:
     more = found.found - len(found.positions)
     console.print(f"{found.variant}: {plural(found.found, 'position')} up to symmetry", style="dim")
     if more:
-        console.print(f"and {more:,} more; --most lists them", style="dim")
+        console.print(f"and {more:,} more (list them with --most)", style="dim")

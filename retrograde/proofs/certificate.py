@@ -101,7 +101,7 @@ class _Claim(Part):
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
         if (self.plies is None) != (self.version == HELD):
-            raise ValueError(f"plies are null in version {HELD}, and only there")
+            raise ValueError(f"plies must be null in version {HELD}, and only in that version")
         return self
 
 
@@ -291,9 +291,9 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
         if len(found) + len(recent) > most:
             where = text_of(engine, board)
             raise TablutError(
-                f"has over {most:,} positions",
+                f"has more than {most:,} positions",
                 subject=f"proof of '{where}'",
-                remedy="allow more of them, or fewer nodes",
+                remedy="allow more positions or fewer nodes",
             )
         waiting = after_replies(engine, fresh, as_met)
 
@@ -319,7 +319,7 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
             if won is False:
                 raise NotWonError(f"there is no win within {plies} plies from '{text_of(engine, one)}'")
             where = f"proof of '{text_of(engine, one)}'"
-            raise TablutError("the limits ran out", subject=where, remedy="allow more `nodes` or `seconds`")
+            raise TablutError("the limits were reached", subject=where, remedy="allow more `nodes` or `seconds`")
         kept[at] = search.move, search.distance
     fresh = PackedStrategy(engine, fresh.words, kept[:, 1], kept[:, 0].astype(np.int32))
     return fresh.chosen(fresh.plies > 1)
@@ -401,14 +401,14 @@ class _FileLines:
             return
         try:
             if self._source.exists() and not self._source.is_file():
-                raise InputError("is not an ordinary file", subject=self._what)
+                raise InputError("is not a regular file", subject=self._what)
             with self._source.open("rb") as file:
                 opener: Any = gzip.open if file.read(2) == b"\x1f\x8b" else open
             with opener(self._source, "rt", encoding="utf-8-sig") as lines:
                 while line := lines.readline(_LINE + 2):
                     yield line.removesuffix("\n")
         except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
-            said = "not a UTF-8 text file" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error}"
+            said = "is not a UTF-8 text file" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error}"
             raise error if isinstance(error, InputError) else InputError(said, subject=self._what) from error
         except OSError as error:
             raise input_failure(self._what, error) from error
@@ -423,7 +423,7 @@ class _FileLines:
                 yield line
         if count != self._positions:
             has = f"{count:,}" if count < self._positions else f"over {self._positions:,}"
-            raise InputError(f"has {has} positions, its header says {self._positions:,}", subject=self._what)
+            raise InputError(f"has {has} positions, but its header gives {self._positions:,}", subject=self._what)
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
@@ -431,7 +431,7 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
-        raise InputError("is empty", subject=what, remedy="there is nothing to check")
+        raise InputError("is empty", subject=what, remedy="give a saved proof")
     claim = _header(what, first)
     strategy = _FileLines(what, source, claim.positions)
     return ProofCertificate(**claim.model_dump(exclude={"positions"}), strategy=strategy)
@@ -446,7 +446,7 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
         try:
             entry = _ENTRY.validate_json(_bounded(line))
             if (entry[1] > 0) != falls:
-                raise ValueError(f"the plies are {entry[1]}")
+                raise ValueError(f"the number of plies is {entry[1]}")
             yield entry
         except ValueError as error:
             raise InputError(
@@ -459,22 +459,22 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
     if proof.variant is not None and not ships:
-        raise InputError(f"names the rule set {excerpt(proof.variant)}, which does not ship", subject=what)
+        raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not shipped", subject=what)
     if given is None and not ships:
         remedy = "give the file of its rules as `variant`"
-        raise InputError("was made under rules that do not ship", subject=what, remedy=remedy)
+        raise InputError("was made under rules that are not shipped", subject=what, remedy=remedy)
     named = load_variant(proof.variant) if ships and proof.variant is not None else None
     if named is not None and proof.game != named.digest:
-        raise InputError(f"was made under other rules than {named.name}, which it names", subject=what, remedy=_AGAIN)
+        raise InputError(f"names the rules {named.name}, but was made under others", subject=what, remedy=_AGAIN)
     rules = given or named
     assert rules is not None
     if proof.game != rules.digest:
-        says = f"it names {named.name}" if named is not None else "give them beside it"
+        says = f"use {named.name}, which it names" if named is not None else "give the rules of the proof"
         raise InputError(f"was made under other rules than {excerpt(rules.name)}", subject=what, remedy=says)
     limit = rules.rules.move_limit
     if limit is not None and proof.plies_left is None:
         raise InputError(
-            f"does not say how many plies are left of the {limit} of a game of {rules.name}",
+            f"does not state how many of the {limit} plies of a game of {rules.name} are left",
             subject=what,
             remedy=_AGAIN,
         )
@@ -486,9 +486,9 @@ def _header(what: str, line: str) -> _Header:
     try:
         version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:
-        raise InputError("is no file of a saved proof", subject=what, remedy=f"line 1: {_problem(error)}") from error
+        raise InputError("is not a saved proof", subject=what, remedy=f"line 1: {_problem(error)}") from error
     if version not in _READ:
-        raise InputError(f"has format version {version}; this program reads {_READS}", subject=what, remedy=_AGAIN)
+        raise InputError(f"has format version {version}, but this program reads {_READS}", subject=what, remedy=_AGAIN)
     try:
         return read_model(_Header, line)
     except ValidationError as error:
@@ -497,7 +497,7 @@ def _header(what: str, line: str) -> _Header:
 
 def _bounded(line: str) -> str:
     if len(line) > _LINE:
-        raise ValueError(f"it has {len(line):,} characters, and {_LINE} are the most")
+        raise ValueError(f"it has {len(line):,} characters, but at most {_LINE} are allowed")
     return line
 
 

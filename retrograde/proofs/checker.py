@@ -143,11 +143,11 @@ class SymmetricGame(NaiveGame):
         """Return why a placement cannot be played on from, or None."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
-            return f"has {pieces.count('K')} kings; nobody plays on from it"
+            return f"has {pieces.count('K')} kings, so no game continues from it"
         for cell, piece in position.pieces.items():
             letter = self.terrain[cell]
             if (piece != "K" and letter in "TX") or (piece != "b" and letter in "ABCD"):
-                return "has a piece where none may stand; nobody plays on from it"
+                return "has a piece on a forbidden cell, so no game continues from it"
         if self.terrain[position.king()] in "*X":
             return "the game is over, the king has escaped"
         return "the game is over, black has no soldier" if "b" not in pieces else None
@@ -243,7 +243,7 @@ class _Block:
             self._after[own] = self._ply * (bool(moves) + goes_on), keys
         takes, after = self._after[own]
         if left < takes:
-            self.failures.append(f"'{self.game.write(position)}': the loser moves, when {left} plies are left")
+            self.failures.append(f"'{self.game.write(position)}': the loser is to move, and {left} plies are left")
         needs, least = self.needs, left - self._ply
         for key in after:
             if least < needs.get(key, left + 1):
@@ -314,7 +314,8 @@ class StrategyCheck:
         self.falls = proof.plies is not None
         if not self.falls and not self.variant.rules.repetition.spares(self.winner):
             raise InputError(
-                f"a repetition can decide a game of {self.variant.name}", subject=f"that {self.winner} never loses"
+                f"cannot be proved, because a repetition can decide a game of {self.variant.name}",
+                subject=f"that {self.winner} never loses",
             )
         self.most_plies, self.most_failures = most_plies, most_failures
         self.scheduler, self.tablebase, self.deep = scheduler or LocalScheduler(1), tablebase, deep
@@ -323,7 +324,7 @@ class StrategyCheck:
         self.plies_left = limit if proof.plies_left is None else proof.plies_left
         if self.plies_left is not None and not 0 <= self.plies_left <= (self.plies_left if limit is None else limit):
             raise InputError(
-                f"a game of {self.variant.name} has {limit} at most", subject=f"{self.plies_left} plies left"
+                f"must be from 0 to {limit} in a game of {self.variant.name}", subject=f"{self.plies_left} plies left"
             )
         self._check_tables()
         self.failures: list[str] = []
@@ -344,17 +345,17 @@ class StrategyCheck:
         """Raise `InputError` unless the tablebase has exactly the tables that the file names."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
-                raise InputError(f"it ends in the table {name}", remedy="name the tablebase that has it")
+                raise InputError(f"the proof ends in the table {name}", remedy="give the tablebase that contains it")
             store, (attackers, defenders) = self.tablebase.store, map(int, name.split("v"))
             if not store.has(attackers, defenders) or store.tier(attackers, defenders).record.digest != digest:
-                raise InputError(f"it ends in the table {name}, and {str(store.root)!r} has not that one")
+                raise InputError(f"the proof ends in the table {name}, which is not in {str(store.root)!r}")
 
     def _playable(self, text: str) -> NaivePosition:
         """Return the root; raise `InputError` if the game is over there or a piece stands on a forbidden cell."""
         root = self.game.read(text)
         shown = f"position {excerpt(text)}"
         if self.game.write(root) != text:
-            raise InputError(f"is not written as positions are; expected {self.game.write(root)!r}", subject=shown)
+            raise InputError(f"is not in the form used by proofs, {self.game.write(root)!r}", subject=shown)
         if (fault := self.game.fault(root)) is not None:
             raise InputError(fault, subject=shown)
         if self.game.rules.no_moves == "either_after_ply":
@@ -404,7 +405,7 @@ class StrategyCheck:
     def _walk(self) -> None:
         """Check every block, then check that the strategy has every position that the blocks need."""
         if self.plies_left is not None and self.plies > self.plies_left:
-            self.failures.append(f"a win within {self.plies} plies, when the game is drawn after {self.plies_left}")
+            self.failures.append(f"a win takes {self.plies} plies, but the game is drawn after {self.plies_left}")
         root = _Block(self.variant, self.winner, self.falls)
         mine, own = self.root.side == self.winner[0], self.game.key(self.root)
         if mine:
@@ -461,7 +462,7 @@ class StrategyCheck:
             if plies is None and self.tablebase is not None:
                 plies = self._tabled.get(key) or self._value(text)
             if plies is None or plies > left:
-                takes = "the strategy has no move" if plies is None else f"takes {plies} plies, when {left} are left"
+                takes = "the strategy has no move" if plies is None else f"takes {plies} plies, but {left} are left"
                 self.failures.append(f"'{text}': {takes}")
             elif fresh:
                 self._tabled[key] = plies

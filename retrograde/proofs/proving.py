@@ -252,8 +252,8 @@ class ProofRun:
         self.winner: SideName = "black" if (loser == "white") == self.holds else "white"
         if self.holds and not variant.rules.repetition.spares(self.winner):
             loses = f"whether {self.winner} loses"
-            why = f"a repetition can decide {loses} a game of {variant.name}"
-            raise InputError(why, parameter="claim", remedy="claim a win")
+            why = f"cannot be proved, because a repetition can decide {loses} a game of {variant.name}"
+            raise InputError(why, parameter="claim", remedy="claim a win instead")
         is_lost_at_once(variant, position)
         self.variant, self.position, self.claim, self.observer = variant, position, claim, observer
         self.checked = False
@@ -347,7 +347,7 @@ class ProofRun:
         for rows in files.answers():
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
-                    raise files.wrong("an answer in one of its parts is not one that a task gives")
+                    raise files.wrong("one of its parts contains an answer that no task can give")
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
@@ -402,7 +402,7 @@ class ProofRun:
         """Join the tree's moves and the strategies of its leaves, and write the certificate."""
         root = self.tree.root
         if root.plies > self._most:
-            takes = f"the win that was found takes {root.plies} plies, and {self._most} are allowed"
+            takes = f"has a proved win in {root.plies} plies, but only {self._most} are allowed"
             raise InputError(takes, subject=f"position '{self.position}'")
         left = self._unread()
         again = self.task._replace(nodes=1 << 60) if self.holds else self.task
@@ -453,7 +453,7 @@ class ProofRun:
         claims = [side] if self.holds else [other, f"not-{side}"]
         self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
         if not self.checked and self._attempt(self.claim):
-            raise self._wrong(f"they refute {self.claim}, which is proved")
+            raise self._wrong(f"its answers refute {self.claim}, which is proved")
 
     def _attempt(self, claim: Any) -> bool:
         """Return whether a short search without the store proves a claim and the naive rules confirm it."""
@@ -494,7 +494,7 @@ class ProofRun:
     def result(self) -> Proving:
         """Return the result so far."""
         proof, disproof = self._numbers(self.tree.root)
-        repeats = "play by the strategy may do it" if self.holds else "no play by its strategy repeats a position"
+        repeats = f"play by the strategy {'may repeat positions' if self.holds else 'never repeats a position'}"
         within = self.tree.root.plies if proof == 0 and not self.holds else None
         return Proving(
             variant=self.variant.name,
@@ -506,7 +506,7 @@ class ProofRun:
             disproof=_finite(disproof),
             within=within,
             dtm=self.dtm,
-            repetition=f"it holds whatever a repetition does in a game of {self.variant.name}: {repeats}",
+            repetition=f"it holds for any effect of repetitions in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),

@@ -153,7 +153,7 @@ class ReachableValues:
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
             raise MissingTableError(
-                f"is not among the {len(self.words)} positions listed", subject=f"position '{position}'"
+                f"is not one of the {len(self.words):,} listed positions", subject=f"position '{position}'"
             )
         return verdict_of(int(value), unforced=unforced(self.variant))
 

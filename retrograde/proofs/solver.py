@@ -166,7 +166,7 @@ class Solver(Stoppable):
         stuck = is_lost_at_once(self.variant, asked)
         most = self.variant.rules.move_limit
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
-            raise InputError(f"a game of {self.variant.name} has {most} at most", subject=f"{plies_left} plies left")
+            raise InputError(f"must be from 0 to {most} in {self.variant.name}", subject=f"{plies_left} plies left")
         limit = most if plies_left is None else plies_left
         self._question = question = _Question(self, asked, limit, all_wins, stuck)
         try:
@@ -188,7 +188,8 @@ def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
         return False
     if outcome.termination == "no_moves" and board.variant.rules.no_moves == "side_to_move_loses":
         return True
-    raise InputError(f"the game is over, {outcome.winner or 'nobody'} has won", subject=f"position '{board.position}'")
+    result = f"{outcome.winner} has won" if outcome.winner else "drawn"
+    raise InputError(f"the game is over: {result}", subject=f"position '{board.position}'")
 
 
 class _Question:
@@ -256,7 +257,7 @@ class _Question:
                 if self.limit is not None and self.limit <= MOST_PLIES:
                     return self._solution("proved", Verdict(unforced(self.variant), None))
                 if listed:
-                    return self.unknown(f"a proof search looks {MOST_PLIES} plies ahead at most")
+                    return self.unknown(f"a proof search looks at most {MOST_PLIES} plies ahead")
             if not listed and (self.budget.nodes > _LIST_AFTER or all(side.exhausted for side in self.sides.values())):
                 listed = True
                 values = reachable_values(self.variant, self.words, self.limits.positions)
@@ -265,7 +266,7 @@ class _Question:
                     return known
                 continue
             if not self._step():
-                return self.unknown("the limits ran out")
+                return self.unknown("the limits were reached")
 
     def unknown(self, reason: str) -> Solution:
         """Return a solution without a proved distance: both sides' bounds and, if it is known, who wins."""
@@ -315,8 +316,8 @@ class _Question:
         verdict = Verdict("win" if winner == self.mover else "loss", distance)
         attaining, unsettled = self._first_moves(side.search, distance)
         line = self._line(side.search, distance)
-        missing = ["all first moves were settled"] * bool(unsettled) + ["the line was whole"] * (len(line) < distance)
-        reason = f"the limits ran out before {' and '.join(missing)}" if missing else ""
+        missing = ["all first moves were settled"] * bool(unsettled) + ["the line was found"] * (len(line) < distance)
+        reason = f"the limits were reached before {' and '.join(missing)}" if missing else ""
         status: Literal["proved", "unknown"] = "unknown" if missing else "proved"
         later: list[Move] = []
         if self.all_wins and winner == self.mover:

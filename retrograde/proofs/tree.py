@@ -223,9 +223,9 @@ class SearchRecord(Record):
     def other(self, found: SearchRecord) -> str | None:
         """Return how the search of an existing store differs from this one, or None if it does not."""
         if found.game != self.game:
-            return f"holds a proof search under other rules, of {found.variant}"
+            return f"contains a proof search under other rules, those of {found.variant}"
         names = [name for name in ("claim", "position", "tables") if getattr(found, name) != getattr(self, name)]
-        return f"holds a proof search with another {names[0]}" if names else None
+        return f"contains a proof search with a different {names[0]}" if names else None
 
 
 class PartsRecord(Record):
@@ -256,13 +256,13 @@ class TreeStore:
         path = self._root / PARTS
         record = read_record(path, PartsRecord, "proof search file", _MEND)
         if record is not None and record.search != self._search:
-            raise DamagedError("is of another search", subject=f"proof search file {str(path)!r}", remedy=_MEND)
+            raise DamagedError("belongs to another search", subject=f"proof search file {str(path)!r}", remedy=_MEND)
         for part in () if record is None else record.parts:
             check_data(self._next(), part, "proof search file", _MEND)
             rows = np.fromfile(self._next(), dtype=self._kind)
             self._parts.append(part)
             if not rows.nbytes == part.bytes > 0:
-                raise self.wrong(f"part {len(self._parts)} has {part.bytes:,} bytes, and no whole number of rows")
+                raise self.wrong(f"part {len(self._parts)} has {part.bytes:,} bytes, not a whole number of rows")
             yield rows
 
     def write(self, answers: list[NDArray[Any]]) -> None:

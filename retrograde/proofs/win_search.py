@@ -95,7 +95,7 @@ class WinSearch:
         except MemoryError as error:
             size = f"{memory_bytes / 2**20:,.0f} MiB"
             raise MachineError(
-                "the machine does not give as much memory", subject=f"a table of {size}", remedy="ask for less"
+                "does not fit into the memory of the machine", subject=f"a table of {size}", remedy="allow less memory"
             ) from error
         if prober is not None:
             for attackers in range(1, variant.attackers + 1):
@@ -107,7 +107,7 @@ class WinSearch:
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
         """Return whether the prover wins within a number of plies."""
         if plies > MOST_PLIES:
-            raise InputError(f"a proof search looks {MOST_PLIES} plies ahead at most", subject=f"{plies} plies")
+            raise InputError(f"must be at most {MOST_PLIES} for a proof search", subject=f"{plies} plies")
         return False if plies < 1 else self._search(board, plies, 0, most)
 
     def wins(self, board: NDArray[np.uint32], most: int | None = None, plies: int = LONGEST - 1) -> bool | None:

@@ -145,7 +145,7 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
     found = solve_puzzle(puzzle, limits)
     if found.winner is None or found.dtm is None:
         raise InputError(
-            "neither side can force a win, so there is nothing to play", subject=f"puzzle {excerpt(puzzle.id)}"
+            "cannot be played, because neither side can force a win", subject=f"puzzle {excerpt(puzzle.id)}"
         )
     return PuzzleGame(found.variant, puzzle.position, found.winner, found.dtm, limits, find_prober(found.variant))
 
@@ -227,7 +227,7 @@ def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = M
         game.board, game.plies = Board(game.board.variant, position), left
         nodes.append(_node(puzzle, game, numbers, waiting))
         if len(waiting) > most:
-            raise _unknown(puzzle, f"its tree has more than {most:,} positions")
+            raise _unknown(puzzle, f"has a tree of more than {most:,} positions")
     return PuzzleTree(
         id=puzzle.id,
         variant=game.board.variant.name,

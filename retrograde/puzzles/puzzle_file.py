@@ -61,7 +61,7 @@ class Stipulation(NamedTuple):
         found = _STIPULATION.fullmatch(text)
         if found is None:
             raise InputError(
-                "expected 'white wins in 5', 'black wins' or 'draw'", subject=f"stipulation {excerpt(text)}"
+                "must be like 'white wins in 5', 'black wins' or 'draw'", subject=f"stipulation {excerpt(text)}"
             )
         if found[1] is None:
             return cls(None)
@@ -132,7 +132,7 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
             raise InputError(f"the id {excerpt(puzzle.id)} occurs twice", subject=where)
         found[puzzle.id] = puzzle
     if not found:
-        raise InputError("holds no puzzle", subject=f"puzzle file {excerpt(name)}", remedy="there is nothing to check")
+        raise InputError("contains no puzzle", subject=f"puzzle file {excerpt(name)}", remedy="choose another file")
     return list(found.values())
 
 
@@ -143,22 +143,22 @@ def rules_of(puzzle: Puzzle) -> Variant:
 
 def _parse(line: str, number: str, variant: str | None, given: Variant | None) -> Puzzle:
     if len(line) > _LINE:
-        raise InputError(f"has {len(line):,} characters", remedy=f"a puzzle has {_LINE:,} at most")
+        raise InputError(f"has {len(line):,} characters, but at most {_LINE:,} are allowed")
     text, *entries = (part.strip() for part in line.split(";"))
     tags: dict[str, str] = {}
     for entry in entries:
         tag = _TAG.fullmatch(entry)
         if tag is None:
             raise InputError(
-                "expected name=value, such as id=7 or stipulation=white wins in 5", subject=f"tag {excerpt(entry)}"
+                "must be name=value, for example id=7 or stipulation=white wins in 5", subject=f"tag {excerpt(entry)}"
             )
         if not tag[2].strip():
-            raise InputError("has no value", subject=f"tag {excerpt(tag[1])}", remedy="leave it out")
+            raise InputError("has no value", subject=f"tag {excerpt(tag[1])}", remedy="omit it")
         if tag[1] in tags:
             raise InputError("occurs twice", subject=f"tag {excerpt(tag[1])}")
         if tag[1] not in _KNOWN and not tag[1].startswith(_USERS):
-            hint = did_you_mean(tag[1], _KNOWN, f"tags of your own begin with {_USERS!r}")
-            raise InputError("is none of puzzle files", subject=f"tag {excerpt(tag[1])}", remedy=hint)
+            hint = did_you_mean(tag[1], _KNOWN, f"names of your own tags must begin with {_USERS!r}")
+            raise InputError("is not a tag of puzzle files", subject=f"tag {excerpt(tag[1])}", remedy=hint)
         tags[tag[1]] = tag[2].strip()
     if len(text) > _POSITION:
         raise InputError(f"has more than {_POSITION} characters", subject=f"position {excerpt(text)}")
@@ -167,7 +167,7 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
     if "first" in tags:
         moves = tags["first"].split()
         if any(len(move) > len("k10-k11") for move in moves):
-            raise InputError(f"expected moves such as e4-e7, not {excerpt(tags['first'])}", subject="tag 'first'")
+            raise InputError(f"must be moves such as e4-e7, not {excerpt(tags['first'])}", subject="tag 'first'")
         first = tuple(Move.parse(move, rules.size) for move in moves)
     return Puzzle(
         position=Position.parse(text, rules.size),
@@ -184,13 +184,13 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     """Return the name and the rule set of a line, checked against the rule set given to the reader."""
     if "variant" in tags and "game" in tags:
         raise InputError(
-            "has both 'variant' and 'game'", remedy="a shipped rule set has a name, rules of one's own a digest"
+            "has both 'variant' and 'game'", remedy="use the name of a shipped rule set or the digest of your own rules"
         )
     if "game" in tags:
         if _DIGEST.fullmatch(tags["game"]) is None:
-            raise InputError(f"expected 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
+            raise InputError(f"must be 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
         if variant is None or given is None:
-            raise InputError("is under rules that do not ship", remedy="give the file of its rules as `variant`")
+            raise InputError("is under rules that are not shipped", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
             raise InputError(
                 f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`"
@@ -200,11 +200,11 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         return variant, given
     name = tags.get("variant", _DEFAULT).lower()
     if name not in variant_names():
-        hint = did_you_mean(name, variant_names(), "`tablut variants` lists them")
-        raise InputError(f"{excerpt(tags['variant'])} is no rule set that ships", subject="tag 'variant'", remedy=hint)
+        hint = did_you_mean(name, variant_names(), "list them with `tablut variants`")
+        raise InputError(f"{excerpt(tags['variant'])} is not a shipped rule set", subject="tag 'variant'", remedy=hint)
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
-        raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="leave out `variant`")
+        raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="omit `variant`")
     return name, rules
 
 
@@ -296,8 +296,8 @@ def read_puzzle_text(source: str) -> str:
         return lines[name]
     if _exists(source):  # a folder or a device: `read_text` raises a suitable error
         return read_text(Path(source), "puzzle file", MOST_BYTES)
-    hint = did_you_mean(name, [*names, *lines], f"these ship: {', '.join(names)}, and each puzzle by its id")
-    raise InputError("no such file", subject=f"puzzle file {excerpt(source)}", remedy=hint)
+    hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a shipped puzzle")
+    raise InputError("does not exist", subject=f"puzzle file {excerpt(source)}", remedy=hint)
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:

@@ -39,6 +39,7 @@ from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, Pass, new_me
 from tablut.engine.jit import ahead
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
+from tablut.running.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -232,7 +233,7 @@ class TierPasses:
     def check(self, errors: int) -> None:
         """Raise `SolverError` if a pass has found contradictions."""
         if errors:
-            raise SolverError(f"{self.name}: {errors} contradictions")
+            raise SolverError(f"{self.name}: {plural(errors, 'contradiction')}")
 
 
 def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[Worker, Part], int]) -> int:

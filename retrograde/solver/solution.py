@@ -196,7 +196,7 @@ class SolvedGame:
         """Return the value of an undecided position as if there were no move limit."""
         material = position.material
         if material not in self._solver.items:
-            raise InputError(f"is no undecided position of {self.variant.name}", subject=f"position '{position}'")
+            raise InputError(f"is not an undecided position of {self.variant.name}", subject=f"position '{position}'")
         entry = self._solver.tier_index(material).rank(position)
         value: int = value_of_code(code_of(int(self._solver.items[material][position.side == "b"][entry])))
         return value
@@ -307,9 +307,9 @@ def solve_game(
     over = Board(variant).outcome()
     if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
         raise InputError(
-            f"its start is decided ({over.how}: {over.winner} has won)",
+            f"has a decided start ({over.how}: {over.winner} has won)",
             subject=f"variant {variant.name}",
-            remedy="there is nothing to solve",
+            remedy="choose rules with an undecided start",
         )
     watcher, graph = observer or Observer(), tier_graph(variant)
     materials = [material for tiers in generations(graph) for material in tiers]
@@ -407,7 +407,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     limit = variant.rules.move_limit
     for ply in range(limit or 0):
         side = ((start.side == "b") + ply) & 1
-        tell(f"what the start reaches in {ply + 1} plies")
+        tell(f"positions reached in {plural(ply + 1, 'ply')}")
         new = [tier for tier in tiers if (marks[solver.materials[tier]][side] == NEW).any()]
         if not new:
             break
@@ -415,7 +415,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
             mark_side(tier, side)
     for tier in reversed(tiers) if limit is None else ():
         attackers, defenders = solver.materials[tier]
-        tell(f"{attackers}v{defenders}: what the start reaches")
+        tell(f"{attackers}v{defenders}: reachable positions")
         while mark_side(tier, 0) + mark_side(tier, 1):
             pass
     return marks

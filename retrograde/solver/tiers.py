@@ -46,10 +46,10 @@ def tier_graph(
     for material in materials:
         if material not in whole:
             raise InputError(
-                f"{variant.name} has no tier of it",
+                f"is not the material of a tier of {variant.name}",
                 parameter="material",
                 value="{}v{}".format(*material),
-                remedy=(f"its tiers have 1 to {variant.attackers} attackers and at most {variant.defenders} defenders"),
+                remedy=f"give 1 to {variant.attackers} attackers and at most {variant.defenders} defenders",
             )
         wanted |= {material, *nx.descendants(whole, material)}
     return whole.subgraph(wanted)
@@ -59,7 +59,7 @@ def tier_graph(
 def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     most = 1 + variant.attackers + variant.defenders if men is None else men
     if most < 2:
-        why = "an undecided position has two men or more, a king and an attacker"
+        why = "must be 2 or more, because an undecided position has a king and an attacker"
         raise InputError(why, parameter="men", value=most)
     # Captures lead strictly downwards, so the graph has no cycles.
     graph: nx.DiGraph[Material] = nx.DiGraph()
@@ -141,9 +141,9 @@ def least_memory(variant: Variant, material: Material) -> int:
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
     """Return the error to raise when not even the smallest slices of a tier fit into memory."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
-    shared = f" for {plural(workers, 'task')} at once" if workers > 1 else ""
+    shared = f" for {plural(workers, 'task')} in parallel" if workers > 1 else ""
     return InputError(
-        f"tier {material[0]}v{material[1]} of {variant.name} does not fit{shared}, even in the smallest slices",
+        f"is too little for tier {material[0]}v{material[1]} of {variant.name}{shared}, even in the smallest slices",
         parameter="memory",
         value=f"{memory >> 20} MiB",
         remedy=f"give it {enough} MiB",
@@ -231,7 +231,7 @@ def check_build(
         return estimate
     most = max([0 if men is None else men, *(1 + sum(material) for material in materials)])
     possible = most_men(variant, most - 1, memory, root, built)
-    way_out = f"this machine can build `men` {possible}" if possible > 1 else "use a machine that has more"
+    way_out = f"reduce it: this machine can build `men` {possible}" if possible > 1 else "use a larger machine"
     asked = [] if men is None else [str(men)]
     asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
     which = "material" if men is None else "men"
@@ -248,18 +248,19 @@ def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collect
 
 def _problem(estimate: BuildEstimate, root: Path, memory: int) -> str | None:
     if not estimate.indexable:
-        return "has more classes than can be numbered"
+        return "has too many classes to number"
     has = physical_memory()
     if has is not None and max(estimate.memory, estimate.least) > has:
-        return f"needs {size_text(max(estimate.memory, estimate.least))} of memory, the machine has {size_text(has)}"
+        needed = size_text(max(estimate.memory, estimate.least))
+        return f"needs {needed} of memory, but the machine has {size_text(has)}"
     if estimate.least > memory:
         enough = -(-estimate.least // (1 << 20))
-        return f"does not fit into {memory >> 20} MiB of memory, even in the smallest slices: {enough} MiB are enough"
+        return f"needs {enough} MiB of memory even in the smallest slices, but {memory >> 20} MiB are allowed"
     place = root.absolute()
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
     if estimate.stored + estimate.scratch > free:
         needed = size_text(estimate.stored + estimate.scratch)
-        return f"needs {needed} on the disk of {str(root)!r}, {size_text(free)} are free"
+        return f"needs {needed} on the disk of {str(root)!r}, but {size_text(free)} are free"
     return None

@@ -48,7 +48,7 @@ class BatchProber:
         """Return the values of positions, from shape (n, W) to (n,); ``missing`` where there is no value."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
-                f"positions of {self._variant.name!r} are uint64 of shape (n, {self._tables.words}), "
+                f"positions of {self._variant.name!r} must be uint64 of shape (n, {self._tables.words}), "
                 f"not {words.dtype} of shape {words.shape}"
             )
         found = np.full(len(words), missing, dtype=np.int16)

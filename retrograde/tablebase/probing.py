@@ -279,7 +279,7 @@ class Tablebase:
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
-                    f"is of {position.variant.name}, the tablebase of another game, {self.variant.name}",
+                    f"belongs to {position.variant.name}, but the tablebase to another game, {self.variant.name}",
                     subject=f"position '{position.position}'",
                 )
             place, plies = position.position, position.ply
@@ -306,7 +306,7 @@ class Tablebase:
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
-            raise InputError(f"is no position of {self.variant.name} with one king", subject=f"position '{position}'")
+            raise InputError(f"is not one of {self.variant.name} with one king", subject=f"position '{position}'")
         material = (cells.count("b"), cells.count("w"))
         if not material[0]:
             raise InputError("is decided: black has no soldier left", subject=f"position '{position}'")
@@ -315,7 +315,7 @@ class Tablebase:
         except MissingTableError as error:
             raise MissingTableError(str(error), subject=f"position '{position}'") from None
         if code is None:
-            raise InputError(f"is no undecided position of {self.variant.name}", subject=f"position '{position}'")
+            raise InputError(f"is not an undecided position of {self.variant.name}", subject=f"position '{position}'")
         value: int = value_of_code(code)
         return value
 

@@ -78,7 +78,7 @@ def list_positions(
         raise InputError(
             f"has no tier {missing[0][0]}v{missing[0][1]}",
             subject=f"tablebase {str(store.root)!r}",
-            remedy=f"it has {names or 'none'}",
+            remedy=f"choose one of {names}" if names else "build it first",
         )
     chosen = [material for material in there if not query.materials or material in query.materials]
     if not chosen:
@@ -113,10 +113,10 @@ class _Reader:
         self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit).astype(np.int64)
         if query.wdl in ("draw", "unresolved") and query.wdl != unforced(store.variant):
             raise InputError(
-                f"no position of {store.variant.name} is",
+                f"is not the value of any position of {store.variant.name}",
                 parameter="wdl",
                 value=query.wdl,
-                remedy=f"what is not forced is {unforced(store.variant)} there",
+                remedy=f"use {unforced(store.variant)} for positions without a forced result",
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
@@ -142,9 +142,9 @@ class _Reader:
                         advanced(stop - start)
         if any(due.values()):
             raise TablebaseError(
-                "its records count what is not there",
+                "its records count positions that do not exist",
                 subject=f"tablebase {str(self._store.root)!r}",
-                remedy="verify it",
+                remedy="check it with `tablut tablebase verify`",
             )
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 

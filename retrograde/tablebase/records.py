@@ -51,11 +51,11 @@ class RulesRecord(Part):
         for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
             size = len(self.terrain)
             if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
-                raise ValueError(f"a diagram is not square, or not of an odd side from 3 to {WIDEST}")
+                raise ValueError(f"a diagram is not a square with an odd side from 3 to {WIDEST}")
             if unknown := {letter for row in rows for letter in row} - set(letters):
-                raise ValueError(f"a diagram has the unknown letter {min(unknown)!r}")
+                raise ValueError(f"a diagram contains the unknown letter {min(unknown)!r}")
         if "".join(self.start).count("K") != 1:
-            raise ValueError("the start has not one king")
+            raise ValueError("the start does not have exactly one king")
         return self
 
     @classmethod
@@ -81,11 +81,11 @@ class RootRecord(Record):
     @model_validator(mode="after")
     def _tiers_of_the_game(self) -> RootRecord:
         if list(self.tiers) != sorted(set(self.tiers)):
-            raise ValueError("the tiers are not ascending, each once")
+            raise ValueError("the tiers are not in ascending order without repetition")
         soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
         for attackers, defenders in self.tiers:
             if attackers > soldiers[0] or defenders > soldiers[1]:
-                raise ValueError(f"tier {attackers}v{defenders} is none of the game")
+                raise ValueError(f"the game has no tier {attackers}v{defenders}")
         return self
 
 
@@ -119,9 +119,9 @@ class TierRecord(Record):
     @model_validator(mode="after")
     def _of_its_parts(self) -> TierRecord:
         if set(self.values) != set(PARTS):
-            raise ValueError("not every array has a digest of its values")
+            raise ValueError("an array has no digest of its values")
         if self.shard % self.chunk:
-            raise ValueError("a shard is not a number of chunks")
+            raise ValueError("a shard is not a whole number of chunks")
         return self
 
     @property
@@ -171,5 +171,5 @@ def read_record(folder: Path, model: type[Model]) -> Model:
     """Read the record from the attributes of a folder's Zarr group."""
     found = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
     if found is None:
-        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="is it a tablebase?")
+        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
     return found

@@ -102,8 +102,8 @@ class Store:
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
             raise DamagedTableError(
-                f"tablebase {str(self.root)!r}: tier {tier_name(material)} is gone, out of which "
-                f"{tier_name(above[0])} was built; build it again, or copy it anew"
+                f"tablebase {str(self.root)!r}: tier {tier_name(material)} is missing, although "
+                f"{tier_name(above[0])} was built from it; build it again or copy it again"
             )
 
     def is_current(self) -> bool:
@@ -119,9 +119,9 @@ class Store:
         missing = self.missing()
         if missing:
             raise TablebaseError(
-                f"is not complete, without {', '.join(missing)}",
+                f"is not complete: it lacks {', '.join(missing)}",
                 subject=f"tablebase {str(self.root)!r}",
-                remedy="finish it by the command that began it",
+                remedy="finish it with the command that began it",
             )
 
     def strangers(self) -> list[str]:
@@ -138,7 +138,7 @@ def _way_out(named: Path) -> str:
     """Return a hint for the name of a missing folder: a tablebase that ships, or one with a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"; that one ships: `tablut probe` takes it by itself, and its folder is {str(shipped)!r}"
+        return f"; it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
     hint = did_you_mean(named.name, stores)
     return hint and f"; {hint}"
@@ -202,7 +202,7 @@ class StoredTier:
 
     def _check_files(self) -> None:
         if self.record.entries > self._plain_index.positions:
-            what = f"{self.record.entries:,} entries, more than the tier has placements"
+            what = f"has {self.record.entries:,} entries, more than the tier has placements"
             raise _damaged(self.folder / "zarr.json", what)
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
@@ -210,7 +210,7 @@ class StoredTier:
             # One file more than are named shows the error, even if a forged record claims tiny shards.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
-        for wrong, what in ((needed - named, "does not name"), (named - needed, "names a file that is none of it:")):
+        for wrong, what in ((needed - named, "does not name"), (named - needed, "names the foreign file")):
             if wrong:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
@@ -241,7 +241,7 @@ class StoredTier:
                 digest.update(little_endian(self.read(part, start, stop)))
             found[part] = digest.hexdigest()
             if found[part] != self.record.values[part]:
-                raise _damaged(self.folder / part, "its values are not those of their digest", "folder")
+                raise _damaged(self.folder / part, "its values do not match their digest", "folder")
         return found
 
     # -- reading -----------------------------------------------------------------------
@@ -295,7 +295,7 @@ class StoredTier:
         dtype = "uint8" if part == "representatives" else getattr(self.record, part).dtype
         expected = ((length,), (chunk,), (shard,), np.dtype(dtype))
         if (array.shape, array.chunks, array.shards, array.dtype) != expected:
-            raise _damaged(self.folder / part / "zarr.json", "not the array of its tier's record")
+            raise _damaged(self.folder / part / "zarr.json", "is not the array in its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read all codes with a side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
@@ -320,14 +320,14 @@ class StoredTier:
     def check_entries(self, size: int) -> None:
         """Raise an error if a tier is not as long as its index: kernels do not check the ranks that an index gives."""
         if self.entries != size:
-            raise _damaged(self.folder, f"has {self.entries:,} entries, the index {size:,}", "folder")
+            raise _damaged(self.folder, f"has {self.entries:,} entries, but the index has {size:,}", "folder")
 
 
 def _refuse_links(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
             raise TablebaseError(
-                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="a tablebase holds its files itself"
+                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="replace it by the folder itself"
             )
 
 

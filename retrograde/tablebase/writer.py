@@ -49,7 +49,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     """Create a store for a game, or open the existing one and add tiers to its plan."""
     root = store_path(root)
     if root.exists() and not root.is_dir():
-        raise TablebaseError("is no folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
+        raise TablebaseError("is not a folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
     with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
         planned = tuple(sorted({*found.tiers, *tiers}))
@@ -62,7 +62,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
 def _other_game(found: RootRecord, variant: Variant) -> str | None:
     if found.variant.variant().same_game(variant):
         return None
-    return f"is of {found.variant.name!r}, another game than {variant.name!r}"
+    return f"belongs to {found.variant.name!r}, another game than {variant.name!r}"
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def write_tier(
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    with folders.writing(f"tablebase folder {str(target)!r}", "tiers that are finished are kept"):
+    with folders.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
         # What a killed writer left behind is of no use.
         folders.drop(folder)
         folder.mkdir()

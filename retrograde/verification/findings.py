@@ -126,7 +126,7 @@ class VerifiedTiers:
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
-        found = read_record(path, _Verified, "verification record", "remove it, or name another file")
+        found = read_record(path, _Verified, "verification record", "remove it or choose another file")
         self._tiers = {} if found is None else found.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:

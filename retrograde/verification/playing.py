@@ -111,7 +111,7 @@ class ForwardCheck:
         line, ended, merit = self._best_play(position, FOLLOWED_PLIES, unforced=True)
         if merit != 0:
             return f"the best move {'wins' if merit > 0 else 'loses'}: {' '.join(line)}"
-        return None if ended is None else f"a side has no move after {' '.join(line) or 'none'}"
+        return None if ended is None else f"a side has no move after {' '.join(line) or 'no moves'}"
 
     def _best_play(
         self, position: NaivePosition, most: int, *, unforced: bool = False
@@ -184,7 +184,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
         for entry in found.tolist():
             if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
-    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, against its record")
+    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, unlike in its record")
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:

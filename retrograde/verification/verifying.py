@@ -90,7 +90,7 @@ def verify(
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
     report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
     for name in store.strangers():
-        report.add(name, f"tablebase folder {str(store.root / name)!r}: is none of the tiers of the record")
+        report.add(name, f"tablebase folder {str(store.root / name)!r}: is not one of the tiers of the record")
     sound = list(_sound_tiers(store, report))
     if quick:
         return report
@@ -133,7 +133,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
             standing = standing_of(store.variant, material, digest)
             report.published[standing].append(name)
             if standing == "different":
-                report.add(name, f"its values are not those published for {store.variant.name}")
+                report.add(name, f"its values differ from those published for {store.variant.name}")
             yield tier, digest
 
 
@@ -162,7 +162,7 @@ def _prove_tiers(
         absent = [lower for lower in _lower(tier) if lower not in materials]
         if absent:
             names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
-            report.add(tier.record.name, f"cannot be proved: captures lead to {names}")
+            report.add(tier.record.name, f"cannot be verified, because captures lead to {names}")
             continue
         proof = proof_digest(digests[material], [digests[lower] for lower in _lower(tier)]) if verified else ""
         before = verified.positions(tier.record.name, proof) if verified else None
@@ -210,25 +210,25 @@ def _prove_tier(
     if totals[ORBITS] != record.placements or record.placements != index.positions:
         report.add(
             record.name,
-            f"orbits add up to {int(totals[ORBITS]):,} placements, the record says {record.placements:,}, "
-            f"the material has {index.positions:,}",
+            f"orbits add up to {int(totals[ORBITS]):,} placements, but the record gives {record.placements:,} "
+            f"and the material has {index.positions:,}",
         )
     classes = record.entries - int(totals[ALIASES])
     if record.classes != classes:
-        report.add(record.name, f"the record says {record.classes:,} classes; there are {classes:,}")
+        report.add(record.name, f"the record gives {record.classes:,} classes, but there are {classes:,}")
     for side_record, counts in zip((record.white, record.black), histogram, strict=True):
         found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
         if found != dict(side_record.classes):
-            report.add(record.name, f"the record says {side_record.classes} classes by code; there are {found}")
+            report.add(record.name, f"the record gives {side_record.classes} classes by code, but there are {found}")
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
     from retrograde.verification.proof import NO_ENTRY, WRONG_ALIAS, WRONG_IMAGE
 
     if kind == WRONG_ALIAS:
-        return f"entry {entry:,}: its placement is ranked to {proved:,}"
+        return f"entry {entry:,}: its placement has rank {proved:,}"
     if kind == WRONG_IMAGE:
-        return f"entry {entry:,}: an image of its placement is ranked elsewhere"
+        return f"entry {entry:,}: an image of its placement has another rank"
     if kind == NO_ENTRY:
         return f"entry {entry:,}: stored {describe(stored)}; a move leads to a position without an entry"
     return f"entry {entry:,}: stored {describe(stored)}, proved {describe(proved)}"

@@ -169,7 +169,7 @@ def test_the_command_for_people(capsys: Captured) -> None:
         (["--memory", "100"], ["--memory 100", "MiB"]),
         (["--all"], ["ashton", "classes", "give --plies"]),
         (["--plies", "1", "verify", "here"], ["options come after 'verify'"]),
-        (["verify", "nowhere"], ["nowhere", "holds no census"]),
+        (["verify", "nowhere"], ["nowhere", "contains no census"]),
         (["--scheduler", "tcp://127.0.0.1:1"], ["--scheduler", "--store"]),
         (["-v", "asthon"], ["asthon"]),
     ],

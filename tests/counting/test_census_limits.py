@@ -73,7 +73,7 @@ def test_a_limit_is_said(tmp_path: Path, capsys: Captured) -> None:
     head, table, rest = text.partition("\n[")
     path.write_text(f"{head}\nmove_limit = 3\n{table}{rest}", encoding="utf-8")
     assert run(["census", "-v", str(path), "--all"]) == 0
-    assert "The rules end a game after 3 plies: the census stops there" in capsys.readouterr().out
+    assert "The rules end a game after 3 plies; the census stops there" in capsys.readouterr().out
     assert run(["census", "-v", str(path), "--all", "--json", "--graph", str(tmp_path / "graph")]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["complete"], answer["stopped_by_limit"], answer["move_limit"]) == (True, True, 3)

@@ -249,7 +249,7 @@ def test_stores_that_do_not_fit(tmp_path: Path, capsys: Captured, monkeypatch: p
     about = store / "classes/census.json"
     about.write_text(about.read_text().replace(f'"version": {FORMAT_VERSION}', '"version": 4'))
     kept = {path: path.read_bytes() for path in store.rglob("*.*")}
-    assert "format version 4, this program reads 5" in refused(str(store), "-v", BOARD.name)
+    assert "format version 4, but this program reads version 5" in refused(str(store), "-v", BOARD.name)
     assert run(["census", "verify", str(store)]) == 2
     assert {path: path.read_bytes() for path in store.rglob("*.*")} == kept
 
@@ -372,7 +372,7 @@ def test_a_forged_count_does_not_add_up(sound: Path, tmp_path: Path) -> None:
     store = copied(sound, tmp_path)
     record = read_record(store / "classes/ply-003.json", PlyRecord, "file", "mend it")
     reseal(store, 3, counters=record.counters | {"decided": record.counters["decided"] + 8})
-    assert "ply-003.json': is damaged: it does not add up from its parts" in str(answer(store))
+    assert "ply-003.json': is damaged: it does not match its parts" in str(answer(store))
 
 
 def test_a_forged_index_is_not_followed(sound: Path, tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_forged_index_is_not_followed(sound: Path, tmp_path: Path) -> None:
     counts = np.frombuffer(content[begin : begin + leaves], dtype="<i8").copy()
     counts[np.flatnonzero(counts)[:4]] += 1 << 62
     rehead(path, content[HEAD.size : begin], counts.tobytes() + content[begin + leaves : stop], content[stop:])
-    with pytest.raises(InputError, match="its index does not add up"):
+    with pytest.raises(InputError, match="its index is inconsistent"):
         open_rows(path)
 
 
@@ -403,7 +403,7 @@ def test_a_forged_sum_of_moves_is_refused(sound: Path, tmp_path: Path) -> None:
     record = read_record(store / "classes/ply-003.json", PlyRecord, "file", "mend it")
     entries = ({**record.parts[0].model_dump(), "digest": open_rows(path).digest},)
     reseal(store, 3, next_children=number, parts=entries)
-    assert "its index says" in str(answer(store))
+    assert "its index gives" in str(answer(store))
 
 
 def forge_rows(store: Path, ply: int, keep: Any) -> None:
@@ -428,7 +428,7 @@ def test_a_forged_ply_is_refuted(sound: Path, tmp_path: Path) -> None:
     assert verify_census(store, SHORT).failures > 0
     report = verify_census(store, SHORT, parents=True)
     messages = [message for check in report.checks for message in check.messages]
-    assert any("children of the ply before are missing" in message for message in messages), messages
+    assert any("children of the previous ply are missing" in message for message in messages), messages
 
 
 def test_a_forged_position_has_no_parent(sound: Path, tmp_path: Path) -> None:
@@ -436,8 +436,8 @@ def test_a_forged_position_has_no_parent(sound: Path, tmp_path: Path) -> None:
     start = read_rows(open_rows(store / "classes/ply-000/part-00000.rows"), 0, LEAVES)
     forge_rows(store, 4, lambda rows: np.concatenate([rows, start]))
     checks = {check.name: check.failures for check in verify_census(store, SHORT, parents=True).checks}
-    assert checks["positions are distinct, in a ply and among plies"] == 1
-    assert checks["each position has a parent, each child is there"] >= 1
+    assert checks["positions are distinct within plies and between them"] == 1
+    assert checks["each position has a parent, and no child is missing"] >= 1
 
 
 def test_more_positions_than_the_board_has_are_refused(

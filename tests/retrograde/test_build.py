@@ -139,13 +139,13 @@ def test_one_material_is_built_with_what_its_captures_lead_to(tmp_path: Path, wh
 def test_material_that_no_game_has_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["tablebase", "build", "-v", NAME, "--store", str(tmp_path / "store")]
     for words, named in (
-        (["--material", "9v0"], "--material 9v0: brandubh-5-4v4 has no tier of it"),
-        (["--material", "0v1"], "--material 0v1: brandubh-5-4v4 has no tier of it"),
+        (["--material", "9v0"], "--material 9v0: is not the material of a tier of brandubh-5-4v4"),
+        (["--material", "0v1"], "--material 0v1: is not the material of a tier of brandubh-5-4v4"),
         (["--material", "1-1"], "--material '1-1': expected attackers and defenders"),
-        ([], "--men or --material: one of them is needed"),
+        ([], "--men or --material: one of them is required"),
     ):
         assert run([*command, *words]) == 2
         assert named in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
     assert run([*command, "--material", "1v1"]) == 0
-    assert "every position of at most 2 men and some tiers of more" in " ".join(capsys.readouterr().out.split())
+    assert "all positions with at most 2 men, some tiers with more" in " ".join(capsys.readouterr().out.split())

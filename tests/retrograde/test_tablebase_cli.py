@@ -53,7 +53,7 @@ def test_probe_without_a_move(capsys, small_store: Path) -> None:
         (["STORE", "-p", BARE, "-v", "brandubh-5-4v0"], "another game than 'brandubh-5-4v0'"),
         (["STORE", "-p", "nonsense w"], "nonsense"),
         (["nowhere", "-p", BARE], "no such folder"),
-        (["-v", "ashton-5-4v4", "-p", BARE], "make one and name it: tablut solve -v ashton-5-4v4"),
+        (["-v", "ashton-5-4v4", "-p", BARE], "make one and give its folder: tablut solve -v ashton-5-4v4"),
     ],
 )
 def test_probe_refuses_in_one_line(capsys, deep_store: Path, arguments: list[str], message: str) -> None:
@@ -99,7 +99,7 @@ def test_info_names_what_is_not_there_yet(capsys, tmp_path: Path, deep_store: Pa
     found = answer(capsys, ["tablebase", "info", str(root)])
     assert (found["missing"], found["max_men"]) == (["1v1"], 2)
     assert run(["tablebase", "info", str(root)]) == 0
-    assert "not there yet: 1v1" in capsys.readouterr().out
+    assert "not built yet: 1v1" in capsys.readouterr().out
 
 
 def test_verify_passes_and_says_what_it_did(capsys, deep_store: Path) -> None:

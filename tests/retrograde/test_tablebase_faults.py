@@ -101,7 +101,7 @@ def test_a_name_in_a_record_is_never_a_path(tmp_path: Path, sound: Path, name: s
     root = shutil.copytree(sound, tmp_path / "s")
     record = read_record(root / "2v0", TierRecord)
     write_record(root / "2v0", record.model_copy(update={"files": {**record.files, name: record.files["white/c/0"]}}))
-    with pytest.raises(TablebaseError, match="names a file that is none of it"):
+    with pytest.raises(TablebaseError, match="names the foreign file"):
         open_store(root).tier(2, 0)
 
 
@@ -183,7 +183,7 @@ def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monke
     other["games"][GAME.digest]["tiers"]["2v0"] = "0" * 64
     monkeypatch.setattr(published, "_published", lambda: other)
     assert run(["tablebase", "verify", str(sound), "--quick"]) == 1
-    assert "not those published" in capsys.readouterr().out
+    assert "differ from those published" in capsys.readouterr().out
 
 
 # -- stores that are killed, interrupted or out of disk while they are written: nothing is lost, nothing is believed
@@ -195,7 +195,7 @@ def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monke
 def test_a_store_with_nothing_in_it_is_no_success(tmp_path: Path, capsys) -> None:
     from retrograde.tablebase.writer import create
 
-    for tiers, words in (([], "has no tiers"), (list(TIERS), "not complete, without 1v0, 2v0")):
+    for tiers, words in (([], "has no tiers"), (list(TIERS), "not complete: it lacks 1v0, 2v0")):
         create(tmp_path / "s", GAME, tiers)
         for options in ([], ["--quick"]):
             assert run(["tablebase", "verify", str(tmp_path / "s"), *options]) == 2
@@ -313,8 +313,8 @@ def test_an_interrupt_is_heard_and_says_how_to_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "tiers finished and kept: 1v0" in error
-    assert f"go on: tablut tablebase build -v ashton --men 5 --store {root}" in error
+    assert "finished tiers, which are kept: 1v0" in error
+    assert f"continue with: tablut tablebase build -v ashton --men 5 --store {root}" in error
     assert open_store(root).tier(1, 0).values()
 
 

@@ -187,7 +187,7 @@ def test_what_cannot_be_probed_is_named(tablebase) -> None:
     verdict = tablebase.probe(bare)
     assert (tablebase.get_wdl(bare), tablebase.get_dtm(bare)) == tuple(verdict)
     for text, message in {
-        "K4/1b3/5/3b1/5 b": "no undecided position",
+        "K4/1b3/5/3b1/5 b": "not an undecided position",
         "5/5/2K2/5/5 w": "no soldier left",
         "5/1b3/5/3b1/5 b": "one king",
         "1K3/1b3/2K2/5/5 b": "one king",

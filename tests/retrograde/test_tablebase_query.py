@@ -202,5 +202,5 @@ def test_it_says_what_the_tablebase_holds(summed: Tablebase, summary: TablebaseS
 def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path) -> None:
     shutil.copytree(shipped_store("brandubh-5-4v0") or "", tmp_path / "store")
     shutil.rmtree(tmp_path / "store" / "2v0")
-    with pytest.raises(InputError, match="is not complete, without 2v0"):
+    with pytest.raises(InputError, match="is not complete: it lacks 2v0"):
         summarise(open_tablebase(tmp_path / "store"))

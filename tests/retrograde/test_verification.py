@@ -135,7 +135,7 @@ def test_a_record_that_counts_wrongly_is_found(tmp_path, deep_store) -> None:
     assert "orbits add up" in found[0]
     there = classes_of(open_store(root).variant, (2, 1))
     assert there < record.entries
-    assert found[1] == f"the record says {there + 1:,} classes; there are {there:,}"
+    assert found[1] == f"the record gives {there + 1:,} classes, but there are {there:,}"
     assert "classes by code" in found[2]
 
 
@@ -150,13 +150,13 @@ def test_too_few_entries_are_found(tmp_path, deep_variant, deep_codes) -> None:
     write_tier(tmp_path / "s", fewer, white[kept], black[kept])
     report = verify(tmp_path / "s")
     (wrong,) = report.failed
-    assert f"has {fewer.size} entries, the index {index.size}" in wrong.what
+    assert f"has {fewer.size} entries, but the index has {index.size}" in wrong.what
     tablebase = open_tablebase(tmp_path / "s")
     lacking = index.unrank(index.offsets[1] - 1, "w")
     for ask in (tablebase.stored_value, lambda position: tablebase.probe_words(words(deep_variant, position))):
         with pytest.raises(TablebaseError, match="1v0: its index lacks a class"):
             ask(lacking)
-    with pytest.raises(TablebaseError, match="entries, the index"):
+    with pytest.raises(TablebaseError, match="entries, but the index"):
         tablebase.load_tiers(1 << 30)
 
 

@@ -21,13 +21,13 @@ from tablut.store.files import store_path, write_text
 if TYPE_CHECKING:
     from reports.studies.balance.cells import Cell
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="The balance of the tafl games, rule by rule.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Balance of the tafl games, rule by rule.")
 NAME = "python -m reports.studies.balance"
-_KINDS: Final = "Cells whose name fits, such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
+_KINDS: Final = "Only cells whose name matches, such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
 
-StoreOption = Annotated[str, typer.Option("--store", metavar="DIR", help="Where the records of the games are kept.")]
+StoreOption = Annotated[str, typer.Option("--store", metavar="DIR", help="Folder of the game records.")]
 OnlyOption = Annotated[str, typer.Option("--only", metavar="PATTERN", help=_KINDS, show_default=False)]
-NodesOption = Annotated[list[int] | None, typer.Option("--nodes", min=1, help="Nodes a move; may be repeated.")]
+NodesOption = Annotated[list[int] | None, typer.Option("--nodes", min=1, help="Nodes for each move; may be repeated.")]
 
 
 class _Played(Result):
@@ -38,9 +38,9 @@ def _chosen(only: str) -> list[Cell]:
     found = [cell for cell in all_cells() if fnmatchcase(cell.name, only)]
     if not found:
         raise InputError(
-            "fits no cell",
+            "matches no cell",
             subject=f"--only {only}",
-            remedy=f"they have names such as fetlar and {all_cells()[-1].name}",
+            remedy=f"use names such as fetlar and {all_cells()[-1].name}",
         )
     return found
 
@@ -51,8 +51,8 @@ def play_command(
     store: StoreOption,
     only: OnlyOption = "*",
     nodes: NodesOption = None,
-    games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Of each cell.")] = 200,
-    threads: Annotated[int, threads_option("Games at once.")] = 1,
+    games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Number of games in each cell.")] = 200,
+    threads: Annotated[int, threads_option("Number of parallel games.")] = 1,
 ) -> Reply:
     """Play what the store lacks, cell by cell; stopped or killed, the same command goes on where it was."""
     from tablut.play.arena import play_match
@@ -74,7 +74,7 @@ def play_command(
                     report = play_match(plan, threads=threads, folder=folder, watch=lambda _: observer.advance())
                     found[folder.name] = len(report.played)
         except KeyboardInterrupt:
-            raise Interrupted(_reply(), f"the same command; {store} has the games so far") from None
+            raise Interrupted(_reply(), f"the same command; {store} contains the games so far") from None
     return _reply()
 
 
@@ -83,7 +83,7 @@ def play_command(
 def gather_command(
     store: StoreOption,
     only: OnlyOption = "*",
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="By default the data of the study.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; by default the data of the study.")] = None,
 ) -> Reply:
     """Write down what the games of a store say, however many they are; every record is replayed first."""
     from reports.stored import Provenance
@@ -104,7 +104,7 @@ def gather_command(
                 played.setdefault(cell.name, {})[many] = short(report, plan.digest, cell.variant)
                 rows.append(row_of(cell, many, report, played[cell.name][many]))
     if not rows:
-        raise InputError("has no two games of a cell", subject=f"--store {store}")
+        raise InputError("does not contain two games of any cell", subject=f"--store {store}")
     left_out = {game: reasons for game in CHANGED if (reasons := changed_cells(game)[1])}
     source = Provenance.model_validate(origin(typed(), {}, SEED, sum(row.seconds for row in rows), commit=commit()))
     atlas = Atlas(provenance=source, played=played, left_out=left_out)

@@ -210,11 +210,11 @@ def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
             played = atlas.played[row.cell][row.nodes]
             counts = [played.results.count(letter) for letter in "wbd"]
             if [row.white, row.black, row.draws] != counts or row.games != sum(counts) != len(played.first_moves):
-                raise ValueError(f"{row.cell} at {row.nodes} nodes: counts other games than atlas.json")
+                raise ValueError(f"{row.cell} at {row.nodes} nodes: counts differ from atlas.json")
             if (row.decided_white, row.decided_low, row.decided_high) != share(row.white, row.white + row.black):
-                raise ValueError(f"{row.cell} at {row.nodes} nodes: shares are not those of the counts")
+                raise ValueError(f"{row.cell} at {row.nodes} nodes: shares do not follow from the counts")
     except (KeyError, ValueError) as error:
         raise InputError(
-            str(error), subject=f"study data {str(where)!r}", remedy="restore the files, or gather them again"
+            str(error), subject=f"study data {str(where)!r}", remedy="restore the files or gather them again"
         ) from error
     return {(row.cell, row.nodes): row for row in rows}, atlas

@@ -46,26 +46,26 @@ class _Made(Result):
 @command
 def make_command(
     variant: VariantOption = "ashton",
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10**6, help="How many puzzles.")] = 5,
-    seed: Annotated[int, seed_option("Of everything random.")] = 1,
-    shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Shortest win.")] = 3,
-    longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Longest win.")] = 99,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10**6, help="Number of puzzles.")] = 5,
+    seed: Annotated[int, seed_option("Seed of all random choices.")] = 1,
+    shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Minimum plies of the win.")] = 3,
+    longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Maximum plies of the win.")] = 99,
     source: Annotated[
         Literal["self-play", "placements", "shapes", "tablebase"],
-        typer.Option("--from", help="Where positions come from."),
+        typer.Option("--from", help="Source of the positions."),
     ] = "self-play",
-    theme: Annotated[Theme | None, typer.Option(help="Only solutions that have it.")] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Only its wins.")] = None,
+    theme: Annotated[Theme | None, typer.Option(help="Only puzzles with this theme.")] = None,
+    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Only wins of this side.")] = None,
     nodes: NodesOption = 1_000_000,
     memory: MemoryOption = 64,
-    games: Annotated[int, typer.Option(min=1, max=10**9, help="Games after which to give up.")] = 1000,
+    games: Annotated[int, typer.Option(min=1, max=10**9, help="Maximum number of games.")] = 1000,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, max=10**12, help="Placements drawn [default: 100000], or positions of a tablebase [all]."),
+        typer.Option(min=1, max=10**12, help="Number of placements [default: 100000] or tablebase positions [all]."),
     ] = None,
-    men: Annotated[int, typer.Option(min=2, max=121, help="Most men of a random placement, the king counted.")] = 7,
+    men: Annotated[int, typer.Option(min=2, max=121, help="Maximum number of men, including the king.")] = 7,
     tablebase: StoreOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a puzzle file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Puzzle file to write.")] = None,
 ) -> Reply:
     """Find new puzzles: wins with one first move only, graded, the same for the same seed.
 
@@ -73,10 +73,10 @@ def make_command(
     """
     rules = load_variant(variant)
     if shortest > longest:
-        raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
+        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
     if theme is not None and source == "tablebase":
         raise InputError(
-            "is told by lines of play, which a tablebase does not have",
+            "is found in lines of play, which a tablebase does not contain",
             subject="--theme",
             remedy="choose another --from",
         )
@@ -87,7 +87,7 @@ def make_command(
         prober = find_prober(rules, tablebase)
         if prober is None:
             raise InputError(
-                f"none ships for {rules.name}", subject="--from tablebase", remedy="name one with --tablebase"
+                f"no tablebase of {rules.name} is shipped", subject="--from tablebase", remedy="add --tablebase"
             )
         make = partial(from_tablebase, rules, prober, wanted, samples=samples)
     elif source == "placements":
@@ -110,7 +110,7 @@ def make_command(
     except KeyboardInterrupt:
         interrupted = True
     if not made.examined and not interrupted:
-        raise InputError("no position was examined, so no puzzle was found", remedy="ask for more --games or --samples")
+        raise InputError("no position was examined, so no puzzle was found", remedy="increase --games or --samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out")
     result = _Made(

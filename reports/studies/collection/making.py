@@ -132,7 +132,7 @@ def from_placements(
         if men - 2 <= tier.attackers + tier.defenders + 1 <= men and tier.defenders < tier.attackers
     ]
     if not tiers:
-        raise InputError(f"{variant.name} has no such material", parameter="men", value=men)
+        raise InputError(f"has no suitable tier in {variant.name}", parameter="men", value=men)
     batches = _samples(variant, tiers, np.random.default_rng(wanted.seed), samples, wanted.winner, size=64)
     return _from_batches(variant, wanted, batches, "p", f"placements of {men} men, seed {wanted.seed}", advanced)
 
@@ -143,7 +143,7 @@ def from_almost(
     """Return puzzles found among random positions in which a fort, a ring or a shieldwall is almost complete."""
     variant = as_variant(variant)
     if wanted.theme is None:
-        raise InputError("is missing: it says which shape to make", parameter="theme")
+        raise InputError("is required for shapes", parameter="theme")
     positions = from_shapes(variant, wanted.theme, np.random.default_rng(wanted.seed), samples)
     batches = ([position] for position in positions)
     return _from_batches(variant, wanted, batches, wanted.theme[0], f"almost a shape, seed {wanted.seed}", advanced)

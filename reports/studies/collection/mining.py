@@ -145,7 +145,7 @@ def from_tablebase(
         if prober.covers(tier.attackers, tier.defenders)
     ]
     if not materials:
-        raise InputError("covers no material", subject=f"tablebase of {variant.name}", remedy="build it with more men")
+        raise InputError("covers no tier", subject=f"tablebase of {variant.name}", remedy="build it with more men")
     sides = (0, 1) if wanted.winner is None else (int(wanted.winner == "black"),)
     mine = _Mine(engine, prober, tier_tables(variant, materials), sides, wanted.plies, wanted.seed, samples)
     pool = _POOL * wanted.number

@@ -71,9 +71,9 @@ def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number
     rules = variant.rules
     has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}
     if not has.get(theme, rules.shieldwall is not None):
-        raise InputError(f"{variant.name} has no such rule", parameter="theme", value=theme)
+        raise InputError(f"is not a rule of {variant.name}", parameter="theme", value=theme)
     if variant.size < _SMALLEST[theme]:
-        why = f"takes a board of side {_SMALLEST[theme]} or more; {variant.name} has {variant.size}"
+        why = f"needs a board of side {_SMALLEST[theme]} or more, but {variant.name} has side {variant.size}"
         raise InputError(why, parameter="theme", value=theme)
     make = {"exit fort": _fort, "encirclement": _ring, "shieldwall": _wall}[theme]
     for _ in range(number):

@@ -27,11 +27,11 @@ NAME = "python -m reports.studies.explained"
 def explain_command(
     variant: VariantOption = "ashton",
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder to keep the census in. [default: a temporary one]")
+        str | None, typer.Option(metavar="DIR", help="Folder for the census. [default: a temporary one]")
     ] = None,
     resume: ResumeOption = False,  # noqa: ARG001
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Most memory for the census, in MiB.")] = 4096,
-    threads: Annotated[int, threads_option("Tasks of the census at once.")] = 1,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory limit for the census in MiB.")] = 4096,
+    threads: Annotated[int, threads_option("Number of parallel tasks of the census.")] = 1,
 ) -> Reply:
     """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
 
@@ -45,7 +45,7 @@ def explain_command(
 
 
 def _show_explained(console: PeopleConsole, result: Explanation) -> None:
-    console.print(Text.assemble((f"Every counted position of {result.variant}", "bold"), ("  computed", "dim")))
+    console.print(Text.assemble((f"All counted positions of {result.variant}", "bold"), ("  computed", "dim")))
     table = Table(label(""), number("positions"), number("classes"), number("share"))
 
     def add(name: str, amount: Amount, style: str = "") -> None:
@@ -57,25 +57,25 @@ def _show_explained(console: PeopleConsole, result: Explanation) -> None:
     for name, amount in result.excluded.items():
         if amount.classes:
             add(f"excluded by the lemma {name}", amount)
-    add("closed: no lemma, never entered", result.closed.all)
+    add("closed: no lemma, but never entered", result.closed.all)
     for layer, amount in enumerate(result.closed.layers, 1):
-        plies = "all predecessors excluded" if layer == 1 else f"all predecessors excluded or in layers before {layer}"
+        plies = "all predecessors excluded" if layer == 1 else "all predecessors excluded or in earlier layers"
         add(f"  layer {layer}: {plies}", amount)
     if result.closed.recurrent.classes:
-        add("  recurrent: plies lead back", result.closed.recurrent)
+        add("  recurrent: in a cycle of plies", result.closed.recurrent)
     if result.closed.after.classes:
-        add("  only from recurrent ones", result.closed.after)
+        add("  reached only from recurrent ones", result.closed.after)
     console.print(table)
     if result.closed.parts:
         console.print(
-            f"The closed set has {result.closed.parts:,} parts, the largest of "
+            f"The closed set has {result.closed.parts:,} parts; the largest has "
             f"{result.closed.largest_part:,} positions.",
             style="dim",
         )
     console.print(
-        f"No lemma holds on any of {result.reached.classes:,} reached classes."
+        f"No lemma holds for any of the {result.reached.classes:,} reached classes."
         if not result.failures
-        else Text(f"{result.failures:,} classes contradict each other", "bold red")
+        else Text(f"{result.failures:,} classes are contradictory", "bold red")
     )
     for line in result.failed:
         console.print(line)

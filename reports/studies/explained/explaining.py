@@ -117,17 +117,14 @@ def _refuse(variant: Variant) -> None:
         raise InputError(
             f"ends a game after {variant.rules.move_limit} plies",
             subject=f"variant {variant.name!r}",
-            remedy="leave move_limit out: what can be reached is asked without limits",
+            remedy="remove move_limit, because reachability ignores limits",
         )
     classes = 2 * spaces(variant)["no_end"].value() // len(engine_for(variant).group)
     if classes > MOST_ENTRIES:
         raise InputError(
-            (
-                f"has about {classes:.1e} classes of counted positions, and all of them are listed, up to "
-                f"{MOST_ENTRIES:.1e}"
-            ),
+            (f"has about {classes:.1e} classes of counted positions, but at most {MOST_ENTRIES:.1e} can be listed"),
             subject=f"variant {variant.name!r}",
-            remedy="take a reduced board, or `tablut reachable estimate`",
+            remedy="use a reduced board, or `tablut reachable estimate`",
         )
 
 
@@ -149,7 +146,7 @@ class _Explaining:
             marked += self.marks.mark(boards)
             self.progress.advance(len(boards))
         if marked != total:
-            raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, the census has {total:,}")
+            raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, but the census has {total:,}")
 
     def _reached(self, folder: Path) -> Iterator[NDArray[np.uint32]]:
         """Yield the undecided positions of a census, one from each class."""
@@ -189,7 +186,7 @@ class _Explaining:
         for amount in excluded:
             counted += amount
         if counted.positions != 2 * spaces(self.variant)["no_end"].value():
-            raise ArithmeticError(f"{self.variant.name}: {counted.positions:,} positions are not all that are counted")
+            raise ArithmeticError(f"{self.variant.name}: {counted.positions:,} positions are not all counted ones")
         return Explanation(
             variant=self.variant.name,
             digest=self.variant.digest,

@@ -31,11 +31,11 @@ def lower_command(
             "--placements",
             min=1,
             max=10**11,
-            help="Placements of the outer ranks that are looked at, a microsecond each; more of them raise the bound.",
+            help="Number of placements of the outer ranks to examine (a microsecond each); more raise the bound.",
         ),
     ] = BUDGET,
     store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder to keep finished lists' counts in, and go on.")
+        str | None, typer.Option(metavar="DIR", help="Folder for finished counts, from which a run resumes.")
     ] = None,
 ) -> Reply:
     """Prove a lower bound of the number of reachable positions of ashton, without samples.
@@ -49,7 +49,7 @@ def lower_command(
 
 
 def _show_lower(console: PeopleConsole, result: ProvedBound) -> None:
-    title = f"Positions of {result.variant} that are reachable"
+    title = f"Reachable positions of {result.variant}"
     console.print(Text.assemble((title, "bold"), ("  proved", "dim")))
     console.print(f"at least {result.positions:,}: {scientific(result.positions, 6)}")
     console.print(f"{100 * result.share:.4f} % of the {scientific(result.counted, 6)} counted positions")
@@ -59,7 +59,7 @@ def _show_lower(console: PeopleConsole, result: ProvedBound) -> None:
         style="dim",
     )
     for line in result.failures[:_SHOWN]:
-        console.print(Text.assemble(("fails ", "bold red"), line))
+        console.print(Text.assemble(("failed ", "bold red"), line))
 
 
 if __name__ == "__main__":

@@ -110,13 +110,13 @@ def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
             found = RegionCount.model_validate_json(read_text(path, "closure"))
         except ValidationError as error:
             raise InputError(
-                "no count of a closure", subject=str(path), remedy="remove the file, and it is made again"
+                "is not a count of a closure", subject=str(path), remedy="remove the file, to make it again"
             ) from error
         own = (found.attackers, found.defenders, found.king, found.tables) == (*material, tables)
         possible = min(found.by_doors) >= 0 and sum(found.by_doors) == found.placements <= _placements(material)
         if not own or not possible:
             raise InputError(
-                "the count of another closure", subject=str(path), remedy="remove the file, and it is made again"
+                "belongs to another closure", subject=str(path), remedy="remove the file, to make it again"
             )
         return found
     region = parked(material)

@@ -60,13 +60,13 @@ _SHORT: Final = 2_000_000
 """Moves at most in which short wins are excluded."""
 
 
-StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Where the searches are kept.")]
-OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Openings whose moves fit.")]
-NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Moves made by one task.")]
-MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="For a table.")]
+StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Folder of the searches.")]
+OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Only openings whose moves match.")]
+NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Number of moves made by each task.")]
+MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory for a table in MiB.")]
 GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
 LineOption = Annotated[
-    str, typer.Option(metavar="MOVES", help="From the start; white's in it come before the engine's.")
+    str, typer.Option(metavar="MOVES", help="Moves from the start, used for white before the engine's.")
 ]
 
 
@@ -83,10 +83,10 @@ class _Outlines(Result):
 def decide_command(
     store: StoreOption,
     only: OnlyOption = "*",
-    hours: Annotated[float, typer.Option(metavar="H", min=0, help="For each opening, at most.")] = 1.0,
+    hours: Annotated[float, typer.Option(metavar="H", min=0, help="Time limit in hours for each opening.")] = 1.0,
     nodes: NodesOption = 20_000_000,
     memory: MemoryOption = 2048,
-    threads: Annotated[int, threads_option("For each task, with one table.")] = 1,
+    threads: Annotated[int, threads_option("Number of threads for each task; they share one table.")] = 1,
     guide: GuideOption = 0,
     line: LineOption = "",
 ) -> Reply:
@@ -117,14 +117,14 @@ def decide_command(
 def join_command(
     store: StoreOption,
     only: OnlyOption,
-    hours: Annotated[float, typer.Option(metavar="H", min=0, help="In which searches of what is open begin.")] = 0.0,
+    hours: Annotated[float, typer.Option(metavar="H", min=0, help="Hours for starting new searches.")] = 0.0,
     nodes: NodesOption = 20_000_000,
     memory: MemoryOption = 2048,
-    threads: Annotated[int, threads_option("Tasks at a time, each with a table.")] = 1,
-    share: Annotated[bool, typer.Option("--share", help="One task at a time, in all threads, with one table.")] = False,
+    threads: Annotated[int, threads_option("Number of parallel tasks, each with its own table.")] = 1,
+    share: Annotated[bool, typer.Option("--share", help="Run one task at a time, with all threads.")] = False,
     guide: GuideOption = 60_000_000,
     line: LineOption = "",
-    outline: Annotated[str, typer.Option(metavar="FILE", help="Of the proof: what it says is found at once.")] = "",
+    outline: Annotated[str, typer.Option(metavar="FILE", help="Outline of the proof, which saves searches.")] = "",
 ) -> Reply:
     """Make the proof of openings of those proofs in the store that are further on.
 
@@ -137,7 +137,7 @@ def join_command(
         began, folder = wall_clock(), _folder(store, opening)
         with progress(opening.name) as observer:
             run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
-            undecided = InputError(f"what is proved after {opening.name} does not decide it", subject=f"--only {only}")
+            undecided = InputError(f"the proofs after {opening.name} do not decide it", subject=f"--only {only}")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
             if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
                 raise undecided
@@ -169,7 +169,7 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
     run.load(folder)
     if not run.strategies:
         raise InputError(
-            f"{str(folder)!r} has a search by `decide`, and no proof", subject="--store", remedy="move it away to join"
+            f"{str(folder)!r} contains a `decide` search and no proof", subject="--store", remedy="move it away to join"
         )
     return True
 
@@ -226,7 +226,7 @@ def _join(
 def outline_command(
     store: StoreOption,
     only: OnlyOption,
-    least: Annotated[int, typer.Option(metavar="N", min=5, help="Plies of a win that is in it.")] = LEAST,
+    least: Annotated[int, typer.Option(metavar="N", min=5, help="Minimum plies of the outlined wins.")] = LEAST,
 ) -> Reply:
     """Write the moves of long wins that the store proves of an opening, or after it; `join --outline` finds the rest.
 
@@ -248,14 +248,14 @@ def outline_command(
 @app.command("check")
 @command
 def check_command(
-    store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Processes.")] = 1
+    store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Number of processes.")] = 1
 ) -> Reply:
     """Check the certificates by the plain rules, and write down what that gave."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
         path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
         told = DataFile.model_validate({"bytes": found.bytes, "sha256": found.sha256})
-        check_data(path, told, "certificate", "name the store that has what was written down, or make it again")
+        check_data(path, told, "certificate", "choose the store with the recorded certificate, or make it again")
         workers = LocalScheduler(threads, processes=True)
         checked = StrategyCheck(opening.game, read_certificate(path.name, path), most_plies=0, scheduler=workers).run()
         if not checked.proved:
@@ -268,7 +268,7 @@ def check_command(
 
 @app.command("count")
 @command
-def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option("Processes.")] = 1) -> Reply:
+def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option("Number of processes.")] = 1) -> Reply:
     """Count the longest play by the certificates that are kept with the study, by the plain rules."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
@@ -308,7 +308,7 @@ def _kept(store: str, opening: Opening) -> bool:
 def _chosen(only: str) -> list[Opening]:
     chosen = [one for one in openings()[1] if fnmatchcase(one.name, only)]
     if not chosen:
-        raise InputError("fits no opening", subject=f"--only {only}")
+        raise InputError("matches no opening", subject=f"--only {only}")
     return chosen
 
 
@@ -371,7 +371,7 @@ def walk_command() -> Reply:
     from reports.studies.openings.walking import walk
 
     result = walk()
-    return Reply(result, lambda console: console.print(f"{len(result.nodes)} positions; --json prints them"))
+    return Reply(result, lambda console: console.print(f"{len(result.nodes)} positions (printed with --json)"))
 
 
 if __name__ == "__main__":

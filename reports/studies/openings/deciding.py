@@ -184,7 +184,7 @@ class Strategy:
             board.pop()
             if outcome is not None and outcome.winner == self._winner:
                 return move
-        raise InputError(f"the certificate has no line for '{board.position}', and no move wins there at once")
+        raise InputError(f"the certificate has no entry for '{board.position}', and no move wins there at once")
 
     def line(self, board: Board) -> list[str]:
         """Return a game in which the winner follows the strategy and the other side holds out as long as possible."""

@@ -92,7 +92,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
     content, limit = lzma.compress(b"".join(column.tobytes() for column in columns)), _FILES * most
     if len(content) > limit:
         raise InputError(
-            f"the outline has {len(content):,} bytes, {limit:,} at most", subject=f"--least {least}", remedy="raise it"
+            f"gives {len(content):,} bytes, but {limit:,} are allowed", subject=f"--least {least}", remedy="increase it"
         )
     pieces = [content[start : start + most] for start in range(0, len(content), most)]
     for number, piece in enumerate(pieces, 1):
@@ -118,19 +118,19 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
     what = f"outline {str(path)!r}"
     record = read_record(path, OutlineRecord, "outline", _AGAIN)
     if record is None:
-        raise InputError("there is none", subject=what, remedy=_AGAIN)
+        raise InputError("does not exist", subject=what, remedy=_AGAIN)
     if (record.game, record.position, record.winner) != (run.variant.digest, run.about.position, run.winner):
-        raise InputError("is of another position, game or winner", subject=what, remedy=_AGAIN)
+        raise InputError("belongs to another position, game or winner", subject=what, remedy=_AGAIN)
     try:
         over = any(Board(run.variant, text).is_game_over() for text in record.starts)
     except InputError as error:
         raise InputError(str(error), subject=what, remedy=_AGAIN) from error
     if over:
-        raise InputError("begins where the game is over", subject=what, remedy=_AGAIN)
+        raise InputError("begins in a position where the game is over", subject=what, remedy=_AGAIN)
     length = record.positions + 2 * record.lines
     if length > _MOST or record.plies > LONGEST or len(record.data) > _FILES:
         raise InputError(
-            f"tells of {length:,} bytes and {record.plies:,} plies, more than is read", subject=what, remedy=_AGAIN
+            f"gives {length:,} bytes and {record.plies:,} plies, more than is allowed", subject=what, remedy=_AGAIN
         )
     packed = b""
     for number, part in enumerate(record.data, 1):
@@ -142,7 +142,7 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         raise InputError(f"cannot be read: {error}", subject=what, remedy=_AGAIN) from error
     content = np.frombuffer(unpacked, dtype=np.uint8)
     if len(content) != length:
-        raise InputError(f"has {len(content):,} bytes, and {length:,} are told", subject=what, remedy=_AGAIN)
+        raise InputError(f"has {len(content):,} bytes, but its record gives {length:,}", subject=what, remedy=_AGAIN)
     low, high = content[record.positions :].reshape(2, record.lines).astype(np.int64)
     at, shorter, lines = 0, low + 256 * high, list[PackedStrategy]()
 
@@ -152,10 +152,10 @@ def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
         on = np.flatnonzero(numbers)
         moves, first, counts = _moves(run.engine, fresh.words[on])
         if len(numbers) < len(fresh) or len(on) > len(shorter) or (numbers[on] > counts).any():
-            raise InputError("its moves lead elsewhere", subject=what, remedy=_AGAIN)
+            raise InputError("has moves that do not fit its positions", subject=what, remedy=_AGAIN)
         at, plies, shorter = at + len(fresh), fresh.plies[on] - shorter[: len(on)], shorter[len(on) :]
         if (plies <= _SEEN).any():
-            raise InputError(f"has a win within {plies.min()} plies, which needs no line", subject=what, remedy=_AGAIN)
+            raise InputError(f"has a win within {plies.min()} plies, too short for a line", subject=what, remedy=_AGAIN)
         lines.append(PackedStrategy(run.engine, fresh.words[on], plies, moves[first + numbers[on] - 1]))
         return lines[-1]
 

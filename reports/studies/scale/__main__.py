@@ -19,7 +19,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="What it would take to solve brandubh whole.")
+app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Effort of solving brandubh completely.")
 NAME = "python -m reports.studies.scale"
 _MOST = 4096
 """Workers that are simulated."""
@@ -55,11 +55,11 @@ class _Traced(Result):
 @app.command("trace")
 @command
 def trace_command(
-    store: Annotated[Path, typer.Option(metavar="STORE", help="A folder for the tablebase.")],
-    out: Annotated[Path, typer.Option(help="Where the trace goes, as JSON.")],
-    men: Annotated[int, typer.Option(min=2, max=121, help="Most men, the king counted.")],
+    store: Annotated[Path, typer.Option(metavar="STORE", help="Folder for the tablebase.")],
+    out: Annotated[Path, typer.Option(help="JSON file for the trace.")],
+    men: Annotated[int, typer.Option(min=2, max=121, help="Maximum number of men, including the king.")],
     variant: VariantOption = "brandubh",
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of a worker; larger tiers go in slices.")] = 4096,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="MiB of a worker; larger tiers are sliced.")] = 4096,
     scheduler: SchedulerOption = None,
 ) -> Reply:
     """Build a tablebase as `tablut tablebase build` does, and write down what each task took.
@@ -73,21 +73,21 @@ def trace_command(
     found = interruptible(lambda: traced_build(store, load_variant(variant), men, memory << 20, scheduler))
     write_trace(out, found.model_dump())
     result = _Traced(variant=found.variant, tasks=len(found.tasks), seconds=found.seconds)
-    return Reply(result, lambda console: console.print(f"{str(out)!r} holds what {len(found.tasks):,} tasks took"))
+    return Reply(result, lambda console: console.print(f"{str(out)!r} has a trace of {len(found.tasks):,} tasks"))
 
 
 @app.command("schedule")
 @command
 def schedule_command(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="What `trace` wrote, of a build by one worker.", show_default=False)
+        Path, typer.Argument(metavar="TRACE", help="File written by `trace` with one worker.", show_default=False)
     ],
     workers: Annotated[
-        list[int] | None, typer.Option(min=1, max=_MOST, help="How many; may be repeated. [default: 1, 2, 4, 8, 16]")
+        list[int] | None, typer.Option(min=1, max=_MOST, help="Workers; may be repeated. [default: 1, 2, 4, 8, 16]")
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(min=1, max=_MOST, help="Processors that they share. [default: one for each]", show_default=False),
+        typer.Option(min=1, max=_MOST, help="Number of shared processors. [default: one for each]", show_default=False),
     ] = None,
 ) -> Reply:
     """Foretell how long a build in slices would take on more workers, from what its tasks took on one.
@@ -122,7 +122,7 @@ def _show(console: PeopleConsole, result: _Schedule) -> None:
     # The name of a rule set from a file is never markup.
     told = f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s"
     console.print(safe_text(told), soft_wrap=True)
-    table = Table(number("workers"), number("processors"), number("seconds (model)"), number("no order takes less"))
+    table = Table(number("workers"), number("processors"), number("seconds (model)"), number("minimum for any order"))
     for one in result.model:
         table.add(f"{one.workers:,}", f"{one.cores:,}", f"{one.seconds:,.1f}", f"{one.least:,.1f}")
     console.print(table)
@@ -145,12 +145,12 @@ class _Measured(Result):
 @app.command("measure")
 @command
 def measure_command(
-    store: Annotated[Path, typer.Option(help="Where the result goes, as JSON.")],
+    store: Annotated[Path, typer.Option(help="JSON file for the result.")],
     variant: VariantOption = "brandubh",
-    men: Annotated[int, typer.Option(min=4, max=20, help="The tiers that are timed.")] = 6,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Of a worker.")] = 64,
+    men: Annotated[int, typer.Option(min=4, max=20, help="Number of men of the timed tiers.")] = 6,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory of a worker in MiB.")] = 64,
     workers: Annotated[
-        list[int] | None, typer.Option(min=1, max=_MOST, help="May be repeated. [default: 1, 2, 4]")
+        list[int] | None, typer.Option(min=1, max=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
     ] = None,
 ) -> Reply:
     """Build tiers by one, two and four workers on this machine, ten minutes in all, and keep what they took.
@@ -166,7 +166,7 @@ def measure_command(
     )
     write_text(store, found.model_dump_json(exclude_defaults=True) + "\n")
     result = _Measured(variant=found.variant, seconds={run.workers: run.seconds for run in found.runs})
-    return Reply(result, lambda console: console.print(f"{str(store)!r} holds what was measured"))
+    return Reply(result, lambda console: console.print(f"{str(store)!r} contains the measurements"))
 
 
 if __name__ == "__main__":

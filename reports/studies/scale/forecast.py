@@ -112,7 +112,7 @@ class ScaleModel:
                 best = min(best or (seconds, power), (seconds, power))
         if best is None:
             raise InputError(
-                f"no tier may take more than {1 << _MOST_MEMORY} bytes", subject=f"{men} men of {self.variant.name}"
+                f"no tier may need more than {1 << _MOST_MEMORY} bytes", subject=f"{men} men of {self.variant.name}"
             )
         memory = 1 << best[1]
         plans = self.tiers.plans(tiers, memory) or {}
@@ -399,7 +399,7 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
     freedom = len(values) - len(terms((1, 1)))
     if freedom < 1 or np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise InputError(
-            f"{len(values)} tiers are too few, or too much alike, to fit a law of their men", remedy="build more"
+            f"{len(values)} tiers are too few or too similar to fit a law of their men", remedy="build more"
         )
     coefficients = np.linalg.lstsq(matrix, values, rcond=None)[0]
     errors = values - matrix @ coefficients

@@ -193,9 +193,9 @@ def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], com
     ``memory`` is per worker, in bytes, and ``command`` is recorded in the result as its origin.
     """
     if 1 not in workers:
-        raise InputError("the model is fitted to one worker", subject="--workers", remedy="name 1 as well")
+        raise InputError("must include 1, to which the model is fitted", subject="--workers", remedy="add 1")
     load = os.getloadavg()[0]
-    say(f"load {load:.1f}; more than 0.3 means that others use this machine")
+    say(f"load {load:.1f}; above 0.3, other programs use this machine")
     warm(variant.name)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -224,7 +224,7 @@ def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], com
         say(crowd)
         for count in sorted(set(workers) - {1}):
             foretold = replay(trace, count, costs=fitted, crowding=crowd.factor)
-            say(f"{count} workers: {foretold.seconds:.1f} s foretold")
+            say(f"{count} workers: {foretold.seconds:.1f} s predicted")
             runs.append(run_of(build(base, folder, variant, men, memory, count)[0]))
             error = foretold.seconds / runs[-1].seconds - 1
             say(f"{count} workers: {runs[-1].seconds:.1f} s measured, {error:+.1%}", runs[-1])

@@ -49,7 +49,7 @@ def built() -> dict[str, Any]:
 
     def _classes_are_counted(stored: Built, _: str) -> None:
         if stored.men not in _MEN or stored.classes != _classes(stored.men):
-            raise ValueError(f"classes: not those of {stored.men} men")
+            raise ValueError(f"classes: do not match {stored.men} men")
 
     return read_stored(DATA, "built", Built, _classes_are_counted, signed=False)
 
@@ -69,17 +69,17 @@ def _check(stored: ScaleCheck, _: str) -> None:
     """Check measurements for internal consistency, and check that the model can be fitted to them."""
     trace, first = stored.trace, stored.runs[0] if stored.runs else None
     if (stored.variant, trace.variant) != (GAME, GAME):
-        raise ValueError("variant: is another one")
+        raise ValueError("variant: is the wrong one")
     if first != run_of(trace) or trace.workers != 1:
-        raise ValueError("runs: do not begin with that of the trace, by one worker")
+        raise ValueError("runs: do not begin with the traced run by one worker")
     if [run.workers for run in stored.runs] != sorted({run.workers for run in stored.runs}):
-        raise ValueError("runs: are not of ever more workers")
+        raise ValueError("runs: do not have increasing numbers of workers")
     if any(run.tasks != first.tasks or not run.seconds for run in stored.runs):
-        raise ValueError("runs: are not of the same build")
+        raise ValueError("runs: do not belong to the same build")
     if missing := {tier.tier for tier in stored.tiers} - stored.whole.keys():
         raise ValueError(f"whole: has no {min(missing)}")
     if not any(tier.endswith("v0") for tier in stored.whole) or max(stored.whole.values()) > _MOST_RATE:
-        raise ValueError("whole: are no rates of tiers in memory")
+        raise ValueError("whole: are not rates of tiers in memory")
     for windows in stored.windows:
         steps, seen = list(windows.slices), list(windows.seen)
         if len(steps) != len(seen) or not steps or steps != sorted(set(steps)) or steps[0] != 1 or seen[0] != 1.0:
@@ -91,7 +91,7 @@ def _check(stored: ScaleCheck, _: str) -> None:
     for tier in stored.tiers:
         # A few classes have two entries in a tier's index.
         if not 1 <= tier.classes / model.tiers.classes(tier.material) < 1.5:
-            raise ValueError(f"tiers: {tier.tier} has not so many classes")
+            raise ValueError(f"tiers: {tier.tier} does not have that number of classes")
     model.forecast(_MEN[0], WORKERS[0])
 
 

@@ -71,7 +71,7 @@ class Trace(Result):
         if any(task.ended < task.began for task in self.tasks):
             raise ValueError("a task ends before it begins")
         if any(task.began < before.began for before, task in zip(self.tasks, self.tasks[1:], strict=False)):
-            raise ValueError("the tasks are not in their order")
+            raise ValueError("the tasks are not in order")
         if any(task.ended > self.seconds for task in self.tasks):
             raise ValueError("a task ends after the build")
         return self

@@ -61,7 +61,7 @@ def fit_costs(trace: Trace) -> Costs:
 
     if trace.workers != 1:
         raise InputError(
-            "the model is fitted to that of one",
+            "cannot be used to fit the model",
             subject=f"trace of {trace.workers} workers",
             remedy="build with one worker",
         )
@@ -198,7 +198,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float =
                 if not missing[after]:
                     heapq.heappush(ready[tasks[after]["place"]], after)
     if len(spans) < len(graph):
-        raise ValueError("tasks wait for each other in a circle")
+        raise ValueError("tasks wait for each other in a cycle")
     return Schedule(now, spans)
 
 

@@ -137,9 +137,9 @@ class SliceFolder:
         if checkpoint is None:
             raise damaged(path, "is missing")
         if checkpoint.plan != self.plan:
-            raise damaged(path, "is of other slices, or of other tiers below")
+            raise damaged(path, "belongs to other slices or to other tiers below")
         if checkpoint.step != step or len(checkpoint.slices) != self.count:
-            raise damaged(path, "does not belong to its place")
+            raise damaged(path, "is in the wrong place")
         return checkpoint
 
     def _is_whole(self, source: SliceSource) -> bool:
@@ -226,7 +226,7 @@ class SliceBuild:
         """Run all remaining steps; return the codes with white and with black to move, and the last checkpoint."""
         done = self.folder.open()
         if done is not None:
-            self.tell(f"{self.name}: goes on after step {done.step} of {self.count} slices")
+            self.tell(f"{self.name}: resuming {self.count} slices after step {done.step}")
         while done is None or not self._finished(done):
             step = START if done is None else done.step + 1
             try:
@@ -325,7 +325,7 @@ class SliceBuild:
         if self._failures > _TRIES:
             raise DamagedSliceError(
                 str(error),
-                remedy=f"it was so {self._failures} times: the disk of {str(self.root)!r} is not to be trusted",
+                remedy=f"check the disk of {str(self.root)!r}: this happened {self._failures} times",
             ) from error
         self.tell(f"{self.name}: {error}")
 

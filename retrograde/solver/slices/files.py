@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 1 << 16
 """Number of items in a block, which is unpacked as a whole."""
-WAY_OUT: Final = "it is made again"
+WAY_OUT: Final = "it will be made again"
 
 Number = Annotated[int, Field(ge=0, lt=1 << 20)]
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
@@ -206,12 +206,12 @@ def open_slice(source: SliceSource) -> SliceFile:
     try:
         stamps = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (path.lstat(), record_path(path).lstat())]
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise damaged(path, "is no ordinary file")
+            raise damaged(path, "is not a regular file")
     except OSError as error:
         raise damaged(path, f"{error.strerror}") from error
     file = _opened(path, *stamps)
     if source.digest and file.digest != source.digest:
-        raise damaged(path, "is another file than the one that was written there")
+        raise damaged(path, "is not the file that was written there")
     return file
 
 
@@ -226,7 +226,7 @@ def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
     except StoreError as error:
         raise DamagedSliceError(str(error)) from error
     if record is None or data[1] != record.bytes:
-        raise damaged(path, f"has {data[1]} bytes, not those of its record")
+        raise damaged(path, f"has {data[1]} bytes, which does not match its record")
     return SliceFile(path, digest_of(record), record)
 
 
@@ -244,7 +244,7 @@ def read_items(
                 stream.seek(block.at)
                 packed = stream.read(block.bytes)
                 if hashlib.sha256(packed).hexdigest() != block.sha256:
-                    raise damaged(file.path, f"block {number} of its section {name!r} has another digest")
+                    raise damaged(file.path, f"block {number} of its section {name!r} has a wrong digest")
                 at = number * BLOCK
                 items = np.empty(min(BLOCK, section.items - at), dtype=dtype.newbyteorder("<"))
                 codec.decode(packed, items)

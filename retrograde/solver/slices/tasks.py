@@ -265,7 +265,7 @@ class _Slice(TierPasses):
                 moves = self._items(file, f"moves-{self.number}") if kind == "wins" else none
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
                     if int(entries.max()) >= self.size:
-                        raise SolverError(f"{file.path}: its messages are for entries that the slice does not have")
+                        raise SolverError(f"{file.path}: its messages refer to entries outside the slice")
                     desk, here = self.directories[0], self.pass_of(WHITE)
                     self.check(receive(desk, here, entries, counted, self.shift, item))
 

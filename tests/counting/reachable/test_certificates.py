@@ -57,18 +57,24 @@ def altered_move(records: list[dict]) -> None:
 
 
 BAD_CERTIFICATES: dict[str, tuple[Edit, str]] = {
-    "one altered move": (altered_move, "no legal move|does not end|decides|repeats"),
+    "one altered move": (altered_move, "not a legal move|does not end|decides|repeats"),
     "a repeated position": (first_move_twice, "ply 4: repeats"),
     "a wrong end": (shortened, "does not end in the position"),
-    "a cell beyond the board": (lambda r: of_kind(r, "game", 1).update(game="/////w=="), ": a cell beyond the board"),
+    "a cell beyond the board": (
+        lambda r: of_kind(r, "game", 1).update(game="/////w=="),
+        ": a cell is outside the board",
+    ),
     "no base 64": (lambda r: of_kind(r, "game").update(game="?"), "cannot be read"),
-    "half a move": (lambda r: of_kind(r, "game").update(game="AAAA"), "cannot be read: half"),
+    "half a move": (lambda r: of_kind(r, "game").update(game="AAAA"), "cannot be read: the last move"),
     "a number out of range": (lambda r: r[5].update(n="213790"), "out of range"),
-    "a number that was not drawn": (lambda r: r[4].update(n=str(int(r[4]["n"]) ^ 1)), "is not what seed 84 draws"),
-    "another order": (lambda r: r[3].update(i=7), "is sample 7 where 2 is due"),
+    "a number that was not drawn": (
+        lambda r: r[4].update(n=str(int(r[4]["n"]) ^ 1)),
+        "is not the one drawn with seed 84",
+    ),
+    "another order": (lambda r: r[3].update(i=7), "has sample number 7 instead of 2"),
     "a lock that is none": (lambda r: of_kind(r, "game").update(locked="c3") or of_kind(r, "game").pop("game"), "lock"),
-    "two claims": (lambda r: of_kind(r, "game").update(lemma="last_move"), "not exactly one"),
-    "no claim": (lambda r: of_kind(r, "game").pop("game"), "not exactly one"),
+    "two claims": (lambda r: of_kind(r, "game").update(lemma="last_move"), "exactly one claim"),
+    "no claim": (lambda r: of_kind(r, "game").pop("game"), "exactly one claim"),
     "a lemma that does not hold": (
         lambda r: of_kind(r, "game").update(lemma="last_move") or of_kind(r, "game").pop("game"),
         "does not hold",
@@ -97,12 +103,12 @@ def test_a_bad_certificate_is_named_with_its_number(name: str, lines: list[dict]
 
 
 BAD_FILES: dict[str, tuple[Edit, str]] = {
-    "a foreign variant": (lambda r: r[0].update(variant="ashton-5-4v0"), "of another game"),
+    "a foreign variant": (lambda r: r[0].update(variant="ashton-5-4v0"), "belongs to other rules"),
     "an unknown variant": (lambda r: r[0].update(variant="no-such"), "no-such"),
     "a truncated file": (lambda r: r.pop(), "cut short"),
-    "a line too many": (lambda r: r.append(r[-1]), "beyond the 24"),
+    "a line too many": (lambda r: r.append(r[-1]), "follows the 24 certificates"),
     "another version": (lambda r: r[0].update(version=2), "version 2"),
-    "another format": (lambda r: r[0].update(format="x"), "does not begin with a header"),
+    "another format": (lambda r: r[0].update(format="x"), "is not a header"),
     "an unknown key": (lambda r: r[3].update(x=1), "line 4"),
     "a text for a number": (lambda r: r[3].update(i="2"), "line 4"),
     "a negative count": (lambda r: r[0].update(count=-1), "line 1"),
@@ -174,20 +180,20 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
 
 
 BAD_ENDS: dict[str, tuple[Edit, str]] = {
-    "no last ply": (shortened, "does not end the game so|does not end in the position"),
+    "no last ply": (shortened, "does not end the game as claimed|does not end in the position"),
     "another ending": (
         lambda r: (record := of_kind(r, "game", 2)).update(n=str((int(record["n"]) + 1) % 33_934)),
-        "is not what seed 1 draws",
+        "is not the one drawn with seed 1",
     ),
     "a game said to be none": (
         lambda r: (record := of_kind(r, "game", 2)).update(tree=5) or record.pop("game"),
-        "backward tree comes to the start|a ply from the start",
+        "backward tree contains the start|a ply from the start",
     ),
     "a lemma": (
         lambda r: (record := of_kind(r, "tree")).update(lemma="last_move") or record.pop("tree"),
-        "no lemma is about final placements",
+        "lemmas do not apply to final placements",
     ),
-    "the other space": (lambda r: r[0].update(space="undecided"), "is not what seed 1 draws|does not"),
+    "the other space": (lambda r: r[0].update(space="undecided"), "is not the one drawn with seed 1|does not"),
 }
 
 

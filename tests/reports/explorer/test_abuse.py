@@ -156,7 +156,7 @@ def test_who_has_waited_long_enough_is_refused(started: Running) -> None:
     with client.stream("POST", "/api/think", json={"movetime": PATIENCE}):
         response = client.post("/api/bestmove", json={"nodes": 1})
     assert response.status_code == 503
-    assert response.json()["error"].endswith("searching for others; try again in a moment")
+    assert response.json()["error"].endswith("busy with other searches; try again in a moment")
 
 
 def test_a_visitor_has_one_search_and_may_wait_for_another(started: Running) -> None:
@@ -249,7 +249,7 @@ def test_a_list_that_takes_too_long_is_refused(started: Running) -> None:
     client = started(Settings(movetime=0.01))
     response = client.get("/api/endings/ashton-5", params={"order": "index"})
     assert response.status_code == 503
-    assert "ask for one material" in response.json()["error"]
+    assert "choose one material" in response.json()["error"]
 
 
 def test_names_from_outside_are_no_markup(client: httpx.Client) -> None:

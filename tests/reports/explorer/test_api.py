@@ -75,7 +75,7 @@ def test_the_answer_is_that_of_the_command(
     [
         ("GET", "/api/probe", {}, 404, "ashton-5"),
         ("GET", "/api/probe", {"position": "9/9/9/9/9/9/9/9/9 w"}, 422, "NO_KING"),
-        ("GET", "/api/probe", {"variant": "ashton-5-4v4"}, 404, "there is none of this game"),
+        ("GET", "/api/probe", {"variant": "ashton-5-4v4"}, 404, "there is no tablebase of this game"),
         ("GET", "/api/moves", {"variant": "asthon"}, 422, "did you mean 'ashton'"),
         ("GET", "/api/moves", {"position": "nonsense"}, 422, "position"),
         ("GET", "/api/moves", {"moves": ["e4-f4", "a1-a2"]}, 422, "move 2"),
@@ -83,7 +83,7 @@ def test_the_answer_is_that_of_the_command(
         ("GET", "/api/perft", {"depth": 9}, 422, "at most"),
         ("GET", "/api/bestmove", {"movetime": 1e9}, 422, "movetime"),
         ("GET", "/api/bestmove", {"player": "nobody"}, 422, "alphabeta"),
-        ("GET", "/api/solve", {}, 422, "name a position"),
+        ("GET", "/api/solve", {}, 422, "give a position"),
         ("GET", "/api/nothing", {}, 404, "/api"),
         ("POST", "/api/variants", {}, 405, "method"),
         ("GET", "/api/puzzles/none", {}, 404, "/api/puzzles"),

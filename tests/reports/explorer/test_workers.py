@@ -102,7 +102,7 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
 ) -> None:
     monkeypatch.setattr("reports.explorer.work._GRACE", 0.2)
     first = done(own, niceness)[0]
-    with pytest.raises(MachineError, match="was ended"):
+    with pytest.raises(MachineError, match="was stopped"):
         done(own, deaf, stop=0.1)
     with pytest.raises(MachineError, match="has ended"):
         done(own, die)
@@ -113,7 +113,7 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
     with pytest.raises(MachineError, match=r"longer than 0\.1 seconds"):
         done(own, niceness, seconds=0.1)
     own.close()
-    with pytest.raises(MachineError, match="the explorer ends"):
+    with pytest.raises(MachineError, match="the explorer is stopping"):
         done(own, niceness)
 
 

@@ -124,7 +124,7 @@ def test_the_page_is_that_of_the_data_and_damage_is_refused(tmp_path: Path, caps
     changed = f",{some.nodes},{some.games},{some.white + 1},"
     text = (tmp_path / "atlas.csv").read_text()
     (tmp_path / "atlas.csv").write_text(text.replace(f",{some.nodes},{some.games},{some.white},", changed, 1))
-    with pytest.raises(InputError, match="counts other games"):
+    with pytest.raises(InputError, match="counts differ"):
         read_data(tmp_path)
 
 
@@ -166,4 +166,4 @@ def test_two_cells_are_killed_and_go_on(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["measure", "alphabeta", *both, "-v", "brandubh", "--seed", str(SEED), "--hash", str(HASH)]) == 0
     assert texts["killed"] == texts["whole"]
     assert run(["play", "--store", str(tmp_path), "--only", "nothing"], app, NAME) == 2
-    assert "fits no cell" in capsys.readouterr().err
+    assert "matches no cell" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_answers_of_a_tree_are_the_longest_and_its_refutations_refute(tree: Puzz
 def test_a_tree_says_when_it_is_too_large() -> None:
     with pytest.raises(UnknownError, match="more than 3 positions"):
         puzzle_tree(puzzle_named("brandubh-12"), most=3)
-    with pytest.raises(UnknownError, match="limits ran out"):
+    with pytest.raises(UnknownError, match="limits were reached"):
         puzzle_tree(puzzle_named("brandubh-12"), ProofLimits(nodes=1000, positions=0))
 
 
@@ -178,14 +178,14 @@ def test_a_puzzle_is_solved(play) -> None:
 def test_moves_of_the_command_line_come_first(play) -> None:
     code, out, _ = play("d7-g7", "brandubh-02", "--move", "[red]", "--move", "d4-d7")
     assert code == 0
-    assert "'[red]': no move and no command" in out
+    assert "'[red]': neither a move nor a command" in out
     assert "solved, 0 wrong moves" in out
 
 
 def test_a_wrong_move_is_refuted_and_taken_back(play) -> None:
     code, out, _ = play("d4-d5|hint|hint|quit", "brandubh-02")
     assert code == 1
-    assert "d4-d5: wrong, no win within 3 plies any more: black answers" in out
+    assert "d4-d5: wrong, because black's reply" in out
     assert "look at the piece on d4" in out
     assert "play d4-d7" in out
     assert "not solved, 1 wrong move, 2 hints" in out
@@ -211,8 +211,8 @@ def test_a_line_that_is_no_move_costs_nothing(line: str, play) -> None:
     [
         (["show", "brandubh-1"], "did you mean 'brandubh-01'?"),
         (["show", "[red]"], "'[red]'"),
-        (["play", "one", "--file", "no-such-file"], "no such file"),
-        (["list", "no-such-file"], "no such file"),
+        (["play", "one", "--file", "no-such-file"], "does not exist"),
+        (["list", "no-such-file"], "does not exist"),
         (["list", "-v", "nosuch"], "nosuch"),
         (["list", "--min-plies", "7", "--max-plies", "3"], "--min-plies 7"),
     ],

@@ -64,13 +64,13 @@ def test_stipulations_round_trip(text: str) -> None:
     ("line", "message"),
     [
         ("nonsense", "the side to move is missing"),
-        (f"{START}; id", "expected name=value"),
-        (f"{START}; stipulation=white wins in 0", "expected 'white wins in 5'"),
-        (f"{START}; stipulation=draw in 3", "expected 'white wins in 5'"),
+        (f"{START}; id", "must be name=value"),
+        (f"{START}; stipulation=white wins in 0", "must be like 'white wins in 5'"),
+        (f"{START}; stipulation=draw in 3", "must be like 'white wins in 5'"),
         (f"{START}; first=c3", "move 'c3'"),
         (f"{START}; variant=brandubh-5-4v0", "not of 'ashton-5-4v0'"),
         (f"{START}; stipulaton=draw", "did you mean 'stipulation'?"),
-        (f"{START}; mine=kept", "tags of your own begin with 'x-'"),
+        (f"{START}; mine=kept", "names of your own tags must begin with 'x-'"),
         (f"{START}; game={'0' * 64}", "other rules than 'ashton-5-4v0'"),
     ],
 )
@@ -90,7 +90,7 @@ def test_rules_that_do_not_ship_are_written_by_their_digest(tmp_path) -> None:
     assert f"; game={variant.digest}" in line
     assert "ashton" not in line
     assert [str(puzzle) for puzzle in parse_puzzles("mine", line, str(own))] == [line]
-    with pytest.raises(InputError, match=r"under rules that do not ship; .* as `variant`"):
+    with pytest.raises(InputError, match=r"under rules that are not shipped; .* as `variant`"):
         parse_puzzles("mine", line)
     with pytest.raises(InputError, match="is under other rules than 'ashton-5-4v0'"):
         parse_puzzles("mine", line, "ashton-5-4v0")

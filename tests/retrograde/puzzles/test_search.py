@@ -369,7 +369,7 @@ def test_limits_leave_proven_bounds() -> None:
     variant = load_variant("brandubh")
     solution = solve(variant, Position.parse(variant.start_position, 7), limits=ProofLimits(nodes=5_000, positions=0))
     assert (solution.status, solution.wdl, solution.dtm) == ("unknown", None, None)
-    assert solution.reason == "the limits ran out"
+    assert solution.reason == "the limits were reached"
     assert solution.nodes < 20_000
     for side in WINNERS:
         assert solution.bounds[side].win_within is None
