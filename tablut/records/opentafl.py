@@ -35,7 +35,7 @@ _RESIGNS = "---"
 
 def looks_like_otg(text: str) -> bool:
     r"""Return whether a text is an OpenTafl record rather than another kind of record."""
-    return _TAG.match(text) is not None
+    return _TAG_LINE.match(text.lstrip()) is not None  # a tag that is cut short counts too
 
 
 def read_game(text: str, variant: Variant | None = None) -> GameRecord:
