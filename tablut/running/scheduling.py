@@ -158,15 +158,15 @@ class ClusterScheduler(Scheduler):
             raise
         except self.distributed.KilledWorker as error:
             raise MachineError(
-                "a task ended several workers, perhaps because they had too little memory; what is done is kept",
+                "a task crashed several workers, perhaps because they ran out of memory; finished work is kept",
                 parameter="scheduler",
-                remedy="lower `memory`, which is that of one worker, and go on",
+                remedy="lower `memory` (the limit of one worker) and continue",
             ) from error
         except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
             raise MachineError(
-                f"the cluster has gone ({_first_line(error)})",
+                f"the connection to the cluster was lost ({_first_line(error)})",
                 parameter="scheduler",
-                remedy="what is done is kept: go on with another",
+                remedy="finished work is kept: continue with another cluster",
             ) from error
 
 
@@ -213,7 +213,7 @@ def _check_greeting(host: str, port: int) -> None:
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
-        raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
+        raise ConnectionError(f"its first message is not that of a scheduler ({said.hex() or 'nothing'})")
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path:
         ("variant own\n" + line, [], ["line 1", "'own'", "does not ship", "--variant"]),
         ("variant own\n" + line, ["-v", "ashton-5-4v0"], ["does not ship"]),
         ("", [], ["no position"]),
-        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "claims no number"]),
+        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "has no counts"]),
         ("variant ashton-5-4v0\nid; " + small + "; 1=" + "9" * 5000 + "; by hand\n", [], ["line 2", "depth=nodes"]),
     ):
         code, told = check(text, *arguments)
@@ -245,7 +245,7 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     Path("game.txt").write_text('[Variant "ashton"]\n\n1. e4-f4\n')
     Path("file").write_text("kept")
     for command in (["symmetry", "show"], ["replay", "game.txt"]):
-        assert "--svg 'file': is no folder" in refusal(capsys, *command, "--svg", "file")
+        assert "--svg 'file': is not a folder" in refusal(capsys, *command, "--svg", "file")
     # Nothing is drawn if the record cannot be written after it.
     assert "Is a directory" in refusal(capsys, "replay", "game.txt", "--svg", "drawings", "--save", str(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "game.txt"]

@@ -123,7 +123,7 @@ report --out {{none}} --check => does not exist
 report --site {{text}} => site folder
 report --site {{none}} --check
 report --site {{none}} --out {{none}}
-serve --port 0 --host «192.0.2.1» => no such address
+serve --port 0 --host «192.0.2.1» => not an address
 serve --port 0 --tablebase {{folder}} --seconds 0.2
 """
 CASES = [line for line in LINES.splitlines() if line]
