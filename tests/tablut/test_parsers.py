@@ -186,7 +186,7 @@ REFUSED = [
     )),
     *(("read_record", text, words) for text, words in (
         ("", "''"), ('[White "Anna"] 1. e4-f4', '[Variant "ashton"]'), ('[Variant "asthon"]', "'ashton'"),
-        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White comes twice"),
+        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White occurs twice"),
         ('[Variant "ashton"] 1. e4-j4', "ply 1: move 'e4-j4': square 'j4'"),
         ('[Variant "ashton"] 1. e4-f4 hello', "ply 2: move 'hello'"),
         ('[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', "3. follows 2 moves"),

@@ -41,7 +41,7 @@ READ: dict[str, tuple[list[str], dict[str, object]]] = {
     "utf-16.txt": (PLAYED, {"tags": {"White": "Ines", "Black": "Olaf"}}),
     "bologna_systemLog.txt": (["c5-c4", "d1-d3"], {"variant": "bologna", "tags": {"White": "ines", "Black": "olaf"}}),
 }
-NOTED = {"percent.txt": "% left out: 1", "variation.txt": "after ply 2", "two-games.txt": "1 more game"}
+NOTED = {"percent.txt": "% omitted: 1", "variation.txt": "after ply 2", "two-games.txt": "1 more game"}
 # What is refused: what the line names, and what it must not name.
 REFUSED = {
     "client.pgn": "-v",
