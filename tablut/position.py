@@ -137,7 +137,7 @@ class Move:
         """
         move_text = MoveText.parse(text, size)
         if move_text.captures is not None:
-            raise InputError("expected the two squares alone, such as e4-e7", subject=f"move {excerpt(text)}")
+            raise InputError("expected only the two squares, such as e4-e7", subject=f"move {excerpt(text)}")
         return move_text.move
 
     @classmethod
@@ -212,7 +212,7 @@ class MoveText:
         found = _MOVE.fullmatch(text)
         if found is None:
             raise InputError(
-                "expected two squares such as e4-e7, captures after them such as xe8", subject=f"move {excerpt(text)}"
+                "expected two squares such as e4-e7, then captures such as xe8", subject=f"move {excerpt(text)}"
             )
         try:
             start, target = parse_square(found["start"], size), parse_square(found["target"], size)
@@ -357,7 +357,7 @@ class Position:
             if not (name and equals and entry.isprintable()):
                 raise InputError(f"expected name=value after the side to move, not {excerpt(entry)}", subject=shown)
             if name in fields:
-                raise InputError(f"the field {excerpt(name)} comes twice", subject=shown)
+                raise InputError(f"the field {excerpt(name)} occurs twice", subject=shown)
             fields[name] = value
         rows = placement.split("/")
         if len(rows) != size:

@@ -166,7 +166,7 @@ REFUSED = [
     *(("MoveText.parse", text, "move") for text in ("", "e4-", "e4-e10", "e4-j4", "e0-e1", "Ke4-e5", "e4-e5x")),
     *(("berkeley.read_move", text, "the new rank or file") for text in ("", "d5-", "d5d7", "d5-77x", "d5–7", "d٥-7")),
     ("berkeley.read_move", "j5-7", "square 'j5'"), ("berkeley.read_move", "d5-10", "square 'd10'"),
-    ("berkeley.read_move", "d5-d", "stays on d5"),
+    ("berkeley.read_move", "d5-d", "does not leave d5"),
     *(("mcgill.read_move", text, "five numbers") for text in ("", "4 0 2 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 ² 0")),
     ("mcgill.read_move", "4 0 9 0 0", "row or column 9"), ("mcgill.read_move", "4 0 2 0 2", "player 2"),
     *(("opentafl.read_position", text, words) for text, words in (

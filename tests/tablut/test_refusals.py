@@ -47,7 +47,7 @@ replay {{bytes}}
 replay {{text}}
 symmetry show --svg {{text}}
 unrank -- «-1»
-unrank 947889249256532407079664255 => ranks 0 to
+unrank 947889249256532407079664255 => must be 0 to
 perft «-d» -1 => tablut perft --help
 perft «--applied» --divide
 perft --corpus «nosuchfile»
