@@ -64,7 +64,7 @@ def test_pairs_share_their_opening_and_change_colours() -> None:
 
 def test_an_opening_that_no_game_has_is_refused() -> None:
     # White takes the last attacker, whatever it does next.
-    with pytest.raises(InputError, match="ends the game"):
+    with pytest.raises(InputError, match="ended the game"):
         Openings(60, 1, 1).of_pair(load_variant("ashton-5-4v0"), 0)
 
 

@@ -132,7 +132,7 @@ def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
     state = bologna.read_state(text)
     assert (state.turn, state.side, state.result) == (turn, None, result)
     assert state.position("b").side == "b"
-    with pytest.raises(InputError, match=f"state with turn '{turn}': the game is over"):
+    with pytest.raises(InputError, match=f"state with turn '{turn}': does not contain the side to move"):
         state.position()
 
 

@@ -99,7 +99,7 @@ play --server h --role white => --timeout
 play --server h --role white --timeout 3 -p {KINGLESS} => --position
 play --position - => standard input
 play --server 127.0.0.1 --role white --timeout 5 --port «99999»
-play --server 127.0.0.1 --role white --timeout 5 --wait 0 --player random --port {{free}} => nobody listens
+play --server 127.0.0.1 --role white --timeout 5 --wait 0 --player random --port {{free}} => refuses the connection
 play --write-script {{text}}
 play --write-script {{folder}} --player «nobody»
 play --side none --player random --save {{folder}}
