@@ -361,7 +361,7 @@ class Position:
             fields[name] = value
         rows = placement.split("/")
         if len(rows) != size:
-            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
+            raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
         return cls(
             diagram_cells([expand_row(row, size, shown, _PIECES, _FOREIGN) for row in rows]),
             "w" if side == "w" else "b",
@@ -375,7 +375,7 @@ class Position:
         if side not in ("w", "b"):
             raise InputError(f"the last line should be w or b, the side to move, not {excerpt(side)}", subject=shown)
         if len(rows) != size:
-            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
+            raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
         for row in rows:
             if len(row) != size or set(row) - set("." + _LETTERS):
                 raise InputError(f"row {excerpt(row)} should be {size} characters of . b w K", subject=shown)
@@ -395,5 +395,5 @@ def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], forei
             what = f"{foreign.get(item, '')}{item[:20]!r}"
             raise InputError(f"row {excerpt(row)} has {what}; expected numbers and {' '.join(pieces)}", subject=shown)
     if len(cells) != size:
-        raise InputError(f"row {excerpt(row)} has {len(cells)} cells", subject=shown, remedy=f"the board has {size}")
+        raise InputError(f"row {excerpt(row)} has {len(cells)} cells, but the board has {size}", subject=shown)
     return cells

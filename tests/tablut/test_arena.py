@@ -184,7 +184,7 @@ def test_a_changed_record_is_named_and_not_counted(edit: str, kept: tuple[Path, 
 def test_a_record_of_another_game_is_not_taken(kept: tuple[Path, Any], tmp_path: Path) -> None:
     folder = copy_of(kept, tmp_path)
     shutil.copy(folder / "game-000000.txt", folder / "game-000002.txt")
-    with pytest.raises(InputError, match="says that it is game 0"):
+    with pytest.raises(InputError, match="belongs to game 0"):
         play_match(plan(6), folder=folder)
     with pytest.raises(InputError, match="another match"):
         play_match(plan(6, seed=9), folder=folder)

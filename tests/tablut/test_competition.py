@@ -74,7 +74,7 @@ def test_a_refused_move_is_not_sent_again() -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
-    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
+    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "sent an invalid message"),
     "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended in the middle of a message"),
     "a small board": (
         lambda connection: connection.sendall(

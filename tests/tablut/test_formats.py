@@ -204,7 +204,7 @@ HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "
         ),
         (
             f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 80}B-\nW\n",
-            "line 6: state: differs from the one before",
+            "line 6: state: differs from the previous one",
         ),
         (
             f"{HEADER}Turn: W Pawn from j1 to a1\n{HEADER}Stato:\n{'O' * 81}-\nB\n",
@@ -366,7 +366,7 @@ def test_what_no_field_can_say(fields: str, rule: str) -> None:
     [
         ("", "expected dim:SIZE first and start:POSITION last"),
         (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 19"),
-        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows; the board has 9"),
+        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows, but the board has 9"),
         (f"dim:7 hello {RULES_START}", "expected key:value, not 'hello'"),
         (f"dim:7 xyz:1 {RULES_START}", "unknown rule 'xyz:1'"),
         (f"dim:7 ks:c ks:w {RULES_START}", "has ks twice"),

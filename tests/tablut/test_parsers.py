@@ -170,18 +170,18 @@ REFUSED = [
     *(("mcgill.read_move", text, "five numbers") for text in ("", "4 0 2 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 ² 0")),
     ("mcgill.read_move", "4 0 9 0 0", "row or column 9"), ("mcgill.read_move", "4 0 2 0 2", "player 2"),
     *(("opentafl.read_position", text, words) for text, words in (
-        ("", "''"), ("/4/4/4/4/", "has 4 rows"), ("/3/4/3/", "row '4' has 4 cells; the board has 3"),
+        ("", "''"), ("/4/4/4/4/", "has 4 rows"), ("/3/4/3/", "row '4' has 4 cells, but the board has 3"),
         ("/3/99999999999999999999/3/", "has 4 cells"), ("/3/03/3/", "'03'"), ("/3/n2/3/", "knights, 'n'"),
     )),
     *(("opentafl.read_move", text, words) for text, words in (
         ("", "''"), ("e4-e7x", "two squares"), ("e4-z7", "'z7'"), ("ce6^e8", "'^'"), ("e6-e8xce7", "commanders, 'c'"),
     )),
     *(("bologna.read_state", text, words) for text, words in (
-        ("", "not JSON"), ("[" * 100_000, "not JSON"), ("[1]", "JSON object"), ('{"turn": "W"}', "turn 'W'"),
+        ("", "valid JSON"), ("[" * 100_000, "valid JSON"), ("[1]", "JSON object"), ('{"turn": "W"}', "turn 'W'"),
         ('{"turn": "WHITE", "board": [[], []]}', "not 2 rows"),
     )),
     *(("bologna.read_move", text, words) for text, words in (
-        ("e4-e5", "not JSON"), ('{"to": "a2"}', "from null"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
+        ("e4-e5", "not valid JSON"), ('{"to": "a2"}', "from null"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
         ('{"from": "a1", "to": "a2", "turn": "W"}', "turn 'W'"),
     )),
     *(("read_record", text, words) for text, words in (
