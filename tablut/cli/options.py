@@ -120,7 +120,7 @@ def save_record(record: GameRecord, target: Path, source: str | None = None) -> 
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:
-        warn(f"{target}: does not keep: {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
+        warn(f"{target}: cannot store {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
 
 
 def position_text(source: str) -> str:

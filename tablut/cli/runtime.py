@@ -122,7 +122,7 @@ def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
         given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
         if any(parameters[name] != "" for name in given):
             raise InputError(
-                f"options come after {ctx.invoked_subcommand!r}",
+                f"its options must follow {ctx.invoked_subcommand!r}",
                 subject=f"{ctx.info_name} {ctx.invoked_subcommand}",
                 remedy=f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them",
             )
@@ -177,8 +177,8 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         if stopped is not None and stopped.cause is not None:
             code, line = stopped.cause.exit_code, str(stopped.cause)
         elif code == EXIT_INTERRUPTED:
-            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
-            line = f"interrupted; above is what was done{go_on}"
+            go_on = f"; continue with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+            line = f"interrupted; the results so far are above{go_on}"
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             if stopped is not None:

@@ -226,7 +226,7 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
             return None
         if name is None:
             raise
-        remedy = "give the file of its rules as `variant`"
+        remedy = "give its rule file as `variant`"
         raise InputError(str(error), subject="record", remedy=remedy) from error
 
 
@@ -236,11 +236,7 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if _DIGEST.fullmatch(digest) is None:
         raise InputError(f"tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits", subject="record")
     if digest.lower() != chosen.digest:
-        way = (
-            "give the file that it was written under as `variant`"
-            if given
-            else "give the file of its rules as `variant`"
-        )
+        way = "give the rule file that it was written with as `variant`" if given else "give its rule file as `variant`"
         raise InputError(
             (
                 f"uses rules with digest {digest[:12].lower()}..., but those of {chosen.name!r} have "

@@ -91,7 +91,7 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
         own = read_rules(rules)
     except InputError as error:
         if variant is None:
-            raise InputError(str(error), remedy="a `variant` given beside the record replaces its rules") from error
+            raise InputError(str(error), remedy="give `variant` to replace the rules of the record") from error
         return variant, (f"record: was read under {variant.name!r} as requested; its own rules cannot be expressed",)
     return variant or own, overruled(own, variant)
 

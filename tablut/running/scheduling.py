@@ -195,7 +195,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
             # If nothing answers, or another program does, the package raises errors of many kinds.
-            raise MachineError(f"no scheduler answers there: {_first_line(error)}", **shown) from error
+            raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
             raise MachineError("the scheduler has no workers", **shown, remedy="start some with `dask worker`")

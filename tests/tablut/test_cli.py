@@ -168,7 +168,7 @@ sys.exit(main())
     assert out.startswith(b"ashton  3bbb3/4b4/")
     assert b"248,456" in out
     # What the compiler took stands before it.
-    assert err.splitlines()[-1] == b"tablut: interrupted; above is what was done"
+    assert err.splitlines()[-1] == b"tablut: interrupted; the results so far are above"
 
 
 def test_the_fingerprint_is_pinned() -> None:

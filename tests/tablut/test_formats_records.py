@@ -80,7 +80,9 @@ def test_the_path_of_a_variant_file(tmp_path: Path) -> None:
         assert read_record(text, beside) == replace(record, variant=mine)
     with pytest.raises(InputError, match=r"variant 'mine': no such rule set; .* as `variant`"):
         read_record(text)
-    with pytest.raises(InputError, match=r"those of 'ashton-5-4v2' have .*; give the file that it was written under"):
+    with pytest.raises(
+        InputError, match=r"those of 'ashton-5-4v2' have .*; give the rule file that it was written with"
+    ):
         read_record(text, "ashton-5-4v2")
     with pytest.raises(InputError, match="tag Rules-SHA256 'abc': expected 64"):
         read_record(text.replace(mine.digest, "abc"), mine)
@@ -216,7 +218,7 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
     rules = RULES.replace("surf:n", "tfr:w kj:r")
     with pytest.raises(
         InputError,
-        match=r"cannot express a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); a `variant` given",
+        match=r"cannot express a third repetition that wins \(tfr:w\), a king that jumps \(kj:r\); give `variant` to",
     ):
         read_record(otg("1. d1-e1", rules=rules))
     record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))

@@ -131,5 +131,5 @@ def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("tablut.play.terminal.LineReader.ask", ask)
     file = tmp_path / "game.txt"
     assert run(["play", "--side", "both", "--save", str(file)]) == 130
-    assert "interrupted; above is what was done" in capsys.readouterr().err
+    assert "interrupted; the results so far are above" in capsys.readouterr().err
     assert len(read_record(file.read_text(encoding="utf-8")).moves) == 1
