@@ -11,7 +11,8 @@ try:
     check_address_space(600)
     import numba
 except ValueError as error:
-    raise InputError("correct or unset NUMBA_NUM_THREADS", subject=f"numba rejects its settings ({error})") from error
+    remedy = "correct or unset NUMBA_NUM_THREADS"
+    raise InputError(f"rejects its settings ({error})", subject="numba", remedy=remedy) from error
 if any(feature[:1] not in "+-" for feature in (vars(numba.config)["CPU_FEATURES"] or "").split(",")):
     raise InputError(
         "expected features with + or -, separated by commas", subject="NUMBA_CPU_FEATURES", remedy="unset it"

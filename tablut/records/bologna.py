@@ -208,9 +208,8 @@ class _Game:
             )
         if self.last is not None and self.last.size != state.size:
             raise InputError(
-                f"state: has {len(cells)} cells",
+                f"state: has {len(cells)} cells, but the previous one has {self.last.size**2}",
                 subject=f"{self._line(found)}",
-                remedy="the previous state has {self.last.size**2}",
             )
         if self.pending is not None:
             self._ply(state)

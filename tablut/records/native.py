@@ -316,7 +316,7 @@ def write_record(record: GameRecord) -> str:
     if record.start is not None:
         tags["Start"] = str(record.start)
     for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
-        raise InputError(f"has a comment or a mark on ply {ply}, but {len(record.moves)} moves", subject="record")
+        raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
     if before := _told(record, 0).strip():

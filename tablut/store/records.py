@@ -181,7 +181,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
-        raise StoreError("is a link", subject=shown, remedy="replace it by the file itself")
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
     if not path.exists():
         return None
     try:
@@ -238,7 +238,7 @@ def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, conte
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
-        raise StoreError("is a link", subject=shown, remedy="replace it by the file itself")
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
     if not path.is_file():
         raise DamagedError(f"is {'not a plain file' if path.exists() else 'missing'}", subject=shown, remedy=way_out)
     try:

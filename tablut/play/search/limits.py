@@ -71,7 +71,7 @@ class SearchLimits(NamedTuple):
         >>> SearchLimits(depth=3).checked("movetime", "playouts")
         Traceback (most recent call last):
             ...
-        tablut.errors.InputError: limits: none given that would end this; name a time or a number of playouts
+        tablut.errors.InputError: limits: none given that this player observes; give a time or a number of playouts
         """
         if all(getattr(self, kind) is None for kind in kinds or self._fields):
             *first, last = (_SAID[kind] for kind in kinds or _SAID)
