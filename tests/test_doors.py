@@ -150,7 +150,7 @@ def test_what_doors_return_is_shown_short_and_as_tables() -> None:
     assert [row["new"] for row in counted.to_rows()] == [ply.new for ply in counted.plies]
     assert counted.to_rows("material") == [pair.model_dump() for pair in counted.material]
     assert counted.plies[0].to_rows() == [counted.plies[0].model_dump()]
-    with pytest.raises(InputError, match="table 'x': a CensusReport has plies, material"):
+    with pytest.raises(InputError, match="table 'x': does not exist; a CensusReport has plies, material"):
         counted.to_rows("x")
     for found in results:
         page = found._repr_html_()
