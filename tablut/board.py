@@ -264,7 +264,7 @@ class Board:
             raise InputError(
                 f"does not keep the rules of {self.variant.name}",
                 subject=f"symmetry {shown}",
-                remedy=f"those that do: {names}",
+                remedy=f"choose one of {names}",
             )
         return Board(self.variant, self._position.transformed(found))
 
@@ -418,7 +418,7 @@ class Board:
         if (piece == "b") != (self.turn == "black"):
             return f"it is {self.turn}'s turn"
         if move.code in self._engine.legal_moves(self._playable()):
-            return "the position that it makes has occurred too often"
+            return "the resulting position has occurred too often"
         game = NaiveGame(self.variant)
         return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
@@ -457,7 +457,7 @@ class Board:
             other = "white" if side == "w" else "black"
             where = f"'{self._position}' ({self.variant.name})"
             raise IllegalMoveError(
-                f"is {other}'s", subject=f"move {excerpt(text)}", remedy=f"in {where} it is {self.turn}'s turn"
+                f"is a move of {other}, but in {where} it is {self.turn}'s turn", subject=f"move {excerpt(text)}"
             )
         self.push(said.move)
         captured = self.captured()
@@ -487,7 +487,7 @@ class Board:
             If no move was made; it is both an `InputError` and an `IndexError`.
         """
         if not self._plies:
-            raise NoMoveError("no move was made that could be taken back", subject=f"position '{self._position}'")
+            raise NoMoveError("has no move to take back", subject=f"position '{self._position}'")
         last = self._plies.pop()
         self._engine.unmake(self._playable(), last.undo)
         self._position, self._reached, self._codes = last.position, last.outcome, last.codes
@@ -497,7 +497,7 @@ class Board:
     def peek(self) -> Move:
         """Return the last move made; raise `NoMoveError` if there is none."""
         if not self._plies:
-            raise NoMoveError("no move was made", subject=f"position '{self._position}'")
+            raise NoMoveError("has no last move", subject=f"position '{self._position}'")
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
@@ -522,7 +522,7 @@ class Board:
         found = self._standing()
         if found is not None and (status := check_playable(self.variant, self._position)):
             raise InputError(
-                f"stands decided ({found.how}), and is impossible: {reasons(status)}",
+                f"is already decided ({found.how}) and impossible: {reasons(status)}",
                 subject=f"position '{self._position}'",
             )
         return found

@@ -148,7 +148,7 @@ class _Pair:
         a, b = self.variants
         start = Position.parse(a.start_position, self.size)
         if not self._is_possible(start):
-            result.stopped = f"the start of {a.name} is no position of {b.name}"
+            result.stopped = f"the start of {a.name} is not a position of {b.name}"
             return
         group = tuple(symmetry for symmetry in a.start_symmetries if symmetry in b.start_symmetries)
         words, ways = self.engines[0].words(start), [np.zeros(1, dtype=np.int64)]

@@ -143,8 +143,8 @@ class UncompiledError(InputError):
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
-            f"{name}: the compiled rules know {what}; by the plain ones go moves, apply, perft, replay, convert and "
-            "games by hand or against the player random (play, serve)"
+            f"{name}: the compiled engine supports {what}; moves, apply, perft, replay, convert and "
+            "games by hand or against the player random (play, serve) work without it"
         )
 
 
@@ -194,7 +194,7 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {names[found[0]]!r}?" if found else otherwise
 
 
-_SAID = {"missing": "is missing", "extra_forbidden": "is no field here", "json_invalid": "is no JSON"}
+_SAID = {"missing": "is missing", "extra_forbidden": "is not a known field", "json_invalid": "is not valid JSON"}
 _KINDS = {
     "bool": "true or false",
     "dict": "an object",
@@ -232,7 +232,7 @@ def whole_number(parameter: str, value: object, least: int = 0) -> int:
 def text_value(what: str, value: object) -> str:
     """Return an argument unchanged; raise an error if it is not a string."""
     if not isinstance(value, str):
-        raise InputError(f"{what} {shown_value(value)}: expected a text")
+        raise InputError(f"{what} {shown_value(value)}: expected text")
     return value
 
 

@@ -19,7 +19,7 @@ FILES = "abcdefghijklmnopqrs"
 def square_name(square: int, size: int) -> str:
     """Return the name of a square."""
     if not 0 <= square < size * size:
-        raise InputError(f"a {size}x{size} board has the numbers 0 to {size * size - 1}", subject=f"square {square!r}")
+        raise InputError(f"must be 0 to {size * size - 1} on a {size}x{size} board", subject=f"square {square!r}")
     rank, file = divmod(square, size)
     return f"{FILES[file]}{rank + 1}"
 

@@ -137,7 +137,7 @@ class Move:
         """
         move_text = MoveText.parse(text, size)
         if move_text.captures is not None:
-            raise InputError("expected the two squares alone, such as e4-e7", subject=f"move {excerpt(text)}")
+            raise InputError("expected only the two squares, such as e4-e7", subject=f"move {excerpt(text)}")
         return move_text.move
 
     @classmethod
@@ -212,7 +212,7 @@ class MoveText:
         found = _MOVE.fullmatch(text)
         if found is None:
             raise InputError(
-                "expected two squares such as e4-e7, captures after them such as xe8", subject=f"move {excerpt(text)}"
+                "expected two squares such as e4-e7, then captures such as xe8", subject=f"move {excerpt(text)}"
             )
         try:
             start, target = parse_square(found["start"], size), parse_square(found["target"], size)
@@ -357,11 +357,11 @@ class Position:
             if not (name and equals and entry.isprintable()):
                 raise InputError(f"expected name=value after the side to move, not {excerpt(entry)}", subject=shown)
             if name in fields:
-                raise InputError(f"the field {excerpt(name)} comes twice", subject=shown)
+                raise InputError(f"the field {excerpt(name)} occurs twice", subject=shown)
             fields[name] = value
         rows = placement.split("/")
         if len(rows) != size:
-            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
+            raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
         return cls(
             diagram_cells([expand_row(row, size, shown, _PIECES, _FOREIGN) for row in rows]),
             "w" if side == "w" else "b",
@@ -375,7 +375,7 @@ class Position:
         if side not in ("w", "b"):
             raise InputError(f"the last line should be w or b, the side to move, not {excerpt(side)}", subject=shown)
         if len(rows) != size:
-            raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
+            raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
         for row in rows:
             if len(row) != size or set(row) - set("." + _LETTERS):
                 raise InputError(f"row {excerpt(row)} should be {size} characters of . b w K", subject=shown)
@@ -395,5 +395,5 @@ def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], forei
             what = f"{foreign.get(item, '')}{item[:20]!r}"
             raise InputError(f"row {excerpt(row)} has {what}; expected numbers and {' '.join(pieces)}", subject=shown)
     if len(cells) != size:
-        raise InputError(f"row {excerpt(row)} has {len(cells)} cells", subject=shown, remedy=f"the board has {size}")
+        raise InputError(f"row {excerpt(row)} has {len(cells)} cells, but the board has {size}", subject=shown)
     return cells

@@ -90,7 +90,7 @@ def find_prober(variant: VariantLike, store: Path | str | None = None) -> Prober
     variant = as_variant(variant)
     prober: Prober | None = _first("tables", variant, store)
     if prober is None and store is not None:
-        raise InputError(f"no installed package probes it for {variant.name}", subject=f"tablebase {store}")
+        raise InputError(f"cannot be probed for {variant.name} by any installed package", subject=f"tablebase {store}")
     return prober
 
 

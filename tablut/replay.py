@@ -50,16 +50,16 @@ class Replay:
 def replay(record: GameRecord) -> Replay:
     """Make the moves of a record, and compare its claims with the rules."""
     if record.variant is None:
-        raise InputError("names no rule set", subject="record", remedy="it has to be given beside the record")
+        raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
     if len(record.moves) > MOST_PLIES:
-        raise InputError(f"has {len(record.moves):,} moves; at most {MOST_PLIES:,} are replayed", subject="record")
+        raise InputError(f"has {len(record.moves):,} moves, but at most {MOST_PLIES:,} are replayed", subject="record")
     board = Board(record.variant, record.start)
     start, plies, problems = board.position, [], []
     notes = [*record.warnings, *record.notes]
     over = None
     for number, said in enumerate(record.moves, 1):
         if over is None and (over := board.outcome()) is not None:
-            problems.append(f"ply {number}: {said} comes after the end ({_told(over)})")
+            problems.append(f"ply {number}: {said} follows the end of the game ({_told(over)})")
         try:
             board.push(said.move)
         except IllegalMoveError as error:
@@ -67,16 +67,16 @@ def replay(record: GameRecord) -> Replay:
             break
         truth = MoveText(said.move, frozenset(board.captured()) or None)
         if said.captures is not None and said.captures - {board.captured_king()} != frozenset(board.captured()):
-            problems.append(f"ply {number}: says {said}, the move is {truth}")
+            problems.append(f"ply {number}: recorded as {said}, but the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
         plies.append(ReplayedPly(truth, board.position, board.outcome()))
     outcome = board.outcome()
     if record.result is not None:
         if outcome is None:
-            notes.append(f"result {record.result}: the board does not show it; a resignation, time or an agreement")
+            notes.append(f"result {record.result}: not reached on the board; perhaps by resignation, time or agreement")
         elif record.result != (outcome.winner or "draw"):
-            problems.append(f"result: says {record.result}, it is {outcome.winner or 'draw'} ({_told(outcome)})")
+            problems.append(f"result: is {record.result}, but should be {outcome.winner or 'draw'} ({_told(outcome)})")
     return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
 
 
@@ -86,7 +86,7 @@ def _differences(ply: int, board: Board, said: Position) -> list[str]:
         for square, (ours, theirs) in enumerate(zip(board.position.cells, said.cells, strict=True))
         if ours != theirs
     ]
-    return [f"ply {ply}: the record's board differs on {', '.join(differing)}"] if differing else []
+    return [f"ply {ply}: the recorded board differs on {', '.join(differing)}"] if differing else []
 
 
 def _told(outcome: Outcome) -> str:
@@ -194,7 +194,7 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable
     for ply, word in enumerate(game.moves, 1):
         try:
             if (over := board.outcome()) is not None:
-                raise IllegalMoveError(f"comes after the end ({_told(over)})")
+                raise IllegalMoveError(f"follows the end of the game ({_told(over)})")
             said = read(word)
             mover = board.turn
             board.push(said.move)

@@ -80,7 +80,8 @@ class Result(BaseModel):
         tables = self._tables()
         if table is not None and table not in tables:
             held = ", ".join(tables) or "none"
-            raise InputError(f"a {type(self).__name__} has {held}", subject=f"table {excerpt(table)}")
+            problem = f"does not exist; a {type(self).__name__} has {held}"
+            raise InputError(problem, subject=f"table {excerpt(table)}")
         return [row.model_dump() for row in (tables[table or next(iter(tables))] if tables else [self])]
 
     def _repr_html_(self) -> str:
@@ -88,7 +89,7 @@ class Result(BaseModel):
         parts = [_html(type(self).__name__, [(name, value) for name, value in self if name not in tables])]
         for name, rows in tables.items():
             shown = rows[:_ROWS_SHOWN]
-            more = "" if shown == rows else f", {len(shown)} of {len(rows):,} rows; to_rows({name!r}) has all"
+            more = "" if shown == rows else f", {len(shown)} of {len(rows):,} rows; to_rows({name!r}) returns all"
             cells = [[value for _, value in row] for row in shown]
             parts.append(_html(name + more, cells, *(type(row).model_fields for row in shown[:1])))
         return "".join(parts)

@@ -290,9 +290,9 @@ def test_an_interrupt_ends_any_command(command: str, tmp_path: Path) -> None:
     assert code == 130, err
     assert err.count("\n") == 1
     assert err.startswith("tablut: interrupted")
-    assert "--json" in arguments or out == "" or "above is what was done" in err
+    assert "--json" in arguments or out == "" or "the results so far are above" in err
     if "--json" in arguments:
         # Whether the command had anything to show yet depends on how far it got.
         answer = json.loads(out)
         nothing_yet = answer == {"error": "interrupted", "status": 130, "input": None}
-        assert nothing_yet or (answer["interrupted"] is True and "above is what was done" in err)
+        assert nothing_yet or (answer["interrupted"] is True and "the results so far are above" in err)

@@ -88,7 +88,7 @@ def verify_command(
             raise
         raise Interrupted(_verified(rules, elements, done, seed), "") from None
     if not any(check.cases for check in done):
-        raise InputError("has no position on which anything could be tried", subject=f"variant {rules.name!r}")
+        raise InputError("has no position that could be tested", subject=f"variant {rules.name!r}")
     return _verified(rules, elements, done, seed)
 
 
@@ -136,7 +136,7 @@ def _difference(variant: Variant, element: Symmetry) -> str:
     for cell, image in enumerate(element.table):
         if kinds[cell] != kinds[image]:
             return f"{square_name(cell, size)} ({kinds[cell]}) goes to {square_name(image, size)} ({kinds[image]})"
-    return "it does not keep the camps, the inert cells or where each piece may stand"
+    return "it changes the camps, the inert cells or the cells where pieces may stand"
 
 
 def _show_verified(console: PeopleConsole, result: _Verified) -> None:
@@ -160,7 +160,7 @@ def _show_verified(console: PeopleConsole, result: _Verified) -> None:
 def _told(check: CheckResult) -> Text:
     if check.failures:
         return Text(f"{check.failures:,} fail", "bold red")
-    return Text("holds", "green") if check.cases else Text("not tried", "yellow")
+    return Text("holds", "green") if check.cases else Text("not tested", "yellow")
 
 
 class ImageResult(Result):

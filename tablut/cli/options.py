@@ -89,7 +89,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
     except OSError as error:
         raise input_failure(f"{what} '-'", error) from error
     if len(content) > most:
-        raise InputError(f"has more than {most:,} bytes, the most that is read", subject=f"{what} '-'")
+        raise InputError(f"is larger than {most:,} bytes, the maximum", subject=f"{what} '-'")
     return bytes(content)
 
 
@@ -100,7 +100,7 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     try:
         text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("not a UTF-8 text", subject=f"{what} '-'") from error
+        raise InputError("is not UTF-8 text", subject=f"{what} '-'") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -109,9 +109,9 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
     try:
         record = read_record(text, variant, origin=origin)
         if record.variant is None:
-            raise NoRulesError(f"record {excerpt(origin)}: names no rule set")
+            raise NoRulesError(f"record {excerpt(origin)}: does not name a rule set")
     except NoRulesError as error:
-        raise InputError(str(error), remedy="give the rules with -v, such as -v ashton") from error
+        raise InputError(str(error), remedy="add the rule set, such as -v ashton") from error
     return record
 
 
@@ -120,7 +120,7 @@ def save_record(record: GameRecord, target: Path, source: str | None = None) -> 
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:
-        warn(f"{target}: does not keep: {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
+        warn(f"{target}: cannot store {'; '.join(lost[:9])}{'; ...' * (len(lost) > 9)}")
 
 
 def position_text(source: str) -> str:
@@ -134,7 +134,7 @@ def position_text(source: str) -> str:
                 "move, such as '2b2/2b2/bbKbb/2b2/2b2 w'"
             ),
             subject=f"position {excerpt(source)}",
-            remedy="without one the start is taken",
+            remedy="leave it out to use the start",
         )
     text = read_text(source, "position file", _POSITION_BYTES)
     if not text.strip():
@@ -157,7 +157,7 @@ def check_folder(folder: Path, option: str) -> None:
     """Raise `InputError` if a folder for output exists as a file; called before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
-            "is no folder", subject=f"{option} {excerpt(str(folder))}", remedy="name one, which need not exist yet"
+            "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"
         )
 
 

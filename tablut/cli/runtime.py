@@ -122,7 +122,7 @@ def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
         given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
         if any(parameters[name] != "" for name in given):
             raise InputError(
-                f"options come after {ctx.invoked_subcommand!r}",
+                f"its options must follow {ctx.invoked_subcommand!r}",
                 subject=f"{ctx.info_name} {ctx.invoked_subcommand}",
                 remedy=f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them",
             )
@@ -177,8 +177,8 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         if stopped is not None and stopped.cause is not None:
             code, line = stopped.cause.exit_code, str(stopped.cause)
         elif code == EXIT_INTERRUPTED:
-            go_on = f"; go on with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
-            line = f"interrupted; above is what was done{go_on}"
+            go_on = f"; continue with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+            line = f"interrupted; the results so far are above{go_on}"
         if as_json:
             body = reply.result.model_dump(mode="json", by_alias=True)
             if stopped is not None:
@@ -192,7 +192,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
             text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
         write_output(text)
         if announced() and not told:
-            complain(f"compiling took {compile_seconds():.1f} s, once; reported times leave it out")
+            complain(f"compiling took {compile_seconds():.1f} s (only once); reported times exclude it")
         if line:
             complain(line)
         raise typer.Exit(code)
@@ -259,7 +259,7 @@ def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
     forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
     asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
     if "--csv" in asked and len(asked) > 1:
-        raise InputError("choose one of them", subject=f"{' and '.join(asked)}")
+        raise InputError("cannot be combined", subject=f"{' and '.join(asked)}")
     return "--csv" in asked
 
 
@@ -269,9 +269,9 @@ def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
         numbers = value if isinstance(value, (list, tuple)) else [value]
         for given in numbers:
             if isinstance(given, int) and abs(given) > _LARGEST:
-                raise InputError(f"is too large; at most {_LARGEST:,}", subject=f"{_option(ctx, name)}")
+                raise InputError(f"is too large; the maximum is {_LARGEST:,}", subject=f"{_option(ctx, name)}")
             if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
-                raise InputError(f"is too large; at most {_LONGEST:,.0f}", subject=f"{_option(ctx, name)}")
+                raise InputError(f"is too large; the maximum is {_LONGEST:,.0f}", subject=f"{_option(ctx, name)}")
             if isinstance(given, float) and not math.isfinite(given):
                 raise InputError("expected a finite number", subject=f"{_option(ctx, name)} {given}")
 

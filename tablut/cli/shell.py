@@ -210,8 +210,8 @@ def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
             return _usage(error, args, name)
         case _ if any(isinstance(one, MemoryError) or _NO_MEMORY.search(str(one)) for one in _causes(error)):
             about = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
-            remedy = "allow less, or take a smaller task"
-            return MachineError(f"the machine has not enough memory{about}", remedy=remedy)
+            remedy = "lower the memory limit, or choose a smaller task"
+            return MachineError(f"this machine does not have enough memory{about}", remedy=remedy)
         case OSError() if error.errno in _MACHINE:
             about = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else ""
             return MachineError(str(error.strerror), subject=about)
@@ -223,7 +223,7 @@ def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
         where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
         trace = trace.tb_next
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _DefectError(f"a defect of this program ({what}; {where})", remedy=f"{_TRACE}=1 shows the trace")
+    return _DefectError(f"this is a bug in tablut ({what}; {where})", remedy=f"set {_TRACE}=1 to see the traceback")
 
 
 class _DefectError(TablutError):
@@ -268,7 +268,7 @@ def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> Input
         extra = re.fullmatch("argument '(.*)': is one too many", message)
         rules = any("-v" in param.opts for param in context.command.params) if context is not None else False
         if extra and rules and extra[1] in _variant_names():
-            return InputError(problem, subject=subject, remedy=f"the rules are an option: -v {extra[1]}")
+            return InputError(problem, subject=subject, remedy=f"choose the rule set with -v {extra[1]}")
     hint = _MOVED.get(f"{command}: {word}") or did_you_mean(word, known, f"see `{command} --help`")
     return InputError(problem.rstrip(".?"), subject=subject, remedy=hint)
 
@@ -289,8 +289,8 @@ _USAGE = (
 )
 """Patterns of typer's messages about a command line, with replacements that name the subject first."""
 _MOVED = {
-    "tablut puzzle: command 'make'": "in a checkout: python -m reports.studies.collection",
-    "tablut tablebase build: --trace": "in a checkout: python -m reports.studies.scale trace",
+    "tablut puzzle: command 'make'": "in a checkout, run python -m reports.studies.collection",
+    "tablut tablebase build: --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
 """Former commands and options, with their present places."""
 
@@ -304,15 +304,15 @@ def _completion(shell: str, *, install: bool) -> str:
     name = shell or _asking()
     option = "--install-completion" if install else "--show-completion"
     if name not in _SHELLS:
-        what = f"{name!r} is not a shell with completion" if name else "cannot tell which shell asks"
-        raise InputError(what, subject=option, remedy=f"name one: {', '.join(_SHELLS)}")
+        what = f"{name!r} is not a supported shell" if name else "cannot detect your shell"
+        raise InputError(what, subject=option, remedy=f"choose one of {', '.join(_SHELLS)}")
     if not install:
         return str(typers.get_completion_script(prog_name="tablut", complete_var=_COMPLETE, shell=name))
     try:
         _, path = typers.install(shell=name, prog_name="tablut", complete_var=_COMPLETE)
     except OSError as error:
         raise output_failure(f"{option}: {error.filename or ''}", error) from error
-    return f"completion for {name} is in {path}; it takes effect in a new terminal"
+    return f"completion for {name} is installed in {path}; it takes effect in a new terminal"
 
 
 def _asking() -> str:

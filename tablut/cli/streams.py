@@ -92,7 +92,7 @@ class _Closed(io.TextIOBase):
     encoding = "utf-8"
 
     def read(self, _size: int | None = -1, /) -> str:
-        raise InputError("is closed", subject="standard input", remedy="name a file")
+        raise InputError("is closed", subject="standard input", remedy="give a file name")
 
     def readline(self, _size: int | None = -1, /) -> str:  # type: ignore[override]
         return self.read()
@@ -133,7 +133,7 @@ def read_line(most: int) -> str:
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
-        raise InputError("not a UTF-8 text", subject="standard input") from error
+        raise InputError("is not UTF-8 text", subject="standard input") from error
     except OSError as error:
         raise input_failure("standard input", error) from error
 

@@ -80,14 +80,16 @@ def perft_command(
     if corpus is not None:
         if position is not None or divide or applied:
             raise InputError(
-                "names the positions", subject="--corpus", remedy="leave out --position, --divide and --applied"
+                "provides the positions",
+                subject="--corpus",
+                remedy="leave out --position, --divide and --applied",
             )
         return _check_corpus(corpus, variant, threads)
     if applied and divide:
-        raise InputError("makes every last move itself", subject="--applied", remedy="leave out --divide")
+        raise InputError("cannot be combined with --divide", subject="--applied", remedy="leave one of them out")
     if depth == 0 and (applied or divide):
         raise InputError(
-            "there is no move to make",
+            "needs at least one move",
             subject=f"--{'applied' if applied else 'divide'}",
             remedy="use --depth 1 or more",
         )
@@ -219,7 +221,7 @@ def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]
         rules = rules or load_variant("ashton")
         entries.append(_read_entry(line, rules, where))
     if rules is None or not entries:
-        raise InputError("has no position, so nothing can be checked", subject=f"corpus {excerpt(file)}")
+        raise InputError("contains no positions, so there is nothing to check", subject=f"corpus {excerpt(file)}")
     return rules, entries
 
 
@@ -233,12 +235,16 @@ def _held_to(named: str, given: Variant | None, where: str) -> Variant:
         rules = load_variant(named)
         if given is not None and given != rules:
             raise InputError(
-                f"is of variant {named}, not of {given.name!r}", subject=where, remedy="leave out --variant"
+                f"is of variant {named}, not of {given.name!r}",
+                subject=where,
+                remedy="leave out --variant",
             )
         return rules
     if given is None or given.name != named:
         raise InputError(
-            f"is of variant {excerpt(named)}, which does not ship", subject=where, remedy="name its file with --variant"
+            f"names the unknown variant {excerpt(named)}",
+            subject=where,
+            remedy="give its rule file with --variant",
         )
     return given
 
@@ -246,7 +252,7 @@ def _held_to(named: str, given: Variant | None, where: str) -> Variant:
 def _read_entry(line: str, variant: Variant, where: str) -> _Entry:
     parts = [part.strip() for part in line.split(";")]
     if len(parts) != 4:
-        raise InputError("expected `id; position; depth=nodes …", subject=where, remedy="source`")
+        raise InputError("expected `id; position; depth=nodes …; source`", subject=where)
     id_, text, claims, _ = parts
     numbers = []
     for claim in claims.split():
@@ -255,7 +261,7 @@ def _read_entry(line: str, variant: Variant, where: str) -> _Entry:
             raise InputError(f"expected depth=nodes, not {excerpt(claim)}", subject=where)
         numbers.append((int(match[1]), int(match[2])))
     if not numbers:
-        raise InputError("claims no number", subject=where)
+        raise InputError("has no counts to check", subject=where)
     return _Entry(id_, Position.parse(text, variant.size), numbers)
 
 

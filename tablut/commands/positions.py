@@ -162,7 +162,7 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
-            console.print("no objection found")
+            console.print("no reason found why this position would be impossible")
 
     return Reply(result, _show_status)
 

@@ -88,9 +88,9 @@ def convert_command(
     """
     for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
         raise InputError(
-            "is a file",
+            "is a file, not a move",
             subject=f"{excerpt(file)}",
-            remedy=f"a game is written anew by `tablut replay {excerpt(file)} --save FILE`",
+            remedy=f"convert a game with `tablut replay {excerpt(file)} --save FILE`",
         )
     rules = load_variant(variant)
     # A position without a king can be converted, but no move can be made in it.
@@ -110,9 +110,9 @@ def convert_command(
         lines = [_WRITERS[to](board)]
     if not lines:
         raise InputError(
-            "is a notation of moves",
+            "writes moves, but none are given",
             subject=f"--to {to}",
-            remedy=f"name the moves, such as `tablut convert --to {to} e4-e3`",
+            remedy=f"add the moves, such as `tablut convert --to {to} e4-e3`",
         )
     result = _Converted(
         variant=rules.name,
@@ -223,18 +223,18 @@ def replay_command(
     kind = kind_of(text) or NATIVE
     if kind is ARCHIVE:
         if variant is None:
-            raise InputError("names no rule set", subject=f"archive {excerpt(file)}", remedy="give one with --variant")
+            raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
         (games, unread), rules = read_archive(text), load_variant(variant)
         for line, why in unread.items() if not games else ():
             raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
         stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
         if game is None:
             for option in (name for name, given in stepping.items() if given):
-                raise InputError("is for one game of an archive", subject=option, remedy="say which with --game N")
+                raise InputError("applies to one game of an archive", subject=option, remedy="choose it with --game N")
             return _replay_archive(rules, games, unread, ignore_repetition=repetition == "ignore")
         if repetition != "judge":
             raise InputError(
-                "is for all games of an archive", subject="--repetition", remedy="leave it out with --game N"
+                "applies to all games of an archive", subject="--repetition", remedy="leave it out with --game N"
             )
         if not same_upside_down(rules):
             with progress("replay") as observer:
@@ -245,7 +245,7 @@ def replay_command(
         record = record_of(found[0], rules, len(games) + len(unread) - 1)
     elif game is not None or repetition != "judge":
         raise InputError(
-            "is no archive", subject=f"{kind.name} {excerpt(file)}", remedy="leave out --game and --repetition"
+            "is not an archive", subject=f"{kind.name} {excerpt(file)}", remedy="leave out --game and --repetition"
         )
     else:
         record = read_game_record(text, variant, file)
@@ -257,7 +257,7 @@ def replay_command(
         )
     replayed = replay(record)
     if ply is not None and ply > len(replayed.plies):
-        raise InputError(f"the record has {len(replayed.plies)} legal plies", subject=f"--ply {ply}")
+        raise InputError(f"the record has only {plural(len(replayed.plies), 'legal ply')}", subject=f"--ply {ply}")
     if save is not None:
         save_record(record, save, file)
     if svg is not None:
@@ -339,16 +339,16 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
     size = f"  {plural(found.games, 'game')}, {plural(found.plies, 'ply')}"
     console.print(Text.assemble((result.variant, "bold"), size))
     console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
-    console.print(f"legal to its end: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
+    console.print(f"completely legal: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
     console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
-    console.print(f"a repetition that counts occurs in {found.repeated:,}")
+    console.print(f"the repetition rule applies in {found.repeated:,}")
     for line in result.unread:
         console.print(Text.assemble((f"line {line.line}  ", "bold red"), f"not read: {line.why}"), soft_wrap=True)
     for row in result.games:
         if row.illegal is not None:
             told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
         elif row.contradicted:
-            told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}, where it says {row.recorded}"
+            told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}; the record has {row.recorded}"
         elif not row.captures_agree:
             plies = ", ".join(map(str, row.captures_differ[:8])) + " ..." * (len(row.captures_differ) > 8)
             told = f"captures differ: plies {plies}" if plies else "the numbers of captures differ"
@@ -391,4 +391,4 @@ def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[i
     for problem in result.problems:
         console.print(problem, style="bold red", soft_wrap=True)
     if not result.problems:
-        console.print(f"{plural(len(result.moves), 'move')}, and every claim of the record holds")
+        console.print(f"{plural(len(result.moves), 'move')}, and everything in the record is correct")

@@ -25,6 +25,7 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.records import read_rules
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
@@ -83,7 +84,7 @@ def variants_command(
     """List the shipped rule sets, or show the board and all rules of one."""
     if as_toml and name is None:
         raise InputError(
-            "prints one rule set", subject="--toml", remedy="name it, such as `tablut variants copenhagen --toml`"
+            "prints a single rule set", subject="--toml", remedy="name it, such as `tablut variants copenhagen --toml`"
         )
     if name is None:
         listing = _Listing(variants=[listed_variant(variant) for variant in shipped_variants()])
@@ -101,14 +102,14 @@ def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
         label("name", style="bold"),
         label("board"),
         label("material"),
-        prose("what it is, and where its rules are written"),
+        prose("description, and source of its rules"),
     )
     for variant in listing.variants:
         board, material = f"{variant.size}x{variant.size}", f"{variant.attackers}v{variant.defenders}+K"
         told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
         table.add(variant.name, board, material, told)
     console.print(table)
-    hint = "`tablut variants NAME` draws one; a TOML file of your own works wherever a name does."
+    hint = "`tablut variants NAME` shows one. Wherever a name is expected, you can give your own TOML file instead."
     console.print(f"\n{hint}", style="dim")
 
 
@@ -123,7 +124,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
     for name, value in described.fields.items():
         table.add(name, _shown(value), described.meanings[name])
     console.print(table)
-    console.print("\nwhat the fields say together", style="bold")
+    console.print("\nwhat these fields mean together", style="bold")
     for claim in described.claims:
         console.print(claim["sentence"])
     console.print("\ncells", style="bold")
@@ -286,7 +287,7 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
         long = field.field in ("terrain", "start")
         console.print(f"{field.field}  " + ("differs" if long else f"a: {_shown(field.a)}   b: {_shown(field.b)}"))
     if not result.fields:
-        console.print("the two are one game")
+        console.print("the two rule sets are the same game")
     for one, told in zip(found, result.positions, strict=True):
         where = (
             f"{told.men} men" if told.line is None else f"ply {len(told.line)}: {' '.join(told.line) or 'the start'}"
@@ -297,14 +298,14 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
         for number in range(min(len(told.moves), _MOVES_SHOWN)):
             console.print(_answered(told, number), soft_wrap=True)
         if len(told.moves) > _MOVES_SHOWN:
-            console.print(f"and {len(told.moves) - _MOVES_SHOWN} other moves; --json has all", style="dim")
+            console.print(f"and {len(told.moves) - _MOVES_SHOWN} other moves; --json lists all", style="dim")
     near = [told for told in result.positions if told.line is not None]
-    answer = "" if near else "; all are answered alike"
-    console.print(f"\nfrom the start: positions asked {result.asked:,}, to ply {result.plies}{answer}")
+    answer = "" if near else "; no differences"
+    console.print(f"\nfrom the start: {plural(result.asked, 'position')} compared, up to ply {result.plies}{answer}")
     if result.stopped:
-        console.print(f"it ended early: {result.stopped}")
+        console.print(f"the search ended early: {result.stopped}")
     console.print(
-        f"few men: {len(result.positions) - len(near)} kinds of difference in {result.samples:,} placements drawn"
+        f"few men: {len(result.positions) - len(near)} kinds of difference in {result.samples:,} random placements"
     )
 
 

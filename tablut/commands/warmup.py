@@ -68,9 +68,9 @@ def _run(case: str) -> None:
     with redirect_stdout(answers), redirect_stderr(complaints):
         code = run(shlex.split(case))
     if code not in (0, EXIT_NO, EXIT_UNKNOWN):
-        raise TablutError(f"`tablut {case}` ended with {code}: {complaints.getvalue()}", subject="warmup")
+        raise TablutError(f"`tablut {case}` failed with exit code {code}: {complaints.getvalue()}", subject="warmup")
 
 
 def _show(console: PeopleConsole, result: _Warmup) -> None:
-    console.print(f"{plural(result.kernels, 'kernel')} ready, {result.compiled} of them compiled just now")
+    console.print(f"{plural(result.kernels, 'kernel')} ready, {result.compiled} of them newly compiled")
     console.print(f"{result.seconds:.1f} s", style="dim")

@@ -11,13 +11,14 @@ try:
     check_address_space(600)
     import numba
 except ValueError as error:
-    raise InputError("correct or unset NUMBA_NUM_THREADS", subject=f"numba refuses its settings ({error})") from error
+    remedy = "correct or unset NUMBA_NUM_THREADS"
+    raise InputError(f"rejects its settings ({error})", subject="numba", remedy=remedy) from error
 if any(feature[:1] not in "+-" for feature in (vars(numba.config)["CPU_FEATURES"] or "").split(",")):
     raise InputError(
-        "expected features with + or - before each, with commas between: unset it", subject="NUMBA_CPU_FEATURES"
+        "expected features with + or -, separated by commas", subject="NUMBA_CPU_FEATURES", remedy="unset it"
     )
 if vars(numba.config)["DISABLE_JIT"]:
-    raise InputError("NUMBA_DISABLE_JIT is set, but the engine is compiled code: unset it")
+    raise InputError("is set, but the engine needs compiled code", subject="NUMBA_DISABLE_JIT", remedy="unset it")
 
 from tablut.engine.engine import Children, Engine, LeafStatistics, engine_for
 from tablut.engine.tables import BLACK, WHITE, Tables, build_tables

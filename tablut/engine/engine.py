@@ -177,7 +177,7 @@ class BoardEngine:
     def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
         """Count the same sequences as `perft` with every last move made, and return statistics of the last moves."""
         if depth < 1:
-            raise InputError("an applied perft has at least one ply", subject=f"depth {depth}")
+            raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
         roots = [board.copy()]
         if threads > 1 and depth > 1:
             roots, depth = [child for child, outcome in self._children(board) if not outcome], depth - 1

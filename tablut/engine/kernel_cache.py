@@ -378,7 +378,7 @@ def _say_uncached(reason: str) -> None:
     if not _said:
         _said.append(reason)
         print(  # noqa: T201
-            f"tablut: compiled kernels cannot be kept ({reason}), so each run compiles them anew; "
-            "set NUMBA_CACHE_DIR to a folder that you can write to",
+            f"tablut: compiled kernels cannot be cached ({reason}), so each run compiles them again; "
+            "set NUMBA_CACHE_DIR to a writable folder",
             file=sys.stderr,
         )

@@ -138,7 +138,7 @@ class Batch:
         if not (masked and numbered):
             said = f"which={excerpt(str(which), 40)}, games={excerpt(str(games), 40)}"
             raise InputError(
-                f"expected a mask of {len(self)} booleans, or games by numbers below {len(self)}", subject=said
+                f"expected a mask of {len(self)} booleans, or numbers of games below {len(self)}", subject=said
             )
         g, these = self._games, mask | np.isin(every, numbers)
         g.boards[these], g.keys[these] = self._start

@@ -74,9 +74,7 @@ class Encoding:
         # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
         if number < 0 or self.move(number) != said:
-            raise InputError(
-                f"is along no line of a board of {self.variant.size}×{self.variant.size}", subject=f"move {said}"
-            )
+            raise InputError("is not along a row or column of the board", subject=f"move {said}")
         return number
 
     def move(self, action: int) -> Move:

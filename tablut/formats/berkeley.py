@@ -28,7 +28,7 @@ def read_move(text: str, size: int = 9) -> Move:
     except InputError as error:
         raise InputError(str(error), subject=f"move {text!r}") from error
     if start == target:
-        raise InputError(f"stays on {square}", subject=f"move {text!r}", remedy=expected)
+        raise InputError(f"does not leave {square}", subject=f"move {text!r}", remedy=expected)
     return Move(start, target, size)
 
 
@@ -36,5 +36,5 @@ def write_move(move: Move) -> str:
     """Return the short text of a move; the inverse of `read_move`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
-        raise InputError("Berkeley's notation writes moves along one rank or one file", subject=f"move {str(move)!r}")
+        raise InputError("is not along a rank or file, as Berkeley's notation requires", subject=f"move {str(move)!r}")
     return f"{square_name(move.start, move.size)}-" + (str(new_rank + 1) if file == new_file else FILES[new_file])

@@ -61,7 +61,7 @@ class BolognaState:
         to_move = self.side or side
         if to_move is None:
             raise InputError(
-                "the game is over, so it does not tell the side to move", subject=f"state with turn {self.turn!r}"
+                "does not contain the side to move, because the game is over", subject=f"state with turn {self.turn!r}"
             )
         return Position(self.cells, to_move)
 
@@ -90,7 +90,7 @@ def read_state(text: str) -> BolognaState:
                 raise InputError(f"{where}: {shown_value(name)}: expected one of {' '.join(_CELLS)}", subject="state")
             if name == "THRONE" and square != size * size // 2:
                 centre = square_name(size * size // 2, size)
-                raise InputError(f"THRONE on {square_name(square, size)}: the castle is {centre}", subject="state")
+                raise InputError(f"THRONE on {square_name(square, size)}: the castle is on {centre}", subject="state")
             cells += _CELLS[name]
     return BolognaState(cells, turn)
 
@@ -167,5 +167,5 @@ def _json_value(text: str, what: str) -> Any:
     try:
         return read_json(text)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or too deep"
-        raise InputError(f"not JSON ({reason})", subject=f"{what} {excerpt(text)}") from error
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too large or nested too deeply"
+        raise InputError(f"is not valid JSON ({reason})", subject=f"{what} {excerpt(text)}") from error

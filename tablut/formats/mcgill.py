@@ -22,11 +22,11 @@ def read_move(text: str, size: int = 9) -> tuple[Move, Side]:
         raise InputError(expected, subject=f"move {excerpt(text)}")
     *places, player = (int(word) for word in words)
     if player >= len(_PLAYERS):
-        raise InputError(f"player {words[4]}", subject=f"move {text!r}", remedy=expected)
+        raise InputError(f"has the unknown player {words[4]}", subject=f"move {text!r}", remedy=expected)
     for word, place in zip(words, places, strict=False):
         if place >= size:
             raise InputError(
-                f"there is no row or column {word}", subject=f"move {text!r}", remedy=f"they go from 0 to {size - 1}"
+                f"has the unknown row or column {word}", subject=f"move {text!r}", remedy=f"use 0 to {size - 1}"
             )
     row, column, new_row, new_column = places
     start, target = (size - 1 - row) * size + column, (size - 1 - new_row) * size + new_column

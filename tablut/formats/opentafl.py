@@ -47,13 +47,13 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
-        raise InputError("expected an OpenTafl string such as /1t1/tKT/3/, a slash at either end", subject=shown)
+        raise InputError("expected an OpenTafl string such as /1t1/tKT/3/, with a slash at each end", subject=shown)
     rows = trimmed[1:-1].split("/")
     size = size or len(rows)
     if size not in range(3, 20, 2):
         raise InputError(f"has {size} rows", subject=shown, remedy="boards have an odd side from 3 to 19")
     if len(rows) != size:
-        raise InputError(f"has {len(rows)} rows", subject=shown, remedy=f"the board has {size}")
+        raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
     return Position("".join(expand_row(row, size, shown, _READ, _FOREIGN) for row in rows), side)
 
 
@@ -74,7 +74,7 @@ def read_move(text: str, size: int) -> MoveText:
     found = _MOVE.fullmatch(text)
     if found is None:
         raise InputError(
-            "expected two squares such as d4-d6, captures after them such as xd7/c6", subject=f"move {excerpt(text)}"
+            "expected two squares such as d4-d6, then captures such as xd7/c6", subject=f"move {excerpt(text)}"
         )
     piece, start, kind, target, taken = found[1], found[2], found[3], found[4], found[5]
     if kind != "-":
@@ -85,9 +85,9 @@ def read_move(text: str, size: int) -> MoveText:
     for letter in (piece, *(letter for letter, _ in captures)):
         if letter and letter not in _LETTERS:
             raise InputError(
-                f"{_OTHERS.get(letter, 'a piece')}, {letter!r}",
+                f"names {_OTHERS.get(letter, 'the unknown piece')}, {letter!r}",
                 subject=f"move {excerpt(text)}",
-                remedy="known pieces: t T K",
+                remedy="use the pieces t T K",
             )
     try:
         move = Move(parse_square(start, size), parse_square(target, size), size)

@@ -54,9 +54,7 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
     else:
         position = Position.parse(trimmed, size)
     if side is not None and position.side != side:
-        raise InputError(
-            f"says that {position.side} is to move, not {side}", subject=f"position {excerpt(trimmed, _SHOWN)}"
-        )
+        raise InputError(f"has {position.side} to move, not {side}", subject=f"position {excerpt(trimmed, _SHOWN)}")
     return position
 
 
@@ -70,14 +68,14 @@ def _from_state(text: str, size: int, side: Side | None) -> Position:
 def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
     rows, *said = text.split()
     if len(said) > 1 or (said and said[0] not in ("w", "b")):
-        raise InputError("expected w or b alone after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
+        raise InputError("expected only w or b after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
     if said:
         side = "w" if said[0] == "w" else "b"
     if side is None:
         raise InputError(
-            "an OpenTafl string does not tell the side to move",
+            "does not contain the side to move",
             subject=f"position {excerpt(text, _SHOWN)}",
-            remedy="add ' w' or ' b'",
+            remedy="add ' w' or ' b' at the end",
         )
     return opentafl.read_position(rows, side, size)
 
@@ -133,7 +131,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
         )
     if len(position.cells) != variant.size**2:
         raise InputError(
-            f"is of size {position.size}", subject=f"position '{position}'", remedy=f"{variant.name} is not"
+            f"has {position.size} rows, but {variant.name} has {variant.size}", subject=f"position '{position}'"
         )
     return position
 

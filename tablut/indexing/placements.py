@@ -233,7 +233,7 @@ class PlacementIndex:
             If ``rank`` is out of range.
         """
         if not whole_number("rank", rank) < self.size:
-            raise InputError(f"{self.variant.name} has the ranks 0 to {self.size - 1}", subject=f"rank {rank}")
+            raise InputError(f"must be 0 to {self.size - 1} for {self.variant.name}", subject=f"rank {rank}")
         tier = next(tier for tier in self.tiers.values() if rank < tier.offset + tier.size)
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
 
@@ -261,7 +261,7 @@ class PlacementIndex:
         """
         tier = self.tiers.get((attackers, defenders))
         if tier is None or not 0 <= rank < tier.size:
-            known = "no such tier" if tier is None else f"has the ranks 0 to {tier.size - 1}"
+            known = "does not exist" if tier is None else f"must be 0 to {tier.size - 1}"
             raise InputError(known, subject=f"rank {rank} of tier {attackers}v{defenders} of {self.variant.name}")
         for king in self._kings:
             ways = self.ways(king, attackers, defenders)
@@ -279,11 +279,11 @@ class PlacementIndex:
         attackers, defenders = position.material
         if len(cells) != variant.size**2:
             raise InputError(
-                f"is of size {position.size}", subject=f"position '{position}'", remedy=f"{variant.name} is not"
+                f"has {position.size} rows, but {variant.name} has {variant.size}", subject=f"position '{position}'"
             )
         if cells.count("K") != 1:
             raise InputError(
-                f"has {cells.count('K')} kings", subject=f"position '{position}'", remedy="a counted placement has one"
+                f"has {cells.count('K')} kings, but a counted placement has one", subject=f"position '{position}'"
             )
         if (attackers, defenders) not in self.tiers:
             most = f"1 to {variant.attackers} attackers and up to {variant.defenders} defenders"
@@ -294,7 +294,7 @@ class PlacementIndex:
             if piece != "." and cell not in allowed[piece]:
                 where = square_name(cell, variant.size)
                 raise InputError(
-                    f"{names[piece]} on {where} is in no undecided placement", subject=f"position '{position}'"
+                    f"has {names[piece]} on {where}, as in no undecided placement", subject=f"position '{position}'"
                 )
 
 
@@ -437,7 +437,7 @@ class EndingIndex:
             If ``rank`` is out of range.
         """
         if not 0 <= rank < self.size:
-            raise InputError(f"{self.variant.name} has the ranks 0 to {self.size - 1}", subject=f"final rank {rank}")
+            raise InputError(f"must be 0 to {self.size - 1} for {self.variant.name}", subject=f"final rank {rank}")
         number = bisect_right(self._offsets, rank) - 1
         group, rest = self._groups[number], rank - self._offsets[number]
         for material in self._materials(group):

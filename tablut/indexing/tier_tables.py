@@ -186,7 +186,7 @@ def tier_tables(
         entries = max(index.widths) * index.row_space * len(orbits.representatives)
         if index.row_space >= 1 << 31 or entries >= _LIMIT:
             raise InputError(
-                "too large to be indexed", subject=f"tier {index.attackers}v{index.defenders} of {variant.name}"
+                "is too large to be indexed", subject=f"tier {index.attackers}v{index.defenders} of {variant.name}"
             )
     square = _square_tables(variant, orbits, 1 + max(max(index.row_men, index.column_men) for index in indices))
     found = [_rows(index, square) for index in indices]

@@ -260,7 +260,7 @@ class TierIndex:
         """Return the placement of an entry with a side to move; an alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
             raise InputError(
-                f"tier {self.attackers}v{self.defenders} has 0 to {self.size - 1}", subject=f"entry {entry}"
+                f"must be 0 to {self.size - 1} in tier {self.attackers}v{self.defenders}", subject=f"entry {entry}"
             )
         number = next(king for king in range(len(self.widths)) if entry < self.offsets[king + 1])
         row, column = divmod(entry - self.offsets[number], self.widths[number])

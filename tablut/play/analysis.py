@@ -32,6 +32,7 @@ from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
 from tablut.running.machine import check_memory
+from tablut.running.progress import plural
 from tablut.store.files import brief, check_output, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
@@ -314,7 +315,7 @@ def analyse(
     """
     game = replay(record)
     if not game.plies:
-        raise InputError("has no legal move", subject="record", remedy="there is nothing to analyse")
+        raise InputError("has no legal move to analyse", subject="record")
     if not game.board.variant.same_game(analyst.variant):
         raise InputError(f"is of {game.board.variant.name}, not of {analyst.variant.name}", subject="record")
     insights, choices, board = [], [], Board(game.board.variant, game.start)
@@ -531,7 +532,7 @@ def analyse_command(
     """
     check_memory("hash", hash_mib)
     if option and player is None:
-        raise InputError("is a setting of --player, and none is named", subject="--option")
+        raise InputError("needs --player", subject="--option")
     for written in (annotate, picture):
         if written is not None:
             check_output(Path(written))
@@ -567,14 +568,14 @@ def analyse_command(
     if picture is not None:
         drawing = draw_errors(rules, found)
         if drawing is None:
-            warn(f"--svg {picture}: no move was an error, so nothing was drawn")
+            warn(f"--svg {picture}: was not written, because no move was an error")
         else:
             write_text(Path(picture), drawing)
     return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 
 def _show(console: PeopleConsole, found: GameAnalysis) -> None:
-    names = " against ".join(f"{found.players[side] or 'somebody'} ({side})" for side in ("white", "black"))
+    names = " against ".join(f"{found.players[side] or 'unknown'} ({side})" for side in ("white", "black"))
     console.print(f"{names}, {found.variant}", style="bold")
     choices = [ply.choice for ply in found.plies if ply.choice is not None]
     asked = [label("choice")] if choices else []
@@ -589,15 +590,15 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         told = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
         table.add(str(ply.ply), ply.side, ply.move, *told, ply.source, lost, graded + better, style=style)
     console.print(table)
-    console.print("before it: for the side to move, in centi-logits (and the points that they promise)", style="dim")
+    console.print("before it: score for the side to move, in centi-logits (with the expected points)", style="dim")
     if choices:
         same = sum(choice.move == ply.move for choice, ply in zip(choices, found.plies, strict=True))
-        silent = "" if any(choice.score is not None for choice in choices) else "; it tells no scores"
-        console.print(f"choice: {choices[0].player} plays {same} of {len(choices)} moves as they were{silent}")
+        silent = "" if any(choice.score is not None for choice in choices) else "; it reports no scores"
+        console.print(f"choice: {choices[0].player} agrees with {same} of {plural(len(choices), 'move')}{silent}")
     for side, report in (("white", found.white), ("black", found.black)):
         console.print(f"{side}  {_told(report)}")
     if (error := found.first_decisive_error) is not None:
-        sure = "before it the game was not lost" if error.certain else "as far as the estimates tell"
+        sure = "the game was not lost before it" if error.certain else "according to estimates"
         console.print(f"the losing move: ply {error.ply}, {error.side} {error.move} ({sure})")
     console.print(f"the game: {found.outcome or 'its moves do not end it'}")
 

@@ -121,7 +121,7 @@ def play_command(
     position: PositionOption = None,
     player: PlayerOption = "alphabeta",
     side: Annotated[
-        PlayedSide, typer.Option(help="Your side; both for two people, none to watch the player play itself.")
+        PlayedSide, typer.Option(help="Your side; both for two people, none to watch the player play against itself.")
     ] = "white",
     budget: Budget,
     save: Annotated[
@@ -156,17 +156,17 @@ def play_command(
         for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
             if value is not None:
                 raise InputError(
-                    "is for a game on a server", subject=typed, remedy="name it with --server HOST, or leave this out"
+                    "applies only to a game on a server", subject=typed, remedy="add --server HOST, or leave it out"
                 )
         return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
     if server is not None and write_script is not None:
         raise InputError(
-            "writes the script and ends",
+            "only writes the script",
             subject="--write-script",
-            remedy="leave out --server, which the script is told",
+            remedy="leave out --server; give the server to the script",
         )
     if position is not None:
-        raise InputError("a server says itself where the game begins", subject="--position", remedy="leave it out")
+        raise InputError("is not possible, because the server sets it", subject="--position", remedy="leave it out")
     if write_script is not None:
         said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
         return _script(rules, said, player, options, name, write_script)
@@ -177,7 +177,7 @@ def play_command(
         )
     if timeout is None:
         raise InputError(
-            "a server needs it", subject="--timeout", remedy="give its seconds for a move, such as --timeout 60"
+            "is required with --server", subject="--timeout", remedy="give the seconds for a move, such as --timeout 60"
         )
     seat = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, given or SearchLimits())
     return _on_server(rules, player, options, seat.checked(), save)
@@ -200,7 +200,7 @@ def _in_terminal(
 
     if position == "-" and side != "none":
         raise InputError(
-            "standard input is for the moves", subject="--position -", remedy="name a file, or give the text itself"
+            "standard input provides the moves", subject="--position -", remedy="give a file or the text itself"
         )
     board = Board(rules, read_position(position, rules))
     board.outcome()  # refuses invalid positions
@@ -278,7 +278,7 @@ def _on_server(
 
 
 def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
-    console.print(f"result  {result.result or 'unknown: the connection ended without one'}", style="bold")
+    console.print(f"result  {result.result or 'unknown, because the connection ended first'}", style="bold")
     console.print(f"played  {result.side}, {result.player}, {result.variant}, {plural(len(result.moves), 'ply')}")
     if save is not None:
         console.print(f"record  {save}")
@@ -361,7 +361,7 @@ def engine_command(
     limits = budget.given
     if limits is not None and protocol not in ("otep", "htp"):
         raise InputError(
-            "its lines say how long a move may take", subject=f"--protocol {protocol}", remedy="leave the limits out"
+            "sets the limits of each move itself", subject=f"--protocol {protocol}", remedy="leave the limits out"
         )
     engine = EngineSession(_print, options)
     result = _Engine(

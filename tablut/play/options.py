@@ -33,7 +33,7 @@ DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Search d
 HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for the transposition table.")]
 TablebaseOption = Annotated[
     str | None,
-    typer.Option("--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the tables that ship]"),
+    typer.Option("--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped tables]"),
 ]
 
 SettingsOption = Annotated[
@@ -78,7 +78,7 @@ class PlayerSettings:
             "--table-memory",
             metavar="MIB",
             min=0,
-            help="Memory for tables in the search; at most 32 for those that ship.",
+            help="Memory for tables in the search; the shipped tables need at most 32.",
         ),
     ] = 512
     threads: Annotated[int, threads_option("Number of search threads of alphabeta; only one is repeatable.")] = 1

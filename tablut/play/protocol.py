@@ -130,7 +130,7 @@ class LineReader(ABC):
         parts = self._parts(command, rest)
         try:
             if len(line) > LONGEST_LINE:
-                raise InputError(f"at most {LONGEST_LINE:,} are read", subject=f"line of {len(line):,} characters")
+                raise InputError(f"exceeds {LONGEST_LINE:,} characters", subject=f"line of {len(line):,} characters")
             if parts == ("position",):
                 self._need(lambda part: part != "position")
             more = self._obey(command, rest.rstrip())
@@ -235,7 +235,7 @@ class EngineSession(LineReader):
         return ("rule set", "position") if rules else super()._parts(command, rest)
 
     def _refuse(self, command: str, why: str) -> None:
-        self._info(f"{why}; every option keeps its value" if command == "setoption" else why)
+        self._info(f"{why}; no option was changed" if command == "setoption" else why)
 
     def _obey(self, command: str, rest: str) -> bool:
         if command in ("setoption", "ucinewgame", "position") and self._busy():
@@ -330,7 +330,7 @@ class EngineSession(LineReader):
         name, value = found[1].lower().replace("-", "_"), (found[2] or "").strip()
         if name not in OPTIONS:
             raise InputError(
-                f"no option {excerpt(found[1], 40)}", subject="setoption", remedy=f"there are {' '.join(OPTIONS)}"
+                f"has no option {excerpt(found[1], 40)}", subject="setoption", remedy=f"use one of {' '.join(OPTIONS)}"
             )
         new: str | int = "" if value == "<empty>" else value
         if "spin" in OPTIONS[name]:
@@ -352,7 +352,7 @@ class EngineSession(LineReader):
         check_memory("hash", options.hash)
         parse_settings(options.settings.split())
         if options.tables and not Path(options.tables).exists():
-            raise InputError("no such store", subject=f"tables {excerpt(options.tables)}")
+            raise InputError("does not exist", subject=f"tables {excerpt(options.tables)}")
 
     def _chooser(self) -> Player:
         if self._player is None:

@@ -71,11 +71,11 @@ COMMANDS: Final = {
     "undo": "take your last move back",
     "hint": "have the engine suggest a move",
     "eval": "have the engine judge the position",
-    "table": "what a tablebase says of the position and its moves",
+    "table": "show the tablebase values of the position and its moves",
     "board": "draw the board again",
     "position": "print the position as text",
     "save FILE": "write the game as a record",
-    "resign": "give the game up",
+    "resign": "give up the game",
     "help": "print this list",
     "quit": "leave",
 }
@@ -199,7 +199,7 @@ class TerminalGame:
         people = None in self._settings.players.values()
         self._draw()
         if people and (move := next(iter(self.board.legal_moves), None)) is not None:
-            self._live.print(f"a move such as {move}, or: " + ", ".join(_WORDS), style="dim")
+            self._live.print(f"enter a move such as {move}, or: " + ", ".join(_WORDS), style="dim")
         while not self._left:
             ending = self.ending
             if ending.result is not None:
@@ -248,10 +248,10 @@ class TerminalGame:
             said = read_move(text, board.size).said.move
         except InputError:
             hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)], "help lists the commands")
-            self._live.print(f"{excerpt(text, 40)}: no move and no command; {hint}")
+            self._live.print(f"{excerpt(text, 40)}: is neither a move nor a command; {hint}")
             return
         if said not in board.legal_moves:
-            self._live.print(f"{said}: not legal: {self._why_not(said.start)}")
+            self._live.print(f"{said}: is not legal: {self._why_not(said.start)}")
             return
         try:
             board.push_text(text)
@@ -269,7 +269,7 @@ class TerminalGame:
         if (piece == "b") != (board.turn == "black"):
             return f"the piece on {name} is not {board.turn}'s"
         targets = [square_name(move.target, board.size) for move in board.legal_moves if move.start == start]
-        return f"from {name} one can go to {' '.join(targets)}" if targets else f"the piece on {name} cannot move"
+        return f"the piece on {name} can move to {' '.join(targets)}" if targets else f"the piece on {name} cannot move"
 
     def _reply(self, player: Player) -> None:
         board, colour = self.board, self.board.turn
@@ -338,7 +338,7 @@ class TerminalGame:
             back += 1
             turn = "black" if turn == "white" else "white"
         if board.ply == 0 or players[turn] is not None:
-            self._live.print("there is no move of yours to take back")
+            self._live.print("you have no move to take back")
             return
         for _ in range(back):
             board.pop()
@@ -356,37 +356,37 @@ class TerminalGame:
         prober = self._settings.prober()
         if prober is None:
             self._live.print(
-                f"no tablebase of {self.board.variant.name} ships; build one with `tablut tablebase build`, and "
+                f"no tablebase of {self.board.variant.name} is shipped; build one with `tablut tablebase build`, and "
                 "start with --tablebase STORE"
             )
             return
         rated = probe_moves(self.board.copy(), prober)
         if rated is None:
             attackers, defenders = self.board.position.material
-            self._live.print(f"the tablebase does not reach {attackers} attackers and {defenders} defenders")
+            self._live.print(f"the tablebase does not include positions with {attackers}v{defenders} men")
             return
         otherwise = unforced(self.board.variant)
         self._live.print(f"{self.board.turn} to move: {_value(rated[0].score, otherwise)}")
         for move, score in rated[:_SHOWN_MOVES]:
             self._live.print(f"{move!s:<8} {_value(score, otherwise)}")
         if len(rated) > _SHOWN_MOVES:
-            self._live.print(f"and {len(rated) - _SHOWN_MOVES} more moves, none better")
+            self._live.print(f"and {len(rated) - _SHOWN_MOVES} more moves, none of them better")
 
     def _save(self, line: str) -> None:
         name = line[4:].strip()
         if not name:
-            self._live.print("save: name a file, such as save game.txt")
+            self._live.print("save: give a file name, such as save game.txt")
             return
         try:
             self.save(Path(name))
         except TablutError as error:
             self._live.print(str(error))
             return
-        self._live.print(f"written to {name}; tablut replay reads it")
+        self._live.print(f"saved to {name}; read it with tablut replay")
 
 
 def _judgement(choice: Choice) -> str:
-    said = said_score(choice.score, choice.mate) or "no opinion"
+    said = said_score(choice.score, choice.mate) or "no score"
     return said if choice.score is None or choice.mate is not None else f"{said}, depth {choice.depth}"
 
 

@@ -69,7 +69,7 @@ def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
         if len(line) > _LINE:
             unread[number] = f"has {len(line):,} characters; at most {_LINE:,} are read"
         elif (fields := _fields(line)) is None:
-            way = "expected moves, captures by attackers, captures by defenders, result, with commas between"
+            way = "expected moves, captures by attackers, captures by defenders, result, separated by commas"
             unread[number] = f"{excerpt(line)}: {way}"
         else:
             moves, attackers, defenders, result = fields
@@ -92,7 +92,7 @@ def _fields(line: str) -> list[str] | None:
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
     """Return a game of an archive as a record, with a note on the number of other games in the archive."""
     moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
-    notes = (f"the archive holds {others} other game{'s' * (others > 1)}",) if others else ()
+    notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
 
@@ -102,7 +102,7 @@ def write_line(record: GameRecord, variant: Variant) -> str:
     The game must begin from the start of its rules, because the format cannot give another position.
     """
     if record.start is not None or not record.moves:
-        raise InputError("a line holds a game of one move or more, from the start of its rules", subject="archive")
+        raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")
     black_first = variant.rules.first == "black"
     taken = [sum(len(said.captures or ()) for said in record.moves[side::2]) for side in (0, 1)]
     attackers, defenders = taken if black_first else reversed(taken)

@@ -110,7 +110,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
         game.take(found)
     games = [game for game in games if game.begun or game.moves or game.start]
     if not games:
-        raise InputError("holds no game; expected a line such as FINE: Inizio partita", subject="game log")
+        raise InputError("contains no game; expected a line such as FINE: Inizio partita", subject="game log")
     return tuple(game.record(variant) for game in games)
 
 
@@ -158,11 +158,11 @@ class _Game:
         rules = variant or servers
         if rules is not None and self.last is not None and self.last.size != rules.size:
             raise InputError(
-                f"its board has side {self.last.size}, variant {rules.name!r} {rules.size}", subject="game log"
+                f"its board has side {self.last.size}, but that of {rules.name!r} has {rules.size}", subject="game log"
             )
         if rules is None:
             game = self.game or "(not named)"
-            self.notes.append(f"the log is of the server's game {game}, for which no rule set ships")
+            self.notes.append(f"the log is of the server's game {game}, which matches no shipped rule set")
         start = None
         if self.start is not None:
             start = self.start.position("w")
@@ -194,10 +194,11 @@ class _Game:
         board = _BOARD.match(self.log.text, found.end())
         if board is None:
             if not self.log.goes_on_after(found.end()):
-                self.notes.append(f"{self._line(found)}: the log breaks off within a state")
+                self.notes.append(f"{self._line(found)}: the log ends in the middle of a state")
                 return
             raise InputError(
-                "state: expected rows of O W B K T, a line with -, and W B WW BW or D", subject=f"{self._line(found)}"
+                "state: expected rows of O W B K T, a line with -, and W, B, WW, BW or D",
+                subject=f"{self._line(found)}",
             )
         cells = "".join(board[1].split()).translate(_LETTERS)
         state = BolognaState(cells, _TURNS[board[2]])
@@ -207,20 +208,19 @@ class _Game:
             )
         if self.last is not None and self.last.size != state.size:
             raise InputError(
-                f"state: has {len(cells)} cells",
+                f"state: has {len(cells)} cells, but the previous one has {self.last.size**2}",
                 subject=f"{self._line(found)}",
-                remedy="the one before has another number",
             )
         if self.pending is not None:
             self._ply(state)
         elif self.last is None:
             self.start = state
         elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
-            self.notes.append(f"{self._line(found)}: decided without a move: by time, or by a player who left")
+            self.notes.append(f"{self._line(found)}: decided without a move, by time or because a player left")
         elif state != self.last:
             # Only the repeated state at the end of a game is allowed here; any other change needs a move.
             raise InputError(
-                "state: differs from the one before, and no move lies between", subject=f"{self._line(found)}"
+                "state: differs from the previous one, but no move lies between them", subject=f"{self._line(found)}"
             )
         self.last = state
 
@@ -277,7 +277,7 @@ def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
                 raise InputError(str(error), subject=f"system log line {line}") from error
     if not moves:
         raise InputError(
-            "holds no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
+            "contains no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
         )
     notes = (further_games(more),) if more else ()
     return GameRecord(

@@ -75,7 +75,7 @@ class GameRecord:
 
     def __post_init__(self) -> None:
         if self.positions is not None and len(self.positions) != len(self.moves):
-            raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected one after each")
+            raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected as many")
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
@@ -84,7 +84,7 @@ def start_under(start: Position | None, rules: Variant, what: str) -> Position |
     A board of another size than that of the rules raises `InputError`.
     """
     if start is not None and start.size != rules.size:
-        raise InputError(f"its board has side {start.size}, variant {rules.name!r} {rules.size}", subject=what)
+        raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
     return None if start is None or str(start) == rules.start_position else start
 
 
@@ -92,12 +92,12 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
     """Return a warning if a record was read under other rules than its own, else nothing."""
     if own is None or given is None or own.same_game(given):
         return ()
-    return (f"record: is under {own.name!r}; it was read under {given.name!r} as you asked",)
+    return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)
 
 
 def further_games(count: int) -> str:
     """Return the note on the further games of a file, which are not read."""
-    return f"the file holds {count} more game{'s' * (count > 1)}; only the first was read"
+    return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
 
 
 # -- comments of a record, found in linear time --------------------------------------------

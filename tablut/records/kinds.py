@@ -29,19 +29,19 @@ _PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=li
 
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
-    name = next((name for key, name in _SITES.items() if key in text), "a kind that is not known")
-    raise InputError(f"JSON of {name}, {_WAY}", subject="record")
+    name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
+    raise InputError(f"JSON of {name} is {_WAY}", subject="record")
 
 
 def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError(f"a trial of Ludii, {_WAY}", subject="record")
+    raise InputError(f"a trial of Ludii is {_WAY}", subject="record")
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     raise InputError(
-        "is an archive, a game a line",
+        "is an archive with one game on each line",
         subject="record",
-        remedy="`tablut replay FILE -v RULES --game N --save RECORD` writes that of line N as a record",
+        remedy="extract line N with `tablut replay FILE -v RULES --game N --save RECORD`",
     )
 
 
@@ -82,11 +82,9 @@ def decoded(content: bytes, origin: str = "") -> str:
     except UnicodeDecodeError as error:
         text = content.decode("latin-1").replace("\r\n", "\n")
         if not looks_like_log(text) and not looks_like_system_log(text):
-            raise InputError("not a UTF-8 text file", subject=shown, remedy="save it as UTF-8") from error
+            raise InputError("is not a UTF-8 text file", subject=shown, remedy="save it as UTF-8") from error
     if "\0" in text:
-        raise InputError(
-            "not a UTF-8 text file, but one with NUL, as UTF-16 has", subject=shown, remedy="save it as UTF-8"
-        )
+        raise InputError("contains NUL characters, as in UTF-16", subject=shown, remedy="save it as UTF-8")
     return _plain(text)
 
 
@@ -177,9 +175,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     suffix = target.suffix.lower()
     if suffix == ".csv":
         if record.variant is None:
-            raise InputError(
-                "names no rule set", subject="record", remedy="give it one, such as ashton, before it is written"
-            )
+            raise InputError("has no rule set", subject="record", remedy="set one, such as ashton, before writing it")
         variant = as_variant(record.variant)
         text = write_line(record, variant) + "\n"
         again = record_of(read_archive(text)[0][0], variant)
@@ -189,9 +185,9 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     lost = (*_lost(record, again), *record.notes)
     if lost and source is not None and target.exists() and target.samefile(source):
         raise InputError(
-            f"is the record itself, and would lose {lost[0]}",
+            f"is the record itself, which would lose {lost[0]}",
             subject=f"output file {str(target)!r}",
-            remedy="name another",
+            remedy="choose another file",
         )
     return text, lost
 

@@ -15,6 +15,7 @@ from tablut.position import MoveText, Position
 from tablut.records.game import GameRecord, NoRulesError, further_games, overruled, start_under
 from tablut.records.opentafl import read_rules, rules_source
 from tablut.rules.outcome import RESULTS, GameResult
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 
@@ -92,9 +93,9 @@ class _Game:
             count, first = len(self.moves), number[2] == "."
             if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
                 raise InputError(
-                    f"line {line}: {number[1]}{number[2]} follows {count} moves",
+                    f"line {line}: {number[1]}{number[2]} follows {plural(count, 'move')}",
                     subject="record",
-                    remedy="a number stands before every other move",
+                    remedy="number every second move",
                 )
             self.numbered, word = count, number[3]
         if word:
@@ -116,7 +117,7 @@ def _first_game(text: str) -> _Game:
             pass
         elif kind == "tag" and not begun:
             if part["name"] in game.tags:
-                raise InputError(f"line {line}: tag {part['name']} comes twice", subject="record")
+                raise InputError(f"line {line}: tag {part['name']} occurs twice", subject="record")
             game.tags[part["name"]] = _unescaped(part["value"])
         elif kind == "word" and over:
             game.result = word
@@ -135,9 +136,9 @@ def _first_game(text: str) -> _Game:
         line += text.count("\n", part.start(), place)
     if variations:
         more = ", ..." * (len(variations) > 20)
-        game.notes.append(f"variations left out: after ply {', '.join(variations[:20])}{more}")
+        game.notes.append(f"variations omitted: after ply {', '.join(variations[:20])}{more}")
     if escapes:
-        game.notes.append(f"lines after % left out: {escapes}")
+        game.notes.append(f"lines after % omitted: {escapes}")
     if games > 1:
         game.notes.append(further_games(games - 1))
     return game
@@ -175,7 +176,9 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
         return r"\n" if sign == "\n" else f"\\{sign}" if sign in '\\"{}' else f"\\u{ord(sign):04x}"
 
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise InputError(f"{excerpt(text)}: has half a character, which no text file can hold", subject="record")
+        raise InputError(
+            f"{excerpt(text)}: has half a surrogate pair, which no text file can contain", subject="record"
+        )
     return signs.sub(escape, text)
 
 
@@ -187,7 +190,7 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
     own = _own_rules(name, tags.get("Rules"), given=variant is not None)
     chosen = variant or own
     if chosen is None:
-        raise NoRulesError('record: names no rule set; expected a tag such as [Variant "ashton"]')
+        raise NoRulesError('record: has no rule set; expected a tag such as [Variant "ashton"]')
     _hold_to_digest(digest, chosen, given=variant is not None)
     written = tags.pop("Start", None)
     if written is not None:
@@ -223,7 +226,7 @@ def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant |
             return None
         if name is None:
             raise
-        remedy = "give the file of its rules as `variant`"
+        remedy = "give its rule file as `variant`"
         raise InputError(str(error), subject="record", remedy=remedy) from error
 
 
@@ -233,14 +236,10 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if _DIGEST.fullmatch(digest) is None:
         raise InputError(f"tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits", subject="record")
     if digest.lower() != chosen.digest:
-        way = (
-            "give the file that it was written under as `variant`"
-            if given
-            else "give the file of its rules as `variant`"
-        )
+        way = "give the rule file that it was written with as `variant`" if given else "give its rule file as `variant`"
         raise InputError(
             (
-                f"is under rules with digest {digest[:12].lower()}..., and those of {chosen.name!r} have "
+                f"uses rules with digest {digest[:12].lower()}..., but those of {chosen.name!r} have "
                 f"{chosen.digest[:12]}..."
             ),
             subject="record",
@@ -265,7 +264,7 @@ def _result(last: str | None, claimed: str | None, first: str) -> GameResult | N
         raise InputError(f"tag Result {excerpt(claimed)}: expected one of {' '.join(known)}", subject="record")
     found = {known[word] for word in (last, claimed) if word is not None} - {None}
     if len(found) > 1:
-        raise InputError(f"ends with {last!r}, and its tag Result says {excerpt(claimed or '')}", subject="record")
+        raise InputError(f"ends with {last!r}, but its tag Result is {excerpt(claimed or '')}", subject="record")
     return next(iter(found), None)
 
 
@@ -311,13 +310,13 @@ def write_record(record: GameRecord) -> str:
         if _NAME.fullmatch(tag) is None or tag in _STRUCTURE:
             own = " ".join(_STRUCTURE)
             raise InputError(
-                f"expected a capital, then letters, digits, _ or -, and none of {own}", subject=f"tag {excerpt(tag)}"
+                f"expected a capital, then letters, digits, _ or -, but none of {own}", subject=f"tag {excerpt(tag)}"
             )
         tags[tag] = value
     if record.start is not None:
         tags["Start"] = str(record.start)
     for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
-        raise InputError(f"has a comment or a mark on ply {ply}, and {len(record.moves)} moves", subject="record")
+        raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
     if before := _told(record, 0).strip():
@@ -332,7 +331,7 @@ def _told(record: GameRecord, ply: int) -> str:
     """Return the text after a move: its marks and its comment."""
     marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
     if marks and _MARKS.fullmatch(marks) is None:
-        raise InputError(f"mark {excerpt(marks)}: expected such as ?! or $6", subject="record")
+        raise InputError(f"mark {excerpt(marks)}: expected marks such as ?! or $6", subject="record")
     text = marks if not marks or marks[0] in "!?" else f" {marks}"
     return f"{text} {{{_escaped(comment, _IN_COMMENT)}}}" if comment else text
 
@@ -342,9 +341,7 @@ def _rules_tags(record: GameRecord) -> dict[str, str]:
     if record.variant is None:
         if "Rules" in record.tags:
             return {}
-        raise InputError(
-            "names no rule set", subject="record", remedy="give it one, such as ashton, before it is written"
-        )
+        raise InputError("has no rule set", subject="record", remedy="set one, such as ashton, before writing it")
     variant = as_variant(record.variant)
     rules = record.tags.get("Rules")
     if rules is not None and variant.source == rules_source(rules):

@@ -19,6 +19,7 @@ from tablut.notation import parse_square, square_name
 from tablut.position import MoveText, Position
 from tablut.records.game import GameRecord, commented, further_games, overruled, start_under
 from tablut.rules.outcome import GameResult
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import as_variant, is_own_name
@@ -90,8 +91,8 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
         own = read_rules(rules)
     except InputError as error:
         if variant is None:
-            raise InputError(str(error), remedy="a `variant` given beside the record replaces its rules") from error
-        return variant, (f"record: it was read under {variant.name!r} as you asked; its own rules no field can say",)
+            raise InputError(str(error), remedy="give `variant` to replace the rules of the record") from error
+        return variant, (f"record: was read under {variant.name!r} as requested; its own rules cannot be expressed",)
     return variant or own, overruled(own, variant)
 
 
@@ -101,7 +102,7 @@ def _tags(text: str) -> tuple[dict[str, str], int]:
     while (found := _TAG.match(text, end)) is not None:
         name = found[1].lower()
         if name in tags:
-            raise InputError(f"tag [{name}:…] comes twice", subject="OpenTafl record")
+            raise InputError(f"tag [{name}:…] occurs twice", subject="OpenTafl record")
         tags[name] = found[2]
         end = found.end()
     return tags, end
@@ -128,7 +129,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
                 variations[label[2].split(".")[0]] = None
             elif label[1] != str(turn + 1) or len(moves) != 2 * turn:
                 raise InputError(
-                    f"turn {label[1]} follows {len(moves)} moves; expected one turn, two moves",
+                    f"turn {label[1]} follows {plural(len(moves), 'move')}; expected two moves in each turn",
                     subject="OpenTafl record",
                 )
             else:
@@ -138,14 +139,14 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
             told = enumerate(parts[int(number)][1].split("|", 1), 2 * turn - 1)
             comments |= {ply: comment.strip() for ply, comment in told if comment.strip()}
     if variations:
-        notes.append(f"variations left out: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
+        notes.append(f"variations omitted: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
     return moves, comments, notes
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
     """Add the moves of a turn; return a note if a side resigns."""
     if len(words) > 2:
-        raise InputError(f"turn {turn} has {len(words)} moves; expected two at most", subject="OpenTafl record")
+        raise InputError(f"turn {turn} has {len(words)} moves; expected at most two", subject="OpenTafl record")
     for word in words:
         if word == _RESIGNS:
             return [f"turn {turn}: {'defenders' if len(moves) % 2 else 'attackers'} resign"]
@@ -242,7 +243,7 @@ def read_rules(text: str) -> Variant:
     >>> read_rules("dim:5 ks:c tfr:w kj:c start:/2t2/2T2/t1K1t/2T2/2t2/")
     Traceback (most recent call last):
         ...
-    tablut.errors.InputError: rules 'dim:5 ks:c tfr:w ...': no rule field can say a third repetition that wins ...
+    tablut.errors.InputError: rules 'dim:5 ks:c tfr:w ...': rule fields cannot express a third repetition ...
     """
     rules = _parse(text)
     for key in _VALUES:
@@ -263,7 +264,7 @@ def read_rules(text: str) -> Variant:
         "repetition": {"times": 3, "result": repetition} if repetition else {},
     }
     if rules.refused:
-        raise InputError(f"no rule field can say {', '.join(rules.refused)}", subject=rules.origin)
+        raise InputError(f"rule fields cannot express {', '.join(rules.refused)}", subject=rules.origin)
 
     fields = {
         "first": "white" if rules.start.side == "w" else "black",
@@ -499,7 +500,7 @@ def write_rules(variant: Variant) -> str:
     unlike += ["terrain"] * (read.terrain != variant.terrain)
     if unlike:
         raise InputError(
-            f"no key of OpenTafl's rules says its {', '.join(unlike)}", subject=f"variant {variant.name!r}"
+            f"OpenTafl's rules cannot express its {', '.join(unlike)}", subject=f"variant {variant.name!r}"
         )
     return text
 
@@ -513,9 +514,7 @@ def begun_at(rules: str, start: Position) -> str:
 def write_game(record: GameRecord) -> str:
     """Return the text of a game as an OpenTafl record."""
     if record.variant is None:
-        raise InputError(
-            "names no rule set", subject="record", remedy="give it one, such as brandubh, before it is written"
-        )
+        raise InputError("has no rule set", subject="record", remedy="set one, such as brandubh, before writing it")
     variant = as_variant(record.variant)
     tags = {"result": next(word for word, result in _RESULTS.items() if result == record.result)}
     names = {ours: theirs for theirs, ours in _NAMES.items()}
@@ -524,25 +523,25 @@ def write_game(record: GameRecord) -> str:
     for name, value in record.tags.items():
         theirs = names.get(name, name.lower())
         if theirs in tags or (theirs in ("position", "rules") and name != "Rules"):
-            raise InputError("OpenTafl's records have a tag of this name already", subject=f"tag {excerpt(name)}")
+            raise InputError("OpenTafl's records already use a tag of this name", subject=f"tag {excerpt(name)}")
         tags |= {} if name == "Rules" else {theirs: value}
     if record.start is not None:
         if record.start.side != variant.start_position[-1]:
-            raise InputError("OpenTafl's games begin with the side that the rules let begin", subject="record")
+            raise InputError("OpenTafl's games begin with the side that moves first by the rules", subject="record")
         tags["position"] = write_position(record.start)
     # The rules come last.
     own = record.tags.get("Rules", "")
     tags["rules"] = own if variant.source == rules_source(own) else write_rules(variant)
     for name, value in tags.items():
         if _TAG.fullmatch(f"[{name}:{value}]") is None or not value.replace("\n", "").isprintable():
-            raise InputError("OpenTafl's tags hold no bracket and no control character", subject=f"tag {excerpt(name)}")
+            raise InputError("OpenTafl's tags cannot contain brackets or controls", subject=f"tag {excerpt(name)}")
     moves = [write_move(move) for move in record.moves]
     turns = []
     for place in range(0, len(moves), 2):
         said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
         if "]" in "".join(said) or "|" in said[0] or not "".join(said).replace("\n", "").isprintable():
             raise InputError(
-                "OpenTafl's comments hold no ] and no control character, and divide moves by |",
+                "OpenTafl's comments cannot contain ] or control characters; | separates moves",
                 subject=f"comment on turn {1 + place // 2}",
             )
         turns.append(f"{1 + place // 2}. {' '.join(moves[place : place + 2])}")

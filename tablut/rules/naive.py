@@ -186,7 +186,7 @@ class NaiveGame:
                     pieces[file, self.size - 1 - row] = letter
                     file += 1
                 elif letter != "/":
-                    raise InputError(f"unknown letter {letter!r}", subject=f"position {excerpt(text)}")
+                    raise InputError(f"has the unknown letter {letter!r}", subject=f"position {excerpt(text)}")
             if file != self.size:
                 raise InputError(
                     f"row {excerpt(content)} has {file} cells, not {self.size}", subject=f"position {excerpt(text)}"
@@ -330,7 +330,7 @@ class NaiveGame:
                 return cell, "{piece} stands on {cell}"
             letter = self.terrain[cell]
             if letter in "ABCD" and letter != camp:
-                return cell, "{cell} is a cell of a camp, which nobody enters"
+                return cell, "{cell} is a camp cell, which no piece may enter"
             if letter != camp:
                 camp = ""
             if letter == "T":
@@ -367,7 +367,7 @@ class NaiveGame:
         steps = target[0] - file, target[1] - rank
         direction = (steps[0] > 0) - (steps[0] < 0), (steps[1] > 0) - (steps[1] < 0)
         if direction not in DIRECTIONS:
-            return "a piece slides along a row or a column"
+            return "a piece moves along a row or a column"
         slide, why = self._slide(position, move[0], direction), ""
         try:
             while True:
@@ -384,7 +384,7 @@ class NaiveGame:
         return why.format(
             piece=_PIECES.get(position.piece((at_file, at_rank))),
             cell=square_name(at_rank * self.size + at_file, self.size) if (at_file, at_rank) in self.terrain else "",
-            who="nobody" if who == "nobody" else "only the king",
+            who="no piece" if who == "nobody" else "only the king",
         )
 
     def _in_camp(self, cell: Cell) -> bool:

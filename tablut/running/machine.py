@@ -57,7 +57,7 @@ def check_address_space(mib: int) -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     if limit != resource.RLIM_INFINITY and limit - used < mib << 20:
-        left = f"this needs {mib} MiB of address space, and the limit leaves {max(0, limit - used) >> 20}"
+        left = f"this needs {mib} MiB of address space, but the limit leaves only {max(0, limit - used) >> 20} MiB"
         raise MachineError(left, remedy="raise the limit (ulimit -v)")
 
 
@@ -85,7 +85,7 @@ def check_memory(parameter: str, mib: int) -> None:
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(
-            f"the machine has {has >> 20:,} MiB of memory", parameter=parameter, value=mib, remedy="ask for less"
+            f"this machine has only {has >> 20:,} MiB of memory", parameter=parameter, value=mib, remedy="use less"
         )
 
 
@@ -95,7 +95,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
-        raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
+        raise InputError("is not an address of this machine", parameter="host", value=repr(host)) from error
     # asyncio disables Nagle's algorithm only for sockets with an explicit protocol; with it the end of a response would
     # wait 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -108,9 +108,9 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRNOTAVAIL:
-            raise InputError("this machine has no such address", parameter="host", value=repr(host)) from error
+            raise InputError("is not an address of this machine", parameter="host", value=repr(host)) from error
         if isinstance(error, PermissionError):
-            raise MachineError("is not allowed to you", subject=shown, remedy="choose one from 1024 on") from error
-        way = "choose another one, or 0 for any that is free"
-        raise MachineError(f"cannot be listened on ({error.strerror})", subject=shown, remedy=way) from error
+            raise MachineError("needs root privileges", subject=shown, remedy="use port 1024 or higher") from error
+        way = "choose another port, or 0 for any free port"
+        raise MachineError(f"cannot be opened for listening ({error.strerror})", subject=shown, remedy=way) from error
     return listener

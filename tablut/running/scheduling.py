@@ -158,15 +158,15 @@ class ClusterScheduler(Scheduler):
             raise
         except self.distributed.KilledWorker as error:
             raise MachineError(
-                "a task ended several workers, perhaps because they had too little memory; what is done is kept",
+                "a task crashed several workers, perhaps because they ran out of memory; finished work is kept",
                 parameter="scheduler",
-                remedy="lower `memory`, which is that of one worker, and go on",
+                remedy="lower `memory` (the limit of one worker) and continue",
             ) from error
         except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
             raise MachineError(
-                f"the cluster has gone ({_first_line(error)})",
+                f"the connection to the cluster was lost ({_first_line(error)})",
                 parameter="scheduler",
-                remedy="what is done is kept: go on with another",
+                remedy="finished work is kept: continue with another cluster",
             ) from error
 
 
@@ -195,7 +195,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
             # If nothing answers, or another program does, the package raises errors of many kinds.
-            raise MachineError(f"no scheduler answers there: {_first_line(error)}", **shown) from error
+            raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
             raise MachineError("the scheduler has no workers", **shown, remedy="start some with `dask worker`")
@@ -213,7 +213,7 @@ def _check_greeting(host: str, port: int) -> None:
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
-        raise ConnectionError(f"it does not greet as a scheduler does ({said.hex() or 'nothing'})")
+        raise ConnectionError(f"its first message is not that of a scheduler ({said.hex() or 'nothing'})")
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
             raise
         raise InputError(str(error), subject=shown) from error
     if max(found.st_size, len(content)) > most:
-        raise InputError(f"has more than {most:,} bytes, the most that is read", subject=shown)
+        raise InputError(f"is larger than {most:,} bytes, the maximum", subject=shown)
     return content
 
 
@@ -58,7 +58,7 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
     try:
         text = read_bytes(path, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
+        raise InputError("is not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -98,14 +98,13 @@ def brief(kind: type[Kind]) -> type[Kind]:
 def store_path(named: Path | str) -> Path:
     """Return the folder of a store; raise `InputError` for an empty name or a URL, which is not supported."""
     if not str(named).strip():
-        raise InputError("names no folder", subject="store ''", remedy="name one, or . for the current folder")
+        raise InputError("is empty", subject="store ''", remedy="name a folder, or . for the current one")
     if "://" in str(named):
         raise InputError(
-            "is a URL",
+            "is a URL, but a store must be a local folder",
             subject=f"store {excerpt(str(named))}",
             remedy=(
-                "a store is a folder: fetch it, with rsync, rclone or `aws s3 sync`, and name the folder "
-                "(docs/howto/move-a-store.md)"
+                "download it with rsync, rclone or `aws s3 sync`, and name the folder (docs/howto/move-a-store.md)"
             ),
         )
     return Path(named)
@@ -118,10 +117,10 @@ def child(folder: Path, name: str, what: str) -> Path:
     """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
-        raise InputError(f"is not a plain name in {str(folder)!r}", subject=f"{what} {excerpt(name)}")
+        raise InputError(f"is not a valid file name in {str(folder)!r}", subject=f"{what} {excerpt(name)}")
     if path.is_symlink():
         raise InputError(
-            "is a link", subject=f"{what} {excerpt(name)}", remedy=f"{str(folder)!r} must hold the files themselves"
+            "is a link", subject=f"{what} {excerpt(name)}", remedy=f"put the file itself into {str(folder)!r}"
         )
     return path
 
@@ -205,7 +204,7 @@ def reserve(path: Path, length: int) -> None:
                 path.unlink(missing_ok=True)
                 raise
     except OSError as error:
-        raise output_failure(f"scratch file {str(path)!r}: cannot take {length:,} bytes", error) from error
+        raise output_failure(f"scratch file {str(path)!r}: cannot reserve {length:,} bytes", error) from error
 
 
 def sync_names(folder: Path) -> None:
@@ -232,7 +231,7 @@ def lock_folder(folder: Path, what: str) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise InputError(
-            "another program is writing there", subject=f"{what} {str(folder)!r}", remedy="wait for it"
+            "is in use by another program", subject=f"{what} {str(folder)!r}", remedy="wait until it ends"
         ) from error
     except OSError as error:
         if isinstance(error, OutputError):

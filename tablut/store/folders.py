@@ -71,12 +71,12 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
     """
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
-        raise StoreError("is no folder", subject=shown, remedy="choose another")
+        raise StoreError("is not a folder", subject=shown, remedy="choose another folder")
     left = re.compile(rf"lock|{fnmatch.translate(f'.{Path(kind.head).name}.*.tmp')}")
     files = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
     with writing(shown, "choose another folder"):
         if not any(root.glob(kind.head)) and any(left.fullmatch(path.name) is None for path in files):
-            raise StoreError(f"is not empty and holds no {kind.name}", subject=shown, remedy="choose another folder")
+            raise StoreError(f"is not empty, but has no {kind.name}", subject=shown, remedy="choose another folder")
 
 
 def commit(path: Path, record: Record) -> None:

@@ -181,7 +181,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
-        raise StoreError("is a link", subject=shown, remedy="a store holds its files itself")
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
     if not path.exists():
         return None
     try:
@@ -198,16 +198,16 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         body = {name: value for name, value in sealed.items() if name != "sha256"}
         found, version = sealed["format"], sealed["version"]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedError("is damaged, or no record of this program", subject=shown, remedy=way_out) from error
+        raise DamagedError("is damaged, or was not written by tablut", subject=shown, remedy=way_out) from error
     if found != model.FORMAT:
-        raise StoreError(f"is a record of another kind, {excerpt(str(found), 40)}", subject=shown, remedy=way_out)
+        raise StoreError(f"is another kind of record, {excerpt(str(found), 40)}", subject=shown, remedy=way_out)
     # Checked before the seal, because another version may write a different text around its version number.
     if isinstance(version, int) and version != model.VERSION:
         newer = version > model.VERSION
         says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
         raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
     if text != _text(model, body):
-        raise DamagedError("is damaged: not what its digest says", subject=shown, remedy=way_out)
+        raise DamagedError("is damaged: its content does not match its digest", subject=shown, remedy=way_out)
     try:
         record = model.model_validate_json(json.dumps(body["content"]))
         fault = record.fault()
@@ -238,16 +238,16 @@ def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, conte
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
-        raise StoreError("is a link", subject=shown, remedy="a store holds its files itself")
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
     if not path.is_file():
-        raise DamagedError(f"is {'no ordinary file' if path.exists() else 'missing'}", subject=shown, remedy=way_out)
+        raise DamagedError(f"is {'not a plain file' if path.exists() else 'missing'}", subject=shown, remedy=way_out)
     try:
         length = path.stat().st_size
         if length != expected.bytes:
             raise DamagedError(
-                f"is damaged: has {length:,} bytes, not {expected.bytes:,}", subject=shown, remedy=way_out
+                f"is damaged: has {length:,} bytes instead of {expected.bytes:,}", subject=shown, remedy=way_out
             )
         if content and data_file(path) != expected:
-            raise DamagedError("is damaged: not its SHA-256", subject=shown, remedy=way_out)
+            raise DamagedError("is damaged: its content does not match its SHA-256", subject=shown, remedy=way_out)
     except OSError as error:
         raise StoreError(str(error.strerror), subject=shown, remedy=way_out) from error

@@ -168,7 +168,9 @@ def load_variant(name: str) -> Variant:
         return _from_file(path)
     if name.lower() not in variant_names() and os.path.isfile(name):  # noqa: PTH113  # Path.is_file may raise
         raise VariantError(
-            "no such rule set", subject=f"variant {excerpt(name)}", remedy=f"write {excerpt('./' + name)} for the file"
+            "no such rule set",
+            subject=f"variant {excerpt(name)}",
+            remedy=f"write {excerpt('./' + name)} to load the file",
         )
     return shipped_variant(name)
 
@@ -224,7 +226,7 @@ def check_known(variant: Variant, who: str, unknown: Collection[str] | None = No
     ``unknown`` holds the names of the unsupported rules; by default, all `later_rules` are unsupported.
     """
     if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
-        raise VariantError(f"{who} does not know {', '.join(unknown)} yet", subject=f"variant {variant.name!r}")
+        raise VariantError(f"{who} does not support {', '.join(unknown)} yet", subject=f"variant {variant.name!r}")
 
 
 def _from_file(path: Path) -> Variant:
@@ -236,7 +238,9 @@ def _from_file(path: Path) -> Variant:
     variant = parse_variant(text, name=_file_name(path), origin=str(path))
     if not is_own_name(variant):
         raise VariantError(
-            f"field 'name': {variant.name!r} ships and is another game", subject=str(path), remedy="choose another name"
+            f"field 'name': {variant.name!r} is a shipped rule set with other rules",
+            subject=str(path),
+            remedy="choose another name",
         )
     return variant
 

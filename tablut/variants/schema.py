@@ -69,20 +69,20 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > _LINE_LENGTH:
             raise VariantError(
-                f"line {number}: has {len(line):,} characters; at most {_LINE_LENGTH:,} are read", subject=origin
+                f"line {number}: has {len(line):,} characters; the limit is {_LINE_LENGTH:,}", subject=origin
             )
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"not valid TOML: {_told(str(error))}", subject=origin) from error
+        raise VariantError(f"is not valid TOML: {_told(str(error))}", subject=origin) from error
     except (RecursionError, ValueError) as error:
         # Python rejects deeply nested lists, and numbers of thousands of digits.
-        what = "values in one another" if isinstance(error, RecursionError) else "a number with too many digits"
-        raise VariantError(f"not a variant file: {what}", subject=origin) from error
+        what = "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
+        raise VariantError(f"cannot be read: {what}", subject=origin) from error
     version = data.get("format", FORMAT)
     if isinstance(version, int) and version != FORMAT:
         raise VariantError(
-            f"field 'format': this version reads format {FORMAT}, the file says {version}", subject=origin
+            f"field 'format': this version reads format {FORMAT}, but the file has {version}", subject=origin
         )
     try:
         file = _VariantFile.model_validate(data)
@@ -171,7 +171,7 @@ def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> No
     for number, row in enumerate(rows, 1):
         if len(row) != size:
             raise _FieldError(
-                field, f"row {number} ({shown_value(row)}) has {len(row)} cells, not {size} as there are rows"
+                field, f"row {number} ({shown_value(row)}) has {len(row)} cells, but there are {size} rows"
             )
         for letter in row:
             if letter not in letters:
@@ -185,7 +185,7 @@ def _check_terrain(file: _VariantFile) -> None:
     _check_square_diagram("terrain", terrain, _TERRAIN_LETTERS)
     cells, size = diagram_cells(terrain), len(terrain)
     if cells.count("T") > 1:
-        raise _FieldError("terrain", f"has {cells.count('T')} castle cells (T); expected one, or none")
+        raise _FieldError("terrain", f"has {cells.count('T')} castle cells (T); expected at most one")
     ends = {0, size - 1} if not wide else {0, 1, size - 2, size - 1}
     for cell, letter in enumerate(cells):
         if letter in "+X" and not ends.issuperset(divmod(cell, size)):
@@ -199,12 +199,12 @@ def _check_start(file: _VariantFile) -> None:
 def _check_pieces(file: _VariantFile) -> None:
     start, terrain, size = file.start, file.terrain, len(file.terrain)
     if len(start) != size:
-        raise _FieldError("start", f"has {len(start)} rows, the terrain {size}")
+        raise _FieldError("start", f"has {len(start)} rows, but the terrain has {size}")
     pieces, ground = diagram_cells(start), diagram_cells(terrain)
     if pieces.count("K") != 1:
         raise _FieldError("start", f"has {pieces.count('K')} kings (K); expected exactly one")
     if "b" not in pieces:
-        raise _FieldError("start", "has no attacker (b); black would have lost before the first move")
+        raise _FieldError("start", "has no attacker (b), so black would lose before the first move")
     names = {"b": "an attacker", "w": "a defender", "K": "the king"}
     # Cells on which each kind of piece may not stand, with their names for messages.
     banned = {
@@ -214,21 +214,21 @@ def _check_pieces(file: _VariantFile) -> None:
     }
     for cell, (piece, letter) in enumerate(zip(pieces, ground, strict=True)):
         if piece != "." and letter in banned[piece]:
-            raise _FieldError("start", f"has {names[piece]} on {square_name(cell, size)}, {banned[piece][letter]}")
+            raise _FieldError("start", f"has {names[piece]} on {square_name(cell, size)}: {banned[piece][letter]}")
     king = pieces.index("K")
     if [pieces[near] for direction in DIRECTIONS if (near := step(king, direction, size)) is not None] == ["b"] * 4:
-        raise _FieldError("start", f"has a captured king on {square_name(king, size)}: attackers stand all around it")
+        raise _FieldError("start", f"has a captured king on {square_name(king, size)}, surrounded by attackers")
 
 
 def _check_rules_fit(file: _VariantFile) -> None:
     ground, size = diagram_cells(file.terrain), len(file.terrain)
     given = file.model_fields_set
     if any(letter in ground for letter in CAMP_LETTERS) and "camps" not in given:
-        raise _FieldError("camps", "is missing, and the terrain has camps")
+        raise _FieldError("camps", "is missing, but the terrain has camps")
     if "T" in ground and "castle" not in given:
-        raise _FieldError("castle", "is missing, and the terrain has a castle")
+        raise _FieldError("castle", "is missing, but the terrain has a castle")
     if "X" in ground and "corners" not in given:
-        raise _FieldError("corners", "is missing, and the terrain has X corners")
+        raise _FieldError("corners", "is missing, but the terrain has X corners")
     for name in file.camps.inert:
         try:
             square = parse_square(name, size)
@@ -247,7 +247,7 @@ def _check_fields_agree(file: _VariantFile) -> None:
         raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
     edge = {cell for cell in range(size * size) if not {0, size - 1}.isdisjoint(divmod(cell, size))}
     if wall is not None and wall.corner and edge <= regions.escapes:
-        raise _FieldError("shieldwall.corner", "is true, and by 'terrain' the king escapes by the whole edge")
+        raise _FieldError("shieldwall.corner", "is true, but in 'terrain' the king escapes on the whole edge")
     if wide and not corners:
         raise _FieldError("corners.wide", "is true, and 'terrain' has no X corners")
     blocks = [
@@ -255,16 +255,16 @@ def _check_fields_agree(file: _VariantFile) -> None:
         for cell in (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
     ]
     if wide and (size < 5 or any(block & corners and not block <= corners for block in blocks)):
-        raise _FieldError("corners.wide", "is true, and a corner of 'terrain' is not 2x2 cells X")
+        raise _FieldError("corners.wide", "is true, but a corner of 'terrain' is not a block of 2x2 X cells")
     later = wide or wall or {file.fort, file.encirclement} != {"none"}
     if later and corners and not regions.approaches.keys() & corners:
-        raise _FieldError("corners", "no king can reach one, as 'terrain' has it")
+        raise _FieldError("corners", "cannot be reached by any king in 'terrain'")
     if file.fort != "none" and not edge & regions.king_cells:
         raise _FieldError("fort", f"is {file.fort}, and by 'terrain' no king stands on an edge cell and plays on")
     if file.fort != "none" and regions.camps:
-        raise _FieldError("fort", f"is {file.fort}, and 'terrain' has camps, of which no text on forts speaks")
+        raise _FieldError("fort", f"is {file.fort}, but 'terrain' has camps, for which forts are not defined")
     if file.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
-        raise _FieldError("fort", f"is {file.fort}, and 'terrain' has the castle on the edge")
+        raise _FieldError("fort", f"is {file.fort}, but 'terrain' has the castle on the edge")
 
 
 # ------------------------------------------------------------------------------------------

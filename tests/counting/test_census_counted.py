@@ -295,7 +295,7 @@ def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path)
     content = json.loads(path.read_text())
     content["content"]["counters"]["new"] += 1
     path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*not what its digest says"):
+    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*content does not match its digest"):
         counting(folder, TENTH)
     assert verify_census(folder, BOARD).failures == 1
     # With fitting digests it still does not add up from its tallies.

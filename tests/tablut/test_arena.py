@@ -64,7 +64,7 @@ def test_pairs_share_their_opening_and_change_colours() -> None:
 
 def test_an_opening_that_no_game_has_is_refused() -> None:
     # White takes the last attacker, whatever it does next.
-    with pytest.raises(InputError, match="ends the game"):
+    with pytest.raises(InputError, match="ended the game"):
         Openings(60, 1, 1).of_pair(load_variant("ashton-5-4v0"), 0)
 
 
@@ -184,7 +184,7 @@ def test_a_changed_record_is_named_and_not_counted(edit: str, kept: tuple[Path, 
 def test_a_record_of_another_game_is_not_taken(kept: tuple[Path, Any], tmp_path: Path) -> None:
     folder = copy_of(kept, tmp_path)
     shutil.copy(folder / "game-000000.txt", folder / "game-000002.txt")
-    with pytest.raises(InputError, match="says that it is game 0"):
+    with pytest.raises(InputError, match="belongs to game 0"):
         play_match(plan(6), folder=folder)
     with pytest.raises(InputError, match="another match"):
         play_match(plan(6, seed=9), folder=folder)

@@ -69,7 +69,7 @@ MODES = {
     "illegal": ("illegal", "is not legal"),
     "nonsense": ("illegal", "zzy"),
     "huge": ("crash", "wrote a line of more than"),
-    "die": ("crash", "ended with code 3"),
+    "die": ("crash", "exited with code 3"),
     "stall": ("time", "within"),
     "refuse": ("crash", "cannot go on"),
 }
@@ -96,15 +96,15 @@ def test_a_partner_that_misbehaves_loses_its_games_and_the_match_goes_on(
 
 REFUSED = {
     "otep:touch {} -v ashton": "camps.hostile",
-    "otep:touch {}@nodes=5 -v brandubh": "cannot say nodes",
-    "otep:touch {}@option.own=1 -v brandubh": "cannot say an option, such as 'own'",
+    "otep:touch {}@nodes=5 -v brandubh": "does not support nodes",
+    "otep:touch {}@option.own=1 -v brandubh": "does not support options, such as 'own'",
     "taflzero:touch {} -v fetlar": "shieldwall",
     "taflzero:touch {} -v brandubh": "board of brandubh",
-    "taflzero:touch {}@depth=5 -v copenhagen": "cannot say depth",
-    "taflzero:touch {}@depth=5,nodes=7 -v copenhagen": "cannot say depth",
-    "taflzero:touch {}@movetime=5,nodes=7 -v copenhagen": "nodes and movetime at once",
+    "taflzero:touch {}@depth=5 -v copenhagen": "does not support depth",
+    "taflzero:touch {}@depth=5,nodes=7 -v copenhagen": "does not support depth",
+    "taflzero:touch {}@movetime=5,nodes=7 -v copenhagen": "nodes and movetime together",
     "htp:touch {} -v sea-battle-9": "a board of side 9",
-    "htp:touch {} -v copenhagen -p 11/11/11/11/11/5K5/11/11/11/11/1b9_w": "a start of a game's own",
+    "htp:touch {} -v copenhagen -p 11/11/11/11/11/5K5/11/11/11/11/1b9_w": "cannot set another start position",
 }
 
 

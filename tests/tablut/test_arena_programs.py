@@ -106,12 +106,12 @@ def plan(first: str, games: int = 2, **changes: Any) -> MatchPlan:
 @pytest.mark.parametrize(
     ("mode", "settings", "termination", "fault"),
     [
-        ("crash", "nodes=5", "crash", r"the program ended with code 3: out of \x1b[31mideas"),
+        ("crash", "nodes=5", "crash", r"the program exited with code 3: out of \x1b[31mideas"),
         ("flood", "nodes=5", "crash", "wrote a line of more than 1,048,576 bytes"),
-        ("mad", "nodes=5", "crash", "gave more than 1000 answers that nobody asked for"),
+        ("mad", "nodes=5", "crash", "sent more than 1000 unrequested answers"),
         ("silent", "nodes=5", "time", "no bestmove within 0.5 s"),
         ("late", "movetime=0.05", "time", "s for a move of 0.05 s"),
-        ("garbage", "nodes=5", "illegal", r"answered 'bestmove \x1b[31mxyzzy'"),
+        ("garbage", "nodes=5", "illegal", r"replied 'bestmove \x1b[31mxyzzy'"),
     ],
 )
 def test_a_program_at_fault_loses_its_game_and_not_the_match(
@@ -156,7 +156,7 @@ def test_one_process_serves_the_games_of_a_match_and_is_told_of_each(fake: Any, 
     [
         ("program:'", "No closing quotation"),
         ("program:/no/such/program", "cannot be started: No such file"),
-        ("MODE gone", "the program ended with code 1: cannot go on"),
+        ("MODE gone", "the program exited with code 1: cannot go on"),
         ("MODE wordless @option.patience=0.5", "no uciok within 0.5 s"),
         ("MODE good @option.colour=red", "has no option 'colour'"),
     ],
@@ -173,7 +173,7 @@ def test_rules_of_ones_own_need_a_name_that_the_program_knows(fake: Any, tmp_pat
     from dataclasses import replace
 
     own = replace(RULES, rules=RULES.rules.model_copy(update={"move_limit": 9}))
-    with pytest.raises(InputError, match=r"cannot be told the rules of brandubh.*option\.variant=NAME"):
+    with pytest.raises(InputError, match=r"cannot be sent the rules of brandubh.*option\.variant=NAME"):
         contestant(fake("good"), ONE).make(own, 1)
     close_player(contestant(f"{fake('good')}@option.variant=mine.toml", ONE).make(own, 1))
     assert "setoption name variant value mine.toml" in (tmp_path / "log").read_text().splitlines()
@@ -230,7 +230,7 @@ def test_a_program_plays_a_game_of_the_competition(tmp_path: Path, capsys: pytes
     assert found["white"] == f"tablut {__version__}"
     assert read_record(Path(found["log"]).read_text()).tags["White"] == "tablut01"
     assert run(["referee", *seats[2:], "--option", "own=1"]) == 2
-    assert "'own': unknown to player random" in capsys.readouterr().err
+    assert "'own': is not an option of player random" in capsys.readouterr().err
 
 
 def test_games_lost_by_errors_are_told_of_in_a_line(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,7 +254,7 @@ def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:
     with pytest.raises(TimeoutError, match=r"^another's$"), player_for(fake("good"), RULES, PlayerOptions()):
         raise TimeoutError("another's")
     with (
-        pytest.raises(MachineError, match="ended with code 3") as found,
+        pytest.raises(MachineError, match="exited with code 3") as found,
         player_for(fake("crash"), RULES, PlayerOptions()) as player,
         player_for(fake("good"), RULES, PlayerOptions()),
     ):

@@ -123,7 +123,7 @@ def test_a_corpus_is_held_to_the_rules_that_it_names(capsys: Captured, tmp_path:
         ("variant own\n" + line, [], ["line 1", "'own'", "does not ship", "--variant"]),
         ("variant own\n" + line, ["-v", "ashton-5-4v0"], ["does not ship"]),
         ("", [], ["no position"]),
-        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "claims no number"]),
+        ("variant ashton-5-4v0\nid; " + small + ";  ; by hand\n", [], ["line 2", "has no counts"]),
         ("variant ashton-5-4v0\nid; " + small + "; 1=" + "9" * 5000 + "; by hand\n", [], ["line 2", "depth=nodes"]),
     ):
         code, told = check(text, *arguments)
@@ -168,7 +168,7 @@ sys.exit(main())
     assert out.startswith(b"ashton  3bbb3/4b4/")
     assert b"248,456" in out
     # What the compiler took stands before it.
-    assert err.splitlines()[-1] == b"tablut: interrupted; above is what was done"
+    assert err.splitlines()[-1] == b"tablut: interrupted; the results so far are above"
 
 
 def test_the_fingerprint_is_pinned() -> None:
@@ -245,7 +245,7 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     Path("game.txt").write_text('[Variant "ashton"]\n\n1. e4-f4\n')
     Path("file").write_text("kept")
     for command in (["symmetry", "show"], ["replay", "game.txt"]):
-        assert "--svg 'file': is no folder" in refusal(capsys, *command, "--svg", "file")
+        assert "--svg 'file': is not a folder" in refusal(capsys, *command, "--svg", "file")
     # Nothing is drawn if the record cannot be written after it.
     assert "Is a directory" in refusal(capsys, "replay", "game.txt", "--svg", "drawings", "--save", str(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "game.txt"]
@@ -253,10 +253,10 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
 
 
 WRONG = {
-    "1. c3-b3 c1-b1\n2. b3-b2xa2 *": "ply 3: says b3-b2xa2, the move is b3-b2",
+    "1. c3-b3 c1-b1\n2. b3-b2xa2 *": "ply 3: recorded as b3-b2xa2, but the move is b3-b2",
     "1. c3-b3 b3-b2 *": "ply 2: move b3-b2: is not legal",
-    "1. c3-b3 c1-b1\n2. b3-b5 black": "result: says black, it is white (king escaped, white wins)",
-    "1. c3-b3 c1-b1\n2. b3-b5 c5-d5 white": "ply 4: c5-d5 comes after the end (king escaped, white wins)",
+    "1. c3-b3 c1-b1\n2. b3-b5 black": "result: is black, but should be white (king escaped, white wins)",
+    "1. c3-b3 c1-b1\n2. b3-b5 c5-d5 white": "ply 4: c5-d5 follows the end of the game (king escaped, white wins)",
 }
 
 
@@ -285,7 +285,7 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
         "c3-b3 c1-b1 b3-b5,0,0,White": {"termination": "king_escaped", "winner": "white", "plies": 3},
         "c3-b3 b3-b2,0,0,Ongoing": {"illegal": {"ply": 2, "move": "b3-b2", "why": "it is black's turn"}, "plies": 1},
         "c3-b3 c1-b1 b3-b5 b1-b2,0,0,White": {
-            "illegal": {"ply": 4, "move": "b1-b2", "why": "comes after the end (king escaped, white wins)"}
+            "illegal": {"ply": 4, "move": "b1-b2", "why": "follows the end of the game (king escaped, white wins)"}
         },
         "c3-e6,0,0,?": {"illegal": {"ply": 1, "move": "c3-e6", "why": "move 'c3-e6': square 'e6': expected a1 to e5"}},
         "c3-b3 c1-b1 b3-b2xa3,0,0,Ongoing": {"captures_differ": [3], "captures_agree": False},
@@ -294,7 +294,7 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
         "c3-b3 c5-d5 b3-b2 d5-e5 b2-b3 e5-d5 b3-b2,0,0,Ongoing": {
             "termination": "repetition",
             "repeated": 6,
-            "illegal": {"ply": 7, "move": "b3-b2", "why": "comes after the end (repetition, a draw)"},
+            "illegal": {"ply": 7, "move": "b3-b2", "why": "follows the end of the game (repetition, a draw)"},
         },
     }
     right = {"illegal": None, "captures_agree": True, "captures_differ": [], "contradicted": False, "repeated": None}
@@ -341,7 +341,7 @@ def test_a_board_that_the_record_claims_is_compared() -> None:
     wrong = Position(right.cells.replace("K", ".", 1), right.side)
     assert replay(dataclasses.replace(record, positions=(right,))).problems == ()
     assert replay(dataclasses.replace(record, positions=(wrong,))).problems == (
-        "ply 1: the record's board differs on b3",
+        "ply 1: the recorded board differs on b3",
     )
 
 
@@ -376,7 +376,7 @@ def test_where_no_answer_makes_sense_there_is_none(capsys: Captured, command: li
 def test_a_record_longer_than_any_game(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     file.write_text('[Variant "leiden"]\n' + "e4-f4 e2-f2 f4-e4 f2-e2\n" * 5001)
-    assert "has 20,004 moves; at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
+    assert "has 20,004 moves, but at most 20,000 are replayed" in refusal(capsys, "replay", str(file))
 
 
 # -- an environment in which compiled code cannot run ------------------------------------

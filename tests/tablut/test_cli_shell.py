@@ -100,7 +100,7 @@ def test_an_interrupted_command_answers_what_it_has(
     monkeypatch.setattr(shell, "import_module", lambda name: type("M", (), {"show_command": app}))
     assert run(["show", *(["--json"] if form == "json" else [])]) == 130
     captured = capsys.readouterr()
-    assert captured.err == "tablut: interrupted; above is what was done; go on with: tablut show --resume\n"
+    assert captured.err == "tablut: interrupted; the results so far are above; continue with: tablut show --resume\n"
     if form == "json":
         answer = json.loads(captured.out)
         assert (answer["counted"], answer["interrupted"], answer["provenance"]["seed"]) == (7, True, None)
@@ -111,7 +111,7 @@ def test_an_interrupted_command_answers_what_it_has(
 def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken() -> None:
     has = physical_memory()
     assert has is None or has > 1 << 28
-    with pytest.raises(InputError, match=r"--hash 99999999: the machine has [\d,]+ MiB"):
+    with pytest.raises(InputError, match=r"--hash 99999999: this machine has only [\d,]+ MiB"):
         check_memory("--hash", 99_999_999)
 
 

@@ -74,8 +74,8 @@ def test_a_refused_move_is_not_sent_again() -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[socket.socket], object], str]] = {
-    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "no message of the protocol"),
-    "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended within a message"),
+    "garbage": (lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request"), "sent an invalid message"),
+    "half a state": (lambda connection: connection.sendall(state(START)[:-9]), "ended in the middle of a message"),
     "a small board": (
         lambda connection: connection.sendall(
             encode_frame(bologna.write_state(Position.parse("2b2/5/b1K1b/5/2b2 w", 5)))
@@ -229,12 +229,12 @@ def test_a_game_on_a_server(capsys: Captured, tmp_path: Path) -> None:
 def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(capsys: Captured) -> None:
     assert play(lambda connection: (connection.sendall(state(START)), receive(connection))) == 3
     captured = capsys.readouterr()
-    assert "result  unknown: the connection ended without one" in captured.out
+    assert "result  unknown, because the connection ended first" in captured.out
     assert captured.err == ""
     assert play(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection))) == 74
     captured = capsys.readouterr()
     assert "result  unknown" in captured.out
-    assert captured.err.endswith("the connection ended within a message\n")
+    assert captured.err.endswith("the connection ended in the middle of a message\n")
     assert captured.err.count("\n") == 1
     assert play(lambda connection: None) == 74
     assert "before the game began" in capsys.readouterr().err
@@ -439,7 +439,7 @@ def test_nobody_comes() -> None:
         Raw(running.referee.address("b"))
         eventually(lambda: running.told)
         running.clock.now += 6
-        with pytest.raises(NoPlayersError, match=r"white did not come within 5 s"):
+        with pytest.raises(NoPlayersError, match=r"white was not there within 5 s"):
             running.join()
 
 

@@ -103,7 +103,7 @@ def test_bad_input_is_named():
         engine.board("K" + "." * 80, "x")
     with pytest.raises(InputError, match=r"uint64 of shape \(n, 3\)"):
         engine.expand(np.zeros((4, 2), dtype=np.uint64))
-    with pytest.raises(InputError, match="at least one ply"):
+    with pytest.raises(InputError, match="must be 1 or more"):
         engine.perft_applied(engine.start(), 0)
 
 

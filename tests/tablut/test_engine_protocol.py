@@ -104,11 +104,11 @@ REFUSED = {
     "dance": "unknown command 'dance': uci, ",
     "position startpos moves e4-e9": "is not legal",
     "position 9/9 w": "position '9/9 w'",
-    "setoption name colour value red": "no option 'colour'; there are variant",
+    "setoption name colour value red": "no option 'colour'; use one of variant",
     "setoption name hash value": "expected a whole number",
     "setoption name hash value -5": "expected a whole number",
     "setoption name hash value 1048576": "memory",
-    "setoption name player value nobody": "player 'nobody': unknown; the players are alphabeta",
+    "setoption name player value nobody": "player 'nobody': does not exist; the players are alphabeta",
     "setoption name settings value depth": "expected NAME=VALUE",
 }
 

@@ -132,7 +132,7 @@ def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
     state = bologna.read_state(text)
     assert (state.turn, state.side, state.result) == (turn, None, result)
     assert state.position("b").side == "b"
-    with pytest.raises(InputError, match=f"state with turn '{turn}': the game is over"):
+    with pytest.raises(InputError, match=f"state with turn '{turn}': does not contain the side to move"):
         state.position()
 
 
@@ -176,7 +176,7 @@ def test_a_log_that_breaks_off() -> None:
     within += "Turn: W Pawn from F4 to F3\nx GameAshtonTablut checkMove\nFINE: Stato:\nOOOBBBOOO\nOOO"
     record = read_log(within)
     assert len(record.moves) == 2
-    assert "the log breaks off within a state" in record.notes[-2]
+    assert "the log ends in the middle of a state" in record.notes[-2]
     assert record.notes[-1].endswith("F4-F3 was not played: no state follows it")
 
 
@@ -186,7 +186,7 @@ def test_several_games_in_one_log() -> None:
     assert [game.tags["White"] for game in games] == ["Anna", "Cleo"]
     assert games[0] == read_log(ENGLISH)
     assert games[1].moves == games[0].moves
-    assert read_log(both).notes[-1] == "the file holds 1 more game; only the first was read"
+    assert read_log(both).notes[-1] == "the file contains 1 more game; only the first was read"
     assert len(read_logs(ITALIAN + ENGLISH + ITALIAN)) == 3
 
 
@@ -204,13 +204,13 @@ HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "
         ),
         (
             f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 80}B-\nW\n",
-            "line 6: state: differs from the one before",
+            "line 6: state: differs from the previous one",
         ),
         (
             f"{HEADER}Turn: W Pawn from j1 to a1\n{HEADER}Stato:\n{'O' * 81}-\nB\n",
             "line 2: square 'j1': expected a1 to i9",
         ),
-        (f"{HEADER}hello\n", "^game log: holds no game"),
+        (f"{HEADER}hello\n", "^game log: contains no game"),
     ],
 )
 def test_what_is_no_log(body: str, message: str) -> None:
@@ -356,7 +356,7 @@ def test_what_fields_say() -> None:
     ],
 )
 def test_what_no_field_can_say(fields: str, rule: str) -> None:
-    with pytest.raises(InputError, match=f"^rules 'dim:7 .*': no rule field can say {rule}") as caught:
+    with pytest.raises(InputError, match=f"^rules 'dim:7 .*': rule fields cannot express {rule}") as caught:
         read_rules(rules(fields))
     assert "\n" not in str(caught.value)
 
@@ -366,7 +366,7 @@ def test_what_no_field_can_say(fields: str, rule: str) -> None:
     [
         ("", "expected dim:SIZE first and start:POSITION last"),
         (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 19"),
-        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows; the board has 9"),
+        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows, but the board has 9"),
         (f"dim:7 hello {RULES_START}", "expected key:value, not 'hello'"),
         (f"dim:7 xyz:1 {RULES_START}", "unknown rule 'xyz:1'"),
         (f"dim:7 ks:c ks:w {RULES_START}", "has ks twice"),

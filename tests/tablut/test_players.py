@@ -290,7 +290,7 @@ def test_a_match_names_their_budgets_and_options() -> None:
     one = contestant("mcts@playouts=100,option.depth=5", ONE)
     assert (one.limits, one.options.settings) == (SearchLimits(playouts=100), (("depth", "5"),))
     assert one.make(load_variant("brandubh"), 1).settings["depth"] == 5
-    with pytest.raises(InputError, match="option 'deep': unknown to player mcts"):
+    with pytest.raises(InputError, match="option 'deep': is not an option of player mcts"):
         contestant("mcts@option.deep=5", ONE).make(load_variant("brandubh"), 1)
     with pytest.raises(InputError, match=r"expected key=value with one of .*playouts.*option\.NAME"):
         contestant("mcts@rollouts=5", ONE)

@@ -41,7 +41,7 @@ READ: dict[str, tuple[list[str], dict[str, object]]] = {
     "utf-16.txt": (PLAYED, {"tags": {"White": "Ines", "Black": "Olaf"}}),
     "bologna_systemLog.txt": (["c5-c4", "d1-d3"], {"variant": "bologna", "tags": {"White": "ines", "Black": "olaf"}}),
 }
-NOTED = {"percent.txt": "% left out: 1", "variation.txt": "after ply 2", "two-games.txt": "1 more game"}
+NOTED = {"percent.txt": "% omitted: 1", "variation.txt": "after ply 2", "two-games.txt": "1 more game"}
 # What is refused: what the line names, and what it must not name.
 REFUSED = {
     "client.pgn": "-v",
@@ -138,7 +138,7 @@ def test_a_record_is_not_saved_over_itself_with_a_loss(
         assert "would lose" in err
     code, _, err = replayed(capsys, game, "--save", tmp_path / "other.txt")
     assert code == 0
-    assert "does not keep" in err
+    assert "cannot store" in err
 
 
 def test_the_suffix_decides_how_a_record_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

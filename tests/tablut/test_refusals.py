@@ -47,7 +47,7 @@ replay {{bytes}}
 replay {{text}}
 symmetry show --svg {{text}}
 unrank -- «-1»
-unrank 947889249256532407079664255 => ranks 0 to
+unrank 947889249256532407079664255 => must be 0 to
 perft «-d» -1 => tablut perft --help
 perft «--applied» --divide
 perft --corpus «nosuchfile»
@@ -99,7 +99,7 @@ play --server h --role white => --timeout
 play --server h --role white --timeout 3 -p {KINGLESS} => --position
 play --position - => standard input
 play --server 127.0.0.1 --role white --timeout 5 --port «99999»
-play --server 127.0.0.1 --role white --timeout 5 --wait 0 --player random --port {{free}} => nobody listens
+play --server 127.0.0.1 --role white --timeout 5 --wait 0 --player random --port {{free}} => refuses the connection
 play --write-script {{text}}
 play --write-script {{folder}} --player «nobody»
 play --side none --player random --save {{folder}}
@@ -123,7 +123,7 @@ report --out {{none}} --check => does not exist
 report --site {{text}} => site folder
 report --site {{none}} --check
 report --site {{none}} --out {{none}}
-serve --port 0 --host «192.0.2.1» => no such address
+serve --port 0 --host «192.0.2.1» => not an address
 serve --port 0 --tablebase {{folder}} --seconds 0.2
 """
 CASES = [line for line in LINES.splitlines() if line]

@@ -439,5 +439,5 @@ def test_who_cannot_use_threads_says_so(name):
             with pytest.raises(InputError, match=f"threads {threads}: expected 1 to {MOST_THREADS}"):
                 make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=threads))
         return
-    with pytest.raises(InputError, match=f"threads 2: player {name} thinks in one; leave it out"):
+    with pytest.raises(InputError, match=f"threads 2: player {name} uses only one; leave it out"):
         make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))

@@ -108,7 +108,7 @@ def test_a_users_file_works_by_path(tmp_path: Path) -> None:
 DRAW = 'repetition = "draw"'
 CASTLE = (SOURCE / "ashton.toml").read_text(encoding="utf-8").partition("[castle]")[2].partition("[camps]")[0]
 BAD = {
-    "ragged": ([("*...A...*", "*...A...")], "field 'terrain': row 2 ('*...A...') has 8 cells, not 9"),
+    "ragged": ([("*...A...*", "*...A...")], "field 'terrain': row 2 ('*...A...') has 8 cells, but there are 9 rows"),
     "unknown letter": ([("*...A...*", "*...Q...*")], "unknown letter 'Q'"),
     "two castles": ([("BB..T..CC", "BB..TT.CC")], "has 2 castle cells (T)"),
     "no field castle": ([("BB..T..CC", "BB..T..CC"), ("[castle]" + CASTLE, "")], "field 'castle': is missing"),
@@ -135,11 +135,11 @@ BAD = {
             ("*...D...*", "*.......*"),
             ("+**DDD**+", "X*******X"),
         ],
-        "field 'shieldwall.corner': is true, and by 'terrain' the king escapes by the whole edge",
+        "field 'shieldwall.corner': is true, but in 'terrain' the king escapes on the whole edge",
     ),
     "ring, corner out of reach": (
         [(DRAW, DRAW + '\ncorners.hostile = true\nencirclement = "no_way_to_edge"'), ("+**", "XAD")],
-        "field 'corners': no king can reach one, as 'terrain' has it",
+        "field 'corners': cannot be reached by any king in 'terrain'",
     ),
     "wide, no corner": (
         [(DRAW, DRAW + "\ncorners = { hostile = true, wide = true }")],
@@ -147,11 +147,11 @@ BAD = {
     ),
     "wide, narrow corner": (
         [(DRAW, DRAW + "\ncorners = { hostile = true, wide = true }"), ("+**AAA**+", "X**AAA**X")],
-        "field 'corners.wide': is true, and a corner of 'terrain' is not 2x2 cells X",
+        "field 'corners.wide': is true, but a corner of 'terrain' is not a block of 2x2 X cells",
     ),
     "corner out of reach": (
         [(DRAW, DRAW + '\ncorners.hostile = true\nshieldwall = { corner = true, mover = "any" }'), ("+**", "XAD")],
-        "field 'corners': no king can reach one, as 'terrain' has it",
+        "field 'corners': cannot be reached by any king in 'terrain'",
     ),
     "once": ([(DRAW, 'repetition = { times = 1, result = "draw" }')], "field 'repetition.times': "),
     "corner inside": ([("*.......*", "*..X....*")], "has 'X' on d7, which is not a corner"),
@@ -171,10 +171,10 @@ BAD = {
     "inert text": ([("inert = []", 'inert = "e1"')], "field 'camps.inert': expected a list of texts, not 'e1'"),
     "another game's name": (
         [("format = 1", 'format = 1\nname = "Leiden"')],
-        "field 'name': 'Leiden' ships and is another game; choose another name",
+        "field 'name': 'Leiden' is a shipped rule set with other rules; choose another name",
     ),
     "not TOML": ([("[castle]", "[castle")], "not valid TOML"),
-    "later format": ([("format = 1", "format = 2")], "field 'format': this version reads format 1, the file says 2"),
+    "later format": ([("format = 1", "format = 2")], "field 'format': this version reads format 1, but the file has 2"),
 }
 
 

@@ -118,7 +118,7 @@ class PairedOptions(GameOptions):
         typer.Option(
             min=1,
             max=100,
-            help="Openings drawn for each pair; the one that a short search scores closest to even is played.",
+            help="Random openings tried for each pair; the most balanced one, by a short search, is played.",
         ),
     ] = 4
     grace: Annotated[
@@ -154,7 +154,7 @@ class PairedOptions(GameOptions):
         """Write the table of games, if requested, and warn about games that were lost by errors of players."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
-            warn(f"{len(faults):,} of {len(games):,} games were lost by errors of players; the first: {faults[0]}")
+            warn(f"{len(faults):,} of {len(games):,} games were lost through errors of players; the first: {faults[0]}")
         if self.parquet is not None:
             write_games(Path(self.parquet), reports)
 
@@ -168,7 +168,7 @@ def match_command(
     options: PairedOptions,
     sprt: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="ELO0 ELO1", help="Differences in Elo; end the match when one is likelier."),
+        typer.Option(metavar="ELO0 ELO1", help="Two Elo differences; the match ends when one is clearly more likely."),
     ] = None,
     errors: Annotated[
         tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Error probabilities of that test.")
@@ -180,9 +180,7 @@ def match_command(
     pairs. With --nodes, the same seed gives the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
-        raise InputError(
-            "is for --sprt ELO0 ELO1", subject="--errors", remedy="leave it out, or name the two differences"
-        )
+        raise InputError("applies only to --sprt", subject="--errors", remedy="leave it out, or add --sprt ELO0 ELO1")
     test = None if sprt is None else Sprt(*sprt, *errors).checked()
     _, plan = options.plan([first, second], games)
 
@@ -282,12 +280,12 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     low, high = summary.score_interval
     console.print(f"score        {_percent(summary.score)} ({_percent(low)} to {_percent(high)})")
     lost = [f"{name} {games:,}" for name, games in zip((summary.a, summary.b), summary.lost_by_fault, strict=True)]
-    faulty = f"; games lost by a fault, not by play: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
+    faulty = f"; games lost through faults, not on the board: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
     console.print(f"Elo          {_elo_text(summary)}, of 95 %{faulty}", soft_wrap=True)
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
-    better = f"{sure} likely that {summary.a} is the better one"
+    better = f"{sure} probability that {summary.a} is the stronger player"
     console.print(
-        f"superiority  {better if summary.a != summary.b else 'none: a player against itself, so all is chance'}"
+        f"superiority  {better if summary.a != summary.b else 'none: a player against itself, so the result is chance'}"
     )
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
@@ -307,13 +305,13 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
             "running": "not decided yet",
         }
         console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
-        console.print(f"log-likelihood ratio {test.ratio:.2f}, ends at {test.lower:.2f} and {test.upper:.2f}")
+        console.print(f"log-likelihood ratio {test.ratio:.2f}, limits {test.lower:.2f} and {test.upper:.2f}")
 
 
 def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
     """Print the measures of a game."""
-    console.print(f"{found.variant} as {found.player} plays it", style="bold")
-    cut = f", {found.capped:,} of them cut off as drawn" if found.capped else ""
+    console.print(f"{found.variant}, played by {found.player}", style="bold")
+    cut = f", {found.capped:,} of them cut off as draws" if found.capped else ""
     console.print(f"{plural(found.games, 'game')}{cut}")
     table = Table(label("measure"), number("mean"), label("95 %"))
     for name, value, digits in (

@@ -248,7 +248,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
     """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
-        raise InputError("the game is over", subject=f"position '{board.position}'", remedy="there is nothing to play")
+        raise InputError("leaves no game to play, because it is decided", subject=f"position '{board.position}'")
     for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
         if one.limits.movetime is not None:
             with suppress(Exception), ExitStack() as stack:
@@ -421,7 +421,7 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
         return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening)
     except InputError as error:
         raise InputError(
-            str(error), subject=f"game record '{path}'", remedy="remove the file and the game is played again"
+            str(error), subject=f"game record '{path}'", remedy="remove the file to play the game again"
         ) from error
 
 
@@ -429,9 +429,9 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
     record = read_record(text, plan.variant)
     tags = record.tags
     if tags.get("Match") != plan.digest:
-        raise InputError("is of another match")
+        raise InputError("belongs to another match")
     if tags.get("Game") != str(number):
-        raise InputError(f"says that it is game {tags.get('Game')}")
+        raise InputError(f"belongs to game {tags.get('Game')}")
     try:
         seconds, longest = (_pair(tags[name], float) for name in ("Seconds", "Slowest"))
         nodes, moves = _pair(tags["Nodes"], int), tuple(said.move for said in record.moves)
@@ -441,7 +441,7 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
     except (KeyError, ValueError):
         whole = False
     if not whole:
-        raise InputError("was changed after it was written")
+        raise InputError("has been changed since it was written")
     replayed = replay(record)
     if replayed.problems:
         raise InputError(replayed.problems[0])
@@ -449,7 +449,7 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
         raise InputError("does not begin with the opening of its pair")
     outcome = replayed.board.outcome()
     if end not in (ENDS if outcome is None else (outcome.termination,)):
-        raise InputError(f"says that it ended by {excerpt(end)}, and it did not")
+        raise InputError(f"gives the termination {excerpt(end)}, which is wrong")
     return game
 
 

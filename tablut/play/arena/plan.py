@@ -89,7 +89,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
         if rules := getattr(player, "unsaid", ()):
-            unsaid.append(f"player {excerpt(one.text)}: is not told {', '.join(rules)}; the match judges it")
+            unsaid.append(f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match does")
     return unsaid
 
 
@@ -244,7 +244,7 @@ class Openings(NamedTuple):
                 board.push(random.choice(list(board.legal_moves)))
             if board.ply == self.plies and board.outcome() is None:
                 return tuple(board.move_stack)
-        why = "every line of this many plies that was tried ends the game"
+        why = "every random opening of this length ended the game"
         raise InputError(why, parameter="opening", value=self.plies)
 
 

@@ -200,7 +200,7 @@ class Sprt(NamedTuple):
             raise InputError("expected the lower difference first", parameter="sprt", value=shown)
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             shown = f"{self.alpha:g} {self.beta:g}"
-            raise InputError("expected chances of error between 0 and 0.5", parameter="errors", value=shown)
+            raise InputError("expected error probabilities between 0 and 0.5", parameter="errors", value=shown)
         return self
 
     @property

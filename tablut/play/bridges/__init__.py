@@ -53,7 +53,7 @@ def make_any(
     if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
             raise InputError(
-                "unknown", subject=f"player {excerpt(name)}", remedy="a program of yours is program:COMMAND"
+                "does not exist", subject=f"player {excerpt(name)}", remedy="start a program with program:COMMAND"
             )
         return (ready_player if ready else make_player)(name, variant, options)
     from tablut.play.bridges.programs import ProgramPlayer

@@ -35,7 +35,7 @@ class HtpWords(Words):
         """Raise InputError if the rules or the size of the board differ from those of the program."""
         if variant.size not in _BOARDS:
             raise InputError(
-                f"its protocol cannot say a board of side {variant.size}", remedy="its boards have 11 or 13"
+                f"its protocol does not support a board of side {variant.size}", remedy="use side 11 or 13"
             )
         return built_in(variant, own)
 
@@ -133,9 +133,7 @@ class HtpFront(Front):
                 return ""
             case ["version"]:
                 return __version__
-        raise InputError(
-            "is none here", subject=f"command {excerpt(' '.join(line), 80)}", remedy="list_commands names all"
-        )
+        raise InputError("does not exist", subject=f"command {excerpt(' '.join(line), 80)}", remedy="see list_commands")
 
     def _generated(self) -> str:
         side, began = self._board.turn, time.monotonic()

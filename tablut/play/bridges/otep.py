@@ -216,5 +216,5 @@ class OtepFront(Front):
 
 def _matched(pattern: str, text: str) -> re.Match[str]:
     if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
-        raise InputError("is not what the protocol has there", subject=f"{excerpt(text)}")
+        raise InputError("does not follow the protocol", subject=f"{excerpt(text)}")
     return found

@@ -130,10 +130,10 @@ class Words(ABC):
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
         """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
         if elsewhere and not cls.anywhere:
-            raise InputError("its protocol cannot say a start of a game's own", remedy="begin where its rules begin")
+            raise InputError("its protocol cannot set another start position", remedy="use the start of the rules")
         if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
             raise InputError(
-                f"its protocol cannot say {' or '.join(unsaid)}", remedy=f"name {' or '.join(cls.limits)} instead"
+                f"its protocol does not support {' or '.join(unsaid)}", remedy=f"use {' or '.join(cls.limits)} instead"
             )
 
 
@@ -174,8 +174,8 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
     other, unsaid = unlike(variant, plays)
     if other:
         raise InputError(
-            (f"its protocol cannot say {', '.join(other)}, and the game of such a program is {plays.name}"),
-            remedy="if it plays another, say which: option.variant=NAME",
+            (f"its protocol does not support {', '.join(other)}; by default such programs play {plays.name}"),
+            remedy="if it plays other rules, add option.variant=NAME",
         )
     return "", unsaid
 
@@ -238,7 +238,7 @@ class Process:
                     self.words.info = ""
                 self._unasked += bool(kind or reply)
                 if self._unasked > _MOST_ANSWERS:
-                    self._fault = f"gave more than {_MOST_ANSWERS} answers that nobody asked for"
+                    self._fault = f"sent more than {_MOST_ANSWERS} unrequested answers"
                     break
                 if reply:  # without a reply, do not wait for the lock of `tell`, which would delay reading
                     self.tell(reply)
@@ -278,7 +278,7 @@ class Process:
             self.tell(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                 if found.kind == REFUSAL:
-                    raise ProgramError(f"said {excerpt(found.text)}", subject=f"program {excerpt(self._command)}")
+                    raise ProgramError(f"replied {excerpt(found.text)}", subject=f"program {excerpt(self._command)}")
                 times -= found.kind == answer
                 if not times:
                     return found
@@ -296,7 +296,7 @@ class Process:
             self._popen.wait(_LEAVE)
         self._threads[1].join(_LEAVE)
         code = self._popen.returncode
-        how = "closed its output" if code is None else f"ended with code {code}"
+        how = "closed its output" if code is None else f"exited with code {code}"
         said = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
         return f"the program {how}" + (f": {said}" if said else "")
 
@@ -431,7 +431,7 @@ class ProgramPlayer(OneCaller):
             rules, self.unsaid = words.rules(variant, own)
             extra = sorted(own) + ["threads"] * (options.threads != 1)
             if extra and not words.options_known:
-                raise InputError(f"its protocol cannot say an option, such as {excerpt(extra[0])}")
+                raise InputError(f"its protocol does not support options, such as {excerpt(extra[0])}")
         self._own_idle = idle is None
         self._idle = IdlePrograms() if idle is None else idle
         self._process, new = self._idle.take(command, words)
@@ -465,7 +465,7 @@ class ProgramPlayer(OneCaller):
         try:
             choice = words.read(answer)
         except (InputError, IndexError):
-            raise UnreadableMoveError(f"program {excerpt(self._command)}: answered {excerpt(answer.text)}") from None
+            raise UnreadableMoveError(f"program {excerpt(self._command)}: replied {excerpt(answer.text)}") from None
         self._good = True
         return choice
 

@@ -33,7 +33,7 @@ class TaflZeroWords(UciWords):
         """Raise InputError for limits that the protocol cannot express, including two limits together."""
         super().check(limits, elsewhere=elsewhere)
         if limits.nodes and limits.movetime:
-            raise InputError("its protocol cannot say nodes and movetime at once", remedy="name one of them")
+            raise InputError("its protocol does not support nodes and movetime together", remedy="use only one of them")
 
     def begin(self, process: Process, seconds: float) -> None:
         """Send the options, which the program announces only after ``uciok``."""

@@ -49,8 +49,8 @@ class UciWords(Words):
         if name := own.pop("variant", None) or shipped_name(variant):
             return name, []
         raise InputError(
-            f"cannot be told the rules of {variant.name}, which do not ship",
-            remedy="say what it calls them: option.variant=NAME",
+            f"cannot be sent the rules of {variant.name}, which is not a shipped rule set",
+            remedy="give its name for them with option.variant=NAME",
         )
 
     def hear(self, text: str) -> tuple[str, str]:

@@ -90,13 +90,13 @@ def referee_command(
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
         raise InputError(
-            "the competition's logs have boards of side 7 or 9",
+            f"needs a board of side 7 or 9, but that of {rules.name} has {rules.size}",
             subject="--logs",
             remedy=f"{rules.name} has {rules.size}",
         )
     settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
     if option and white is None and black is None:
-        raise InputError("is a setting of --white and --black, and neither is named", subject="--option")
+        raise InputError("needs --white or --black", subject="--option")
     live = Live()
     options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option or ()))
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
@@ -155,7 +155,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
     live.print(f"{rules.name}, {settings.timeout:g} s a move; waiting for the players", style="dim")
     host, _ = referee.address("w")
     if not ip_address(host).is_loopback:
-        warn(f"--host {settings.host}: every machine that reaches this one can take a seat; nothing checks who it is")
+        warn(f"--host {settings.host}: every machine that reaches this one can join, without authentication")
 
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:

@@ -134,7 +134,7 @@ class _Line:
             self._socket.settimeout(_SILENCE)
             self._socket.sendall(encode_frame(text))
         except OSError as error:
-            raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
+            raise _ServerFailure(f"the connection was lost ({error.strerror or error})") from error
 
     def receive(self, seconds: float) -> tuple[str, float] | None:
         """Return a message with the arrival time of its first byte, or None at the end of the connection."""
@@ -147,7 +147,7 @@ class _Line:
             data = self._read(until, seconds)
             if not data:
                 if self._frames.partial:
-                    raise _ServerFailure("the connection ended within a message")
+                    raise _ServerFailure("the connection ended in the middle of a message")
                 return None
             self._last = time.monotonic()
             if not self._frames.partial:
@@ -167,7 +167,7 @@ class _Line:
         try:
             text = self._frames.take()
         except InputError as error:
-            raise _ServerFailure(f"sent no message of the protocol: {error}") from error
+            raise _ServerFailure(f"sent an invalid message: {error}") from error
         if text is not None:
             self._began = self._last
         return text
@@ -177,9 +177,9 @@ class _Line:
             self._socket.settimeout(max(until - time.monotonic(), 0.001))
             return self._socket.recv(1 << 16)
         except TimeoutError as error:
-            raise _ServerFailure(f"said nothing for {seconds:.0f} s") from error
+            raise _ServerFailure(f"sent nothing for {seconds:.0f} s") from error
         except OSError as error:
-            raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
+            raise _ServerFailure(f"the connection was lost ({error.strerror or error})") from error
 
 
 def play_on_server(
@@ -245,14 +245,14 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
             connection = socket.create_connection(address, timeout=max(10.0, settings.wait))
         except socket.gaierror as error:
             if error.errno == socket.EAI_NONAME:
-                raise InputError("no such host", subject=where) from error
+                raise InputError("does not exist", subject=where) from error
             raise MachineError(f"cannot be found ({error.strerror})", subject=where) from error
         except ConnectionRefusedError as error:
             if time.monotonic() < until:
                 time.sleep(_RETRY)
                 continue
             raise MachineError(
-                "nobody listens there", subject=where, remedy="start the server first, or wait longer for it"
+                "refuses the connection", subject=where, remedy="start the server first, or wait longer for it"
             ) from error
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -329,7 +329,7 @@ class _Game:
         self._refused = set()
         move = _move_to(asked, state)
         if move is None:
-            self._complain("the state does not follow from the one before; playing on from it")
+            self._complain("the state does not follow from the previous one; continuing from it")
             self._begin_at(state, "b" if now.side == "w" else "w")
             return
         self._tell(f"{asked.turn} {move}")
@@ -455,7 +455,7 @@ class Thinker:
         until = time.monotonic() + patience
         spare = plain_move(board.copy(), unwanted)
         if self._thread is not None and self._thread.is_alive():
-            return Answer(spare, None, "the player still thinks about an earlier position")
+            return Answer(spare, None, "the player is still searching an earlier position")
         found: list[Choice] = []
         failed: list[Exception] = []
 
@@ -472,9 +472,9 @@ class Thinker:
         if failed:
             return Answer(spare, None, f"the player failed ({type(failed[0]).__name__}: {failed[0]})")
         if not found:
-            return Answer(spare, None, "the player did not answer in time")
+            return Answer(spare, None, "the player did not choose a move in time")
         if found[0].move not in board.legal_moves:
-            return Answer(spare, None, f"the player answered {found[0].move}, which is not legal")
+            return Answer(spare, None, f"the player chose {found[0].move}, which is not legal")
         if found[0].move in unwanted:
-            return Answer(spare, None, f"the server refused {found[0].move} before")
+            return Answer(spare, None, f"the server has already refused {found[0].move}")
         return Answer(found[0].move, found[0], None)

@@ -105,7 +105,7 @@ class RefereeSettings(NamedTuple):
             if not 0 <= port < 65536:
                 raise InputError("expected 0 to 65535", subject=f"port {port}")
         if self.port_white == self.port_black != 0:
-            raise InputError("is for white", subject=f"port {self.port_white}", remedy="black needs another one")
+            raise InputError("is already used for white", subject=f"port {self.port_white}", remedy="change one")
         if self.logs is not None:
             check_output(self.logs / "log")
         if self.repeats < 0 or self.errors < 0:
@@ -270,10 +270,10 @@ class Referee(OneCaller):
                     now = time.monotonic()
                     if now >= until:
                         missing = " and ".join(SIDE_NAMES[side] for side in _SIDES if side not in seats)
-                        raise NoPlayersError(f"{missing or 'a player'} did not come within {self._settings.wait:g} s")
+                        raise NoPlayersError(f"{missing or 'a player'} was not there within {self._settings.wait:g} s")
                     for side, connection in list(seats.items()):
                         if connection.name is None and now > connection.since + self._settings.timeout:
-                            self._turn_away(seats, side, "did not say its name in time")
+                            self._turn_away(seats, side, "did not send its name in time")
                     await asyncio.sleep(_LAST_LOOK)
         except BaseException:
             for connection in seats.values():
@@ -290,7 +290,7 @@ class Referee(OneCaller):
                     connection.name = bologna.read_name(text) or _NOBODY[side]
                     self._tell(f"{SIDE_NAMES[side]} is {connection.name}")
                 early = text is not None and await connection.overhear()
-                reason = "talks before the game begins" if early else "left before the game began"
+                reason = "sent a move before the game began" if early else "left before the game began"
             except InputError as error:
                 reason = str(error)
             if seats.get(side) is connection:
@@ -298,14 +298,14 @@ class Referee(OneCaller):
 
     def _turn_away(self, seats: Seats, side: Side, reason: str) -> None:
         """Close a connection before the game, and free its seat."""
-        self._tell(f"{SIDE_NAMES[side]}: turned away: {reason}")
+        self._tell(f"{SIDE_NAMES[side]}: rejected: {reason}")
         seats.pop(side).close()
 
     async def _refuse(self, side: Side) -> None:
         """Turn away all further players of a side."""
         while True:
             connection = await self._accept(side)
-            self._tell(f"{SIDE_NAMES[side]}: a second player was turned away; the seat is taken")
+            self._tell(f"{SIDE_NAMES[side]}: a second player was rejected, because the seat is taken")
             await connection.leave(_GOODBYE)
 
     # -- the game ----------------------------------------------------------------------
@@ -413,7 +413,7 @@ async def _listen_to(
 ENDS: Final = {
     "timeout": "did not move in time",
     "illegal_move": "made an illegal move",
-    "malformed": "sent what is no message of the protocol",
+    "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
 """Terminations that a player causes outside the rules of the game, with texts for people."""
@@ -489,7 +489,7 @@ class Match:
             return
         if claimed not in (None, side):
             # Only note it, since the competition's server ignores this field too.
-            self._note(f"{SIDE_NAMES[side]} says that its move is {SIDE_NAMES[_OTHER[side]]}'s")
+            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[_OTHER[side]]}")
         try:
             self.board.push(move)
         except IllegalMoveError as error:

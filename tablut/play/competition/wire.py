@@ -58,7 +58,7 @@ class FrameReader:
             return None
         length = int.from_bytes(self._held[:_PREFIX], "big")
         if length > self._most:
-            raise FrameError(f"message of {length:,} bytes: at most {self._most:,} are read")
+            raise FrameError(f"message of {length:,} bytes: the limit is {self._most:,}")
         end = _PREFIX + length
         if len(self._held) < end:
             return None

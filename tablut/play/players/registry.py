@@ -238,7 +238,7 @@ def read_settings(player: str, options: PlayerOptions, declared: Mapping[str, Se
     for name, text in options.settings:
         if name not in declared:
             known = did_you_mean(name, declared, f"its options are {', '.join(declared) or 'none'}")
-            raise InputError(f"unknown to player {player}", subject=f"option {excerpt(name)}", remedy=known)
+            raise InputError(f"is not an option of player {player}", subject=f"option {excerpt(name)}", remedy=known)
         values[name] = declared[name].read(name, text)
     return values
 
@@ -296,13 +296,13 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     "alphabeta": PlayerSpec(
         f"{_HERE}.simple:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True, ended_by=_SEARCH
     ),
-    "random": PlayerSpec(f"{_HERE}.simple:RandomPlayer", "any legal move, each as likely as the others"),
-    "greedy": PlayerSpec(f"{_HERE}.simple:GreedyPlayer", "captures, else runs for the corner, else any move"),
-    "heuristic": PlayerSpec(f"{_HERE}.simple:HeuristicPlayer", "the best moves of a scoring scheme, any of them"),
+    "random": PlayerSpec(f"{_HERE}.simple:RandomPlayer", "any legal move, all equally likely"),
+    "greedy": PlayerSpec(f"{_HERE}.simple:GreedyPlayer", "a capture, else a king move towards a corner, else any move"),
+    "heuristic": PlayerSpec(f"{_HERE}.simple:HeuristicPlayer", "one of the best moves by a scoring scheme"),
     "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT", ended_by=_PLAYOUTS),
     "mcts-expanded": PlayerSpec(
         f"{_HERE}.montecarlo:ExpandedPlayer",
-        "as mcts; a victory path or a king that can be captured ends a playout",
+        "as mcts, but playouts stop at a victory path or a capturable king",
         ended_by=_PLAYOUTS,
     ),
     "mcts-improved": PlayerSpec(
@@ -312,12 +312,12 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     ),
     "mcts-heuristic": PlayerSpec(
         f"{_HERE}.montecarlo:FilteredPlayer",
-        "the heuristic's best moves, then improved Monte Carlo",
+        "the best moves of heuristic, compared by mcts-improved",
         ended_by=_PLAYOUTS,
     ),
     "payoff": PlayerSpec(
         f"{_HERE}.minimax:PayoffPlayer",
-        "minimax, deepening, by pieces and nearness to the corner",
+        "minimax with iterative deepening, by pieces and distance to a corner",
         ended_by=_SEARCH,
     ),
     "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces", ended_by=_SEARCH),
@@ -378,7 +378,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     """
     variant, options, spec = as_variant(variant), (options or PlayerOptions()).checked(), spec_of(name)
     if options.threads != 1 and not spec.threaded:
-        raise InputError(f"player {name} thinks in one", subject=f"threads {options.threads}", remedy="leave it out")
+        raise InputError(f"player {name} uses only one", subject=f"threads {options.threads}", remedy="leave it out")
     module, _, attribute = spec.target.partition(":")
     factory: Callable[[Variant, PlayerOptions], Player] = getattr(import_module(module), attribute)
     return factory(variant, options)
@@ -388,7 +388,7 @@ def spec_of(name: str) -> PlayerSpec:
     """Return the registry entry of a player; raise InputError for an unknown name."""
     if name not in PLAYERS:
         hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
-        raise InputError("unknown", subject=f"player {excerpt(name)}", remedy=hint)
+        raise InputError("does not exist", subject=f"player {excerpt(name)}", remedy=hint)
     return PLAYERS[name]
 
 

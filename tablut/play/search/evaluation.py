@@ -402,13 +402,13 @@ def evaluation_tables(
         scores, blocks = _with_patterns(features.astype(np.int64) @ factors, block_of, patterns, size * size)
     bits = 32 if size > NARROW else 16
     if np.abs(scores).max() >> (bits - 1):
-        raise InputError("too large", subject="weights", remedy=f"the score of a line does not fit into {bits} bits")
+        raise InputError(f"are too large: the score of a line exceeds {bits} bits", subject="weights")
     rows = corner_rows(weights_family(variant) if patterns is None else patterns.family, size)
     corners = _corner_features(variant, rows) @ np.array([scaled[term] for term in CORNER_TERMS], dtype=np.int64)
     if patterns is not None:
         corners = corners + patterns.corner_scores
     if np.abs(corners).max() > np.iinfo(np.int16).max:
-        raise InputError("too large", subject="weights", remedy="the score of a corner does not fit into 16 bits")
+        raise InputError("are too large: the score of a corner exceeds 16 bits", subject="weights")
     net = np.zeros(0, dtype=np.int16) if patterns is None or not patterns.net.size else net_rows(patterns.net, size)
     ways = [
         _way_open(variant, terrain, tuple(bool(int(mask) >> place & 1) for place in range(size)))

@@ -71,13 +71,13 @@ class SearchLimits(NamedTuple):
         >>> SearchLimits(depth=3).checked("movetime", "playouts")
         Traceback (most recent call last):
             ...
-        tablut.errors.InputError: limits: none given that would end this; name a time or a number of playouts
+        tablut.errors.InputError: limits: none given that this player observes; give a time or a number of playouts
         """
         if all(getattr(self, kind) is None for kind in kinds or self._fields):
             *first, last = (_SAID[kind] for kind in kinds or _SAID)
-            asked = " that would end this" if any(value is not None for value in self) else ""
+            asked = " that this player observes" if any(value is not None for value in self) else ""
             raise InputError(
-                f"none given{asked}", subject="limits", remedy=f"name {', '.join(first)}{' or ' if first else ''}{last}"
+                f"none given{asked}", subject="limits", remedy=f"give {', '.join(first)}{' or ' if first else ''}{last}"
             )
         if self.movetime is not None and not 0 < self.movetime < float("inf"):
             raise InputError("expected a positive number of seconds", subject=f"movetime {self.movetime}")
@@ -139,9 +139,7 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
         raise InputError(f"is of {board.variant.name}, not of {variant.name}", subject=f"position '{board.position}'")
     moves = list(board.legal_moves)
     if board.outcome() is not None or not moves:
-        raise InputError(
-            "the game is over", subject=f"position '{board.position}'", remedy="there is no move to choose"
-        )
+        raise InputError("has no move to choose, because the game is over", subject=f"position '{board.position}'")
     return moves
 
 

@@ -144,16 +144,16 @@ def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):
         raise InputError(
-            f"it is not one of eight units for a board of {size} lines",
+            f"does not have eight units for a board of side {size}",
             subject="net",
-            remedy=f"the largest has {LARGEST}",
+            remedy=f"use at most side {LARGEST}",
         )
     largest = np.abs(net.astype(np.int64))
     sums = np.maximum(largest[:cells], largest[cells : 2 * cells]).sum(axis=0)
     sums += largest[2 * cells : 3 * cells].max(axis=0) + largest[3 * cells : -1].max(axis=0)
     # The weighted sum of all lanes has at most 30 bits.
     if sums.max() > np.iinfo(np.int16).max:
-        raise InputError("too large", subject="net", remedy="a sum does not fit")
+        raise InputError("has weights that are too large for 16-bit sums", subject="net")
     rows = own_lines((_KING_AT + cells + _MORE) * _LANES, np.int16).reshape(-1, _LANES)
     men = [_MEN * (rank // _RANKS) + 2 * _HALF * (rank % _RANKS) + file for rank in range(size) for file in range(size)]
     for number, element in enumerate(dihedral(size)):

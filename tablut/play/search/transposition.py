@@ -61,7 +61,7 @@ def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
     """Return an empty table of at most the given size in MiB, aligned to cache lines."""
     if mebibytes < 1:
-        raise InputError("the transposition table needs at least 1", subject=f"hash {mebibytes} MiB")
+        raise InputError("must be 1 MiB or more", subject=f"hash {mebibytes} MiB")
     return own_lines(1 << ((mebibytes << 17).bit_length() - 1), np.uint64)
 
 

@@ -148,7 +148,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     """
     if set(weights) != set(TERMS):
         odd = sorted(set(weights) ^ set(TERMS))
-        raise InputError(f"terms {', '.join(odd)} are missing or unknown", subject="weights")
+        raise InputError(f"have missing or unknown terms: {', '.join(odd)}", subject="weights")
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 

@@ -89,7 +89,7 @@ def test_a_game_is_won_by_right_moves_against_the_longest_defence() -> None:
 
 
 def test_what_is_no_win_is_not_played(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="stands decided"):
+    with pytest.raises(InputError, match="is already decided"):
         open_puzzle(parse_puzzles("mine", "1K3/5/5/5/2b2 w; variant=ashton-5-4v0")[0])
     # Under a limit of two plies the start, which white wins in three, is a draw.
     shipped = resources.files("tablut.variants") / "data" / "ashton-5-4v0.toml"
