@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Seconds from which on the speed of a check is printed."""
+"""Duration of a check, in seconds, from which on its speed is printed."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, and prove wins, losses and draws.")
 
@@ -104,7 +104,7 @@ def check_command(
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        # Errors about the file itself name it already.
+        # Errors about the file itself already name it.
         if not error.subject.startswith(named):
             error.within(named)
         raise
@@ -133,7 +133,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     from rich.text import Text
 
     def say(text: str, mark: str = "", style: str = "") -> None:
-        # Text from the proof must not be read as markup.
+        # Text from the proof must not be interpreted as markup.
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 
     left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
@@ -212,7 +212,7 @@ def list_command(
     """
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"is more than --max-plies {longest}", subject=f"--min-plies {shortest}")
-    # Shipped files name their rules; other files need not.
+    # Shipped files name their rules; other files may omit them.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
     wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
@@ -333,7 +333,7 @@ def play_command(
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
-    """Return a function that supplies lines of input: first those of the command line, then those typed."""
+    """Return a function that supplies lines of input: first those given on the command line, then those typed."""
     reader = LineReader(live)
 
     def ask(prompt: str) -> str | None:

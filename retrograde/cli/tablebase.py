@@ -182,7 +182,7 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: it names the command that builds it, or says that it is impossible."""
+    """Return the error for missing material. It names the command that builds it, or explains that it is impossible."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
@@ -212,7 +212,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return a command that makes a tablebase: of the whole game if it fits into memory, else of endings."""
+    """Return a command that makes a tablebase: of the whole game if it fits into memory, otherwise of endings."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()
