@@ -84,12 +84,11 @@ def verify_command(
 ) -> Reply:
     """Verify the stored values of a tablebase.
 
-    Every value is derived again from the moves of its position, by other code than the solver; only
-    the move generator and the ranking of positions are shared. A sample of wins, losses and draws
-    is played out by the naive rules. The command also compares all files with their digests and the
-    values with published ones, and proves that the index contains each position exactly once. With
-    --record, an interrupted run resumes with the tiers that are not yet verified; changed tiers are
-    verified again. Exit code 1: an error was found.
+    Every value is derived again from the moves of its position by code independent of the solver. The two share only
+    the move generator and the ranking of positions. A sample of wins, losses and draws is played out by the naive
+    rules. The command also compares all files with their digests and the values with published ones, and proves that
+    the index contains each position exactly once. With --record, an interrupted run resumes with the tiers that are not
+    yet verified; changed tiers are verified again. Exit code 1: an error was found.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify

@@ -93,7 +93,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy or, without lines, compares the positions that a share contains with those it needs."""
+    """A task that checks lines of a strategy, or compares the positions that a share contains and needs."""
 
     variant: Variant
     winner: str
