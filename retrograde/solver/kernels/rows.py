@@ -159,7 +159,7 @@ def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint1
 
 @inlined
 def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
-    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last one, do nothing."""
+    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last, remove them."""
     board, spot, numbers = w.here.board, w.cursor.spot, w.run
     k = I64(0)
     while k < staying:

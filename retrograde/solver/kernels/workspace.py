@@ -189,8 +189,7 @@ class Pass(NamedTuple):
     lower : ndarray of int64, shape (2 * tiers,)
         Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Output: for each code, the number of items that were given this code, and the number of aliases found, are
-        added.
+        Output: the pass adds the number of items that were given each code, and of those found to be aliases.
     messages : Messages
         In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
         no items.
