@@ -1,4 +1,4 @@
-"""Probing arrays of positions: few positions in plain Python from single chunks, many with kernels on unpacked tiers."""
+"""Probing arrays of positions: few of them in plain Python from single chunks, many with kernels on unpacked tiers."""
 
 from __future__ import annotations
 

@@ -322,8 +322,8 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values in place of a successor's code: it has no entry; the ply wins the game; the ply loses the game; the ply neither
-captures nor ends the game, so the successor is in the same tier."""
+"""Values in place of a successor's code: it has no entry; the ply wins the game; the ply loses the game; the ply
+neither captures nor ends the game, so the successor is in the same tier."""
 _FAR: Final = 1 << 20
 
 

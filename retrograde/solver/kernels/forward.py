@@ -150,7 +150,7 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
 
 @called
 def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
-    """Mark the rows of a king in a tier without defenders as if they were columns; return whether nothing is left to do."""
+    """Mark the rows of a king in a tier without defenders like columns; return whether nothing is left to do."""
     if p.side == 0 and t.either_after_ply != 0:
         return False
     open_king(t, x, w, p, orbit)
