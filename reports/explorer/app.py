@@ -40,7 +40,7 @@ def warm(tables: NamedTables) -> None:
     except TablutError as error:
         # The explorer works without preloading; only its first responses are slower.
         _LOG.warning("tablut: not all could be loaded beforehand: %s", error)
-    # Everything loaded so far stays in use. Freeze it, because a garbage collection that traverses it would block all
+    # All data loaded so far stays in use. Freeze it, because a garbage collection that traverses it would block all
     # responses for a tenth of a second.
     gc.collect()
     gc.freeze()

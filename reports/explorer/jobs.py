@@ -54,7 +54,7 @@ _TABLE_BYTES: Final = 64 << 20
 
 
 class _LeftError(Exception):
-    """The visitor has disconnected."""
+    """Raised when the visitor has disconnected."""
 
 
 def get_ready() -> None:
@@ -350,7 +350,7 @@ class EndingsFound(Result):
 
 
 class _StoppedError(Exception):
-    """The time is over, or the visitor has disconnected."""
+    """Raised when the time is over or the visitor has disconnected."""
 
 
 def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:

@@ -71,9 +71,9 @@ def _region_polynomials(
     """Return the polynomials of an outer region with its camp.
 
     ``camp`` is the kind of camp: ``any`` camp, which takes attackers in; a ``useless`` one, which is not a token camp
-    and takes attackers in; or the ``token`` camp, which takes none in. Without ``white``, the region contains no white
-    piece. The axes of the result are: contents of the three cells before the doors in base 3, attackers and white
-    pieces that come from the middle, king, attackers, defenders.
+    and takes attackers in; or the ``token`` camp, which takes no attackers in. Without ``white``, the region contains
+    no white piece. The axes of the result are: contents of the three cells before the doors in base 3, attackers and
+    white pieces that come from the middle, king, attackers, defenders.
     """
     result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
     codes = list(product(range(3), repeat=3))
