@@ -232,7 +232,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
         checksum = U64(0)
         source = here
         if size > CACHED_ROWS:
-            # Sort coarsely in the order of the table, so that rows in succession go to neighbouring slots.
+            # Sort coarsely in the order of the table, so that consecutive rows go to neighbouring slots.
             parts = 1
             while (size >> parts) > CACHED_ROWS // 2 and parts < 16:
                 parts += 1

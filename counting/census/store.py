@@ -309,7 +309,7 @@ class StoredCensus:
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
-        """Return the record of the ply after ``before`` if that ply was counted and not stored, or None."""
+        """Return the record of the ply after ``before`` if that ply was counted but not stored, else None."""
         return self._of_ply(f"count-{before.ply + 1:03}.json", CountRecord, before.ply + 1, before)
 
     def _of_ply(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:

@@ -6,7 +6,7 @@ from unpacked bits, and moves by `tablut.engine`. With ``parents`` every positio
 `Engine.expand` and `Engine.canonical`, which the census does not use. Each child must be in the
 store, and each position must be a child of the previous ply.
 
-Non-guarantee: without ``parents``, a store that lacks positions but is consistent passes,
+Non-guarantee: without ``parents``, a store that is consistent but incomplete passes,
 unless its digests are published.
 """
 

@@ -260,13 +260,13 @@ class _Search:
     def _ways_shut(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
         """Yield groups that could shut a piece in.
 
-        In each direction there is no piece, a piece beside the given one, or a piece one cell further away.
+        In each direction there is no piece, a piece next to the given one, or a piece one cell further away.
         """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], room)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield kings beside the attacker on a cell, each with up to three other attackers around it."""
+        """Yield kings next to the attacker on a cell, each with up to three other attackers around it."""
         if pieces[cell] != "b":
             return
         for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):
@@ -277,7 +277,7 @@ class _Search:
     def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
         """Yield groups that decide whether a castle near a cell serves as an anvil.
 
-        A group consists of a king, up to three attackers around the castle, and a victim beside the cell.
+        A group consists of a king, up to three attackers around the castle, and a victim next to the cell.
         """
         around = [near for near, _ in _lines(self.castle)]
         kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in _letters(pieces))]

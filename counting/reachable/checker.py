@@ -419,7 +419,10 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Check that a position's backward tree is complete with at most ``size`` positions and lacks the start."""
+        """Check that the backward tree of a position does not contain the start.
+
+        The tree must be complete, with at most ``size`` positions.
+        """
         if size > MOST_TREE:
             return f"a tree of {size:,} positions; at most {MOST_TREE:,} are derived again"
         found = self.reach.backward_tree(position, size, self.closed)

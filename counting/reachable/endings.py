@@ -91,7 +91,10 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write the position before an un-move; return whether the ply gives the final placement and outcome."""
+    """Write the position before an un-move.
+
+    Return whether the ply leads to the final placement and has the given outcome.
+    """
     for place in range(board_items(t.size)):
         before[place] = board[place]
     unmake(t, before, record)

@@ -372,7 +372,7 @@ def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
     It may include other cells.
     """
-    # Any attacker beside the king may have been the last of those that capture it.
+    # Any attacker next to the king may have been the last of those that capture it.
     size = m.rules.size
     beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
     captors = join(beside, _captors(m, white, join(black, set_at(m.anvils, 1))))

@@ -115,7 +115,7 @@ def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, 
 
 
 def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove the value of a position as far as the limits allow."""
+    """Prove the value of a position within the limits, as far as possible."""
     board = asked.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     link.when_stopped(solver.stop)

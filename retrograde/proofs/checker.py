@@ -472,7 +472,11 @@ class StrategyCheck:
                     waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
     def _value(self, text: str) -> int | None:
-        """Return the plies of a win in a table that the file names (0 if plies do not fall), or None without a win."""
+        """Return the plies of a win according to a table that the file names.
+
+        If plies do not fall, it is enough that the position is not lost, and the result is 0. The result is None if no
+        table proves this.
+        """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
             return None

@@ -538,7 +538,7 @@ def read_proofs(
 
 # -- the leaves: positions decided within three plies ------------------------------------
 # A win in one ply is searched for where it can occur: a king's slide to an escape, or an
-# attacker's slide to a free cell beside the king on which it would capture the king. Candidates
+# attacker's slide to a free cell next to the king on which it would capture the king. Candidates
 # are made on the board and judged there, so superfluous candidates cost only
 # time. Two kinds of win have no such location: a capture of the last attackers, and
 # a ply that leaves the other side without a legal move. For these, every move is tried, unless

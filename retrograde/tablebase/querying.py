@@ -157,7 +157,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Place],
     ) -> None:
-        """Add the positions of a slice that have one of the wanted values, until enough of each key are found."""
+        """Add the positions of a slice that have one of the wanted values, until there are enough for each key."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))

@@ -215,7 +215,7 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # The metadata files, which say how to read the data, are small: compare their contents now.
+            # The metadata files, which define how the data are read, are small: compare their contents now.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:

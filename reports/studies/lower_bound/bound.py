@@ -61,7 +61,7 @@ class ProvedBound(LowerBound, extra="forbid"):
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that raise the bound most, as far as the budget allows.
+    """Return the materials of an outer region that raise the bound most, within the budget.
 
     Materials are ordered by the number of counted placements that have them in the upper region, divided by the number
     of placements of the region that must be examined.

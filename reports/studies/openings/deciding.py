@@ -38,7 +38,7 @@ class Source(Result):
 class Opening(Result):
     """Moves from the start, and the claim about the resulting position.
 
-    With ``every``, each possible next move is an opening of its own, for which ``listed`` is false. An opening may also
+    With ``every``, each possible next move is a separate opening, for which ``listed`` is false. An opening may also
     be a board with fewer men, which has a name and a position instead of moves.
     """
 
@@ -74,7 +74,7 @@ class Decided(Result):
 
     Positions are counted up to symmetry, and the seconds are those of the last run. ``within`` is an upper bound
     recorded by the search, and ``counted`` is the longest play according to the certificate. An opening that is part of
-    the proof of another one has no certificate of its own.
+    the proof of another one has no separate certificate.
     """
 
     status: str

@@ -244,7 +244,7 @@ def without_largest(check: ScaleCheck) -> ScaleCheck:
     return check.model_copy(update={"tiers": tiers, "whole": whole})
 
 
-# -- counted quantities: the classes and rows of tiers, the rows that a slice sees, and the memory needed
+# -- counted quantities: the classes and rows of tiers, the rows that a slice needs, and the memory
 
 
 _ITEM: Final = 2
@@ -253,7 +253,7 @@ _FINER: Final = 1.1
 
 
 class SlicedPlan(NamedTuple):
-    """The number of slices in which a tier is built, and how many times its own rows each slice sees."""
+    """The number of slices in which a tier is built, and how many rows each slice needs, as a multiple of its own."""
 
     slices: int
     seen: float
@@ -276,7 +276,7 @@ class CountedTiers:
         return self._windows[defenders].rows
 
     def seen(self, defenders: int, slices: float) -> float:
-        """Return the number of rows that a slice sees, as a multiple of its own rows."""
+        """Return the number of rows that a slice needs, as a multiple of its own rows."""
         windows = self._windows[defenders]
         return float(np.exp(np.interp(np.log(slices), np.log(windows.slices), np.log(windows.seen))))
 
@@ -297,7 +297,7 @@ class CountedTiers:
         slices = 1.0
         while slices <= min(self.rows(material[1]), _MOST_SLICES):
             seen = self.seen(material[1], slices)
-            # Assume that a slice sees the same fraction of the tiers below as of the tier itself.
+            # Assume that a slice needs the same fraction of the tiers below as of the tier itself.
             entries = own * (1 + seen) / slices + lower * min(1.0, seen / slices)
             if _ITEM * entries <= left:
                 return SlicedPlan(round(slices), seen)

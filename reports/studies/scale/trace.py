@@ -3,7 +3,7 @@
 A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices: planning
 before the first pass, and packing at the end.
 
-Times of different processes can be compared only as far as the clocks of their machines agree.
+Times of different processes are comparable only if the clocks of their machines agree.
 """
 
 from __future__ import annotations

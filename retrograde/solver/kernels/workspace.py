@@ -285,7 +285,7 @@ class Hops(NamedTuple):
     Attributes
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
-        At index ``man * C + target``, the stamp of the open row for which the values hold, and the first entry of
+        At index ``man * C + target``, the stamp of the open row for which the values are valid, and the first entry of
         the row that the move leads to.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
         At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
