@@ -45,7 +45,7 @@ class Subspace:
     involved: int = 0
 
     def material(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the counts by material, in which the involved attackers are counted."""
+        """Return the counts by material, including the involved attackers."""
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
 

@@ -54,7 +54,7 @@ from tablut.store.folders import drop
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
-"""Factor by which a pass may turn out larger than the sample predicts."""
+"""Factor by which a pass may be larger than the sample predicts."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _CountedPly(Making[tuple[int, int]]):
         self.folder = self.store.count_folder(ply, again=wish.again)
 
     def count(self) -> Counted:
-        """Count the bins that are not counted yet, and return the record of the ply."""
+        """Count the bins that have not been counted yet, and return the record of the ply."""
         record = self.store.count_record(self.before)
         if record is not None:
             self.store.check_tallies(record)
@@ -126,14 +126,14 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- tallies -----------------------------------------------------------------------
 
     def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
-        """Return the tallies, and for each bin whether it is in one of them."""
+        """Return the tallies, and an array that marks the bins that they contain."""
         files, bins = self.store.tallies(self.ply, self.before.digest, self.folder), np.zeros(BINS, dtype=np.bool_)
         for file in files:
             bins[slice(*bins_of(file))] = True
         return files, bins
 
     def _pending(self) -> list[tuple[int, int]]:
-        """Return the requested bins that are not counted yet, as ranges within hundredths."""
+        """Return the requested bins that have not been counted yet, as ranges within hundredths."""
         counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
             missing = edge(number) + np.flatnonzero(~counted[edge(number) : edge(number + 1)])

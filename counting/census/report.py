@@ -167,7 +167,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a `MemoryError` into a `MachineError`, which is reported in one line."""
+    """Turn a `MemoryError` into a `MachineError`, so that it is reported in one line."""
     try:
         yield
     except MemoryError as error:
@@ -404,7 +404,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The sums over plies, and the counter that each of them adds up."""
+"""The sums over plies, each with the counter that it adds up."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:

@@ -574,7 +574,7 @@ def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) ->
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply, which does not depend on how they are divided into parts."""
+    """Return the digest of the rows of a ply. It does not depend on how the rows are divided into parts."""
     found = list(files)
     content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:
@@ -590,7 +590,7 @@ def leaves_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows, in the form in which a part stores them."""
+    """Return the SHA-256 of each leaf with rows, computed from the rows as a part stores them."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
         hasher.feed(piece.data)

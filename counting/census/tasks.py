@@ -163,7 +163,7 @@ class _Sieve:
         return sums
 
     def kept(self, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the remaining rows; their counts and hash sums by leaf are written to ``counts`` and ``sums``."""
+        """Return the remaining rows, and write their counts and hash sums by leaf to ``counts`` and ``sums``."""
         rows: NDArray[np.uint64] = self._leaves.rows
         count = compact(rows, self._leaves.starts, self._unique, self._dead, counts, sums)
         return rows[:count]
@@ -317,7 +317,7 @@ class SortTask(RowTask):
         return {**answers[0], "read": self.rows, "entries": [answer["entry"] for answer in answers]}
 
     def make(self, began: float) -> None:
-        """Write the rows sorted by bin; the file of children by capture is written first."""
+        """Write the rows sorted by bin. The file of children by capture is written first."""
         tools, marks = self.tools, family_marks(self.variant, self.owner.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
         if not self.known:

@@ -289,7 +289,7 @@ class _Search:
 
 
 def _letters(pieces: _Pieces) -> str:
-    """Return the kinds of pieces that can be added to a set, which has at most one king."""
+    """Return the kinds of pieces that can be added to a set. A set has at most one king."""
     return "bw" if "K" in pieces.values() else "bwK"
 
 

@@ -51,7 +51,7 @@ NOISE: Final = 2
 _KING_AWAY, _KING_STEP = 200, 8
 """The same costs for the king. They are higher, so that the king returns home first."""
 CALM: Final = 2
-"""Bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
+"""Number of bits by which the soldiers' cost is shifted right while the king is away. This divides it by four."""
 
 
 class HomeTables(NamedTuple):

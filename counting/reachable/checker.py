@@ -169,7 +169,7 @@ class PlainReach(Arrivals):
 
 @lru_cache(maxsize=16)
 def reach_for(variant: Variant) -> PlainReach:
-    """Return the `PlainReach` of a variant; the same object for equal variants."""
+    """Return the `PlainReach` of a variant. Equal variants share one object."""
     return PlainReach(variant)
 
 
@@ -345,11 +345,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are locked, which proves that a position is unreachable."""
+        """Check that the pieces on some squares are locked, so that a position is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are a pocket, which proves that a position is unreachable."""
+        """Check that the pieces on some squares form a pocket, so that a position is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(

@@ -331,7 +331,7 @@ def needed(
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
     """Return the part of a strategy that play from a position can reach.
 
-    Return also the materials of the tables in which this play ends.
+    Also return the materials of the tables in which this play ends.
     """
     engine, leaves = strategy.engine, set()
     kept, known = np.zeros(len(strategy), dtype=bool), _Known(keys_of(strategy.words), strategy.plies)

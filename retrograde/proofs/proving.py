@@ -1,4 +1,4 @@
-"""`tablut prove`: proving or refuting a claim about a position, by a search that can be interrupted and distributed.
+"""`tablut prove`: proving or refuting a claim about a position by a search that can be interrupted and distributed.
 
 A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks
 are saved to the store in parts, about every 20 seconds. A run that is killed loses only the tasks since the last part,

@@ -169,7 +169,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Build one tier from those below it, which the store must contain; return its name and the time it took."""
+    """Build one tier from the stored tiers below it; return its name and the time that the build took."""
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = tier_name(material)
@@ -199,7 +199,7 @@ def build_in_slices(
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from those below it, which the store must contain; return its name and cost."""
+    """Build one tier slice by slice from the stored tiers below it; return its name and cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     while True:
@@ -233,7 +233,7 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return for each king which combinations of row soldiers represent their class, from the compiled index."""
+    """Return, for each king, the combinations of row soldiers that represent their class, from the compiled index."""
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
     part = slice(start, start + x.square.kings * space)

@@ -122,7 +122,7 @@ class TierSolver:
 
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant with simpler rules under which every undecided position has the same value, or the variant."""
+    """Return a variant with simpler rules but the same values of all undecided positions, or else the given one."""
     # An encirclement or a fort ends the game although both sides may have legal moves.
     rules = variant.rules
     afar = rules.encirclement != "none" or rules.fort != "none"

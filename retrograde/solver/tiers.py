@@ -230,7 +230,7 @@ def check_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of a build, and raise `InputError` if this machine cannot afford it."""
+    """Estimate the cost of a build, and raise `InputError` if this machine does not have the resources."""
     estimate = estimate_build(variant, men, memory, built, materials=materials)
     problem = _problem(estimate, root, memory)
     if problem is None:

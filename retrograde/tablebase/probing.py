@@ -117,7 +117,7 @@ class Tablebase:
         self._lock, self._batch_lock = Lock(), Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle or copy a tablebase as the path of its folder, which is opened again."""
+        """Pickle or copy a tablebase as the path of its folder. The copy opens the folder again."""
         return open_tablebase, (self.store.root.resolve(), self._chunks.maxsize)
 
     # -- coverage ----------------------------------------------------------------------
@@ -489,7 +489,7 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 @cache
 def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
-    """Return the tablebases in the program's data folder, which does not change while the program runs."""
+    """Return the tablebases in a data folder that does not change while the program is running."""
     folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
     return tuple((folder, open_store(folder).variant) for folder in folders)
 

@@ -1,4 +1,4 @@
-"""The proof of a tier: of its index, and of its values from those of their successors.
+"""The proof of a tier: of its index, and of its values, which must follow from those of the successors.
 
 `retrograde.verification` lists what the proof shares with the solver. The index is shared, so it is proved as well:
 placements are enumerated from the stored representatives by an independent decoding, every image of every placement
@@ -535,7 +535,7 @@ def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
 
 
 _PART: Final = 1 << 18
-"""Approximate number of entries in a part, which one thread proves at a time."""
+"""Approximate number of entries in a part. One thread proves one part at a time."""
 
 
 class RowRange(NamedTuple):

@@ -89,7 +89,7 @@ class SliceFolder:
         return SliceSource(str(self.path(state.step, number)), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Create the folder if it is missing, and return the checkpoint to continue from; see `resume`."""
+        """Create the folder if it is missing, and return the checkpoint from which to continue; see `resume`."""
         shown = f"tablebase folder {str(self.folder)!r}"
         try:
             if self.folder.is_symlink():
@@ -315,7 +315,7 @@ class SliceBuild:
         return any(code_of(item) in found[side] for side, item in values)
 
     def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
-        """Report damage, and return the checkpoint to continue from."""
+        """Report damage, and return the checkpoint from which to continue."""
         self.count_damage(error)
         return self.folder.resume()
 

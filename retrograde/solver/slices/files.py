@@ -201,7 +201,7 @@ def block_codec() -> Any:
 
 
 def open_slice(source: SliceSource) -> SliceFile:
-    """Open the file of a slice, and raise `DamagedSliceError` if it is not the one that was written."""
+    """Open the file of a slice, and raise `DamagedSliceError` if its content is not what was written."""
     path = Path(source.path)
     try:
         stamps = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (path.lstat(), record_path(path).lstat())]

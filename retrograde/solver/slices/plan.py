@@ -147,7 +147,7 @@ class SlicedTier:
 
     @property
     def table_bytes(self) -> int:
-        """Size in bytes of the tables of the whole tiers, which the tasks of a process share."""
+        """Size in bytes of the tables of the whole tiers. The tasks of a process share these tables."""
         row = self.solver.index.row
         return sum(array.nbytes for array in (row.number, row.element, row.combination, row.residual))
 
@@ -292,7 +292,7 @@ def gather(
 
 
 def room(name: str, count: int) -> NDArray[np.uint16]:
-    """Return an uninitialised array of items for this thread; the memory is reused for the same name.
+    """Return an uninitialised array of items for this thread. Memory is reused for arrays of the same name.
 
     Allocating new memory would take longer than the work done in it.
     """
