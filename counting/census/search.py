@@ -231,7 +231,7 @@ class CensusSearch:
         self._check_bound([*before, record])
 
     def _check_bound(self, records: Sequence[SealedPly]) -> None:
-        """Check that no material and side to move has more reached positions than the board allows."""
+        """Check that for no material and side to move more positions were reached than the board allows."""
         if (fault := excess(self.variant, records)) is not None:
             self._contradict(records[-1].ply, fault)
 

@@ -60,7 +60,7 @@ class HomeTables(NamedTuple):
     Attributes
     ----------
     most : int
-        The larger number of homes of the two sides, which sets the shape of the arrays.
+        The larger number of homes of the two sides. It determines the shape of the arrays.
     counts : ndarray of int64, shape (2,)
         The number of homes of each side.
     homes : ndarray of int32, shape (2 * most,)

@@ -105,7 +105,7 @@ class BatchProber:
 
 
 _INDEX_BYTES = 10
-"""Bytes per combination of a king's cell and row soldiers: row and element, counted twice if the combination has a row."""
+"""Bytes per combination of a king's cell and row soldiers: row and element, counted twice if it has its own row."""
 
 
 class UnpackedTiers:

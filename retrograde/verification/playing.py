@@ -2,8 +2,8 @@
 
 A short win or loss is verified by a search: it must exist, and there must be no shorter one. The stored values only
 decide which moves to try first, so a wrong value costs time but cannot make a wrong result pass. A longer win or loss
-is followed along the best moves of both sides: the right side must win after exactly the stored number of plies. If
-neither side can force a win in a position, it is searched for a short win and a short loss, which must not exist, and
+is followed along the best moves of both sides: the right side must win after exactly the stored number of plies. A
+position in which neither side can force a win is searched for a short win and a short loss, which must not exist. It is
 then followed along moves that keep it unforced.
 """
 

@@ -264,7 +264,7 @@ def check_blocks(file: SliceFile) -> None:
 
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
-    """Return the error for a file that is not as it was written."""
+    """Return the error for a file whose content is not what was written."""
     return DamagedSliceError(what, subject=f"scratch file {str(path)!r}", remedy=WAY_OUT)
 
 

@@ -1,8 +1,8 @@
 """One step of one slice: reading its inputs, running the passes, and writing its new file.
 
 The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
-therefore writes messages to each other slice, which name the white-to-move positions there that its new black-to-move
-values concern. They are received in the next step. Black's moves stay within the rows of the slice.
+therefore writes messages, which are received in the next step: for each slice, a list of the white-to-move positions in
+it that have moves to new black-to-move values. Black's moves stay within the rows of the slice.
 """
 
 from __future__ import annotations
