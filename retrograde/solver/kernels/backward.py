@@ -187,8 +187,8 @@ def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man:
     """Return whether a parent of the open position that has one man on another cell is symmetric."""
     if x.tier.column_men[p.tier] == 0:
         return _is_symmetric(x, p.tier, parent)
-    # Without a residual group, it is not. Black moves within the open row; for white's moves, the hop records the
-    # group.
+    # Only a row with a residual group has symmetric positions. Black moves within the open row; for white's moves, the
+    # hop shows whether the new row has such a group.
     may_have = w.cursor.head[RESIDUAL] != 1
     if p.side == 0:
         may_have = w.hops.base[man * x.square.cells + start] < 0
