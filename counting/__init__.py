@@ -1,7 +1,7 @@
 """Counts of positions: the published bounds on Tablut's complexity, regenerated, corrected and tightened.
 
-`bounds` is the main entry point. `tests.twins.brute` is its naive twin, which enumerates
-small boards placement by placement.
+`bounds` is the main entry point. `tests.twins.brute` is its naive twin: it enumerates all placements of small boards
+one by one.
 """
 
 import lazy_loader

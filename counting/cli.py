@@ -91,7 +91,7 @@ def bounds_command(
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
-    # Without a comment, because other programs read this table; its columns contain the provenance.
+    # No comment line, because other programs read this table. Its columns contain the provenance.
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 

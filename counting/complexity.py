@@ -95,25 +95,25 @@ class BoundsReport(Result):
     geometry : list of Geometry
         The numbers about the board that enter the equations.
     corrected : SpaceCounts
-        The paper's spaces counted correctly: every way in which a game can end is included, and no placement is
-        counted twice for one way.
+        The paper's spaces, counted correctly: every way in which a game can end is included, and no placement is
+        counted twice for the same ending.
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
-        ``total`` and ``distinct`` of the corrected and the tightened counts with the
-        side to move: both sides for undecided placements, one for final ones.
+        ``total`` and ``distinct`` of the corrected and the tightened counts when the side to move is included: two for
+        each undecided placement, one for each final one.
     classes, classes_tightened : SpaceCounts
         The same counts up to symmetry, by Burnside's lemma.
     symmetries : list of str
         The elements of the group used for ``classes``.
     excluded : list of SpaceCount
-        The placements excluded from ``tightened``, by the reason. No placement is in two of these spaces.
+        The placements excluded from ``tightened``, by reason. No placement is in two of these spaces.
     left_in : list of str
         Conditions under which the game is over or the placement is unreachable, but which depend on distant cells.
         Placements that satisfy them are not excluded from any count.
     locked : LockedSets or None
-        The family of locked sets used for the exclusions. None if they were not counted; then
-        ``tightened`` has the other exclusions only.
+        The family of locked sets used for the exclusions. If it is None, they were not counted, and ``tightened`` has
+        the other exclusions only.
     """
 
     variant: str
@@ -139,8 +139,8 @@ class BoundsReport(Result):
         Returns
         -------
         tuple of Rung
-            In the order in which the numbers are shown everywhere. A labelled state is a placement together with
-            the way in which the game ended there, or with the mark that it goes on.
+            In the order in which the numbers are shown everywhere. A labelled state is a placement together with the
+            way in which the game ended there, or with a mark that the game continues.
         """
         paper = self.term("eq14")
         first = "counted as the paper counts its board"
@@ -181,9 +181,9 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     Parameters
     ----------
     variant : Variant, str or path-like
-        The rule set. Findings and published values are given only for the paper's own rules.
+        The rule set. Findings and published values are included only for the paper's own rules.
     record : ExclusionRecord, optional
-        Counts of the placements without locked sets. By default, the record that ships for the game, if there is one.
+        Counts of the placements without locked sets. By default, the built-in record for the game, if there is one.
 
     Returns
     -------
@@ -217,8 +217,8 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
             f"does not have the rules of the count of locked sets ({record.variant})", subject=f"variant {variant.name}"
         )
     survivors = [] if record is None else record.survivors
-    # A placement with a captured king is also an undecided one and must be counted once in ``distinct``. After
-    # tightening, only those that are still undecided placements are subtracted.
+    # Some placements with a captured king are also undecided placements and must be counted once in ``distinct``. After
+    # the tightening, subtract only those that remain undecided placements.
     corrected, classes_ = (_sum(counts, counts["king_captured"]) for counts in (sizes, orbits))
     tightened, classes_tightened = (
         _sum(left, left["king_captured_undecided"])
@@ -263,8 +263,8 @@ def corrected_counts(variant: Variant) -> SpaceCounts:
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
     """Return the size of each space after the exclusions, in placements or in classes.
 
-    ``survivors`` are the counts of a record and replace the sizes computed here. The additional key
-    ``king_captured_undecided`` counts the placements with a captured king that remain as undecided placements.
+    ``survivors`` are the counts of a record. They replace the sizes computed here. The additional key
+    ``king_captured_undecided`` is the number of placements with a captured king that remain undecided placements.
     """
     found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # Every placement with a besieged king is one with a captured king, and so also an undecided placement.
@@ -369,7 +369,7 @@ def _with_side_to_move(counted: Mapping[str, SpaceCounts]) -> dict[str, int]:
     result = {}
     for name, counts in counted.items():
         result[f"{name}_total"] = counts.total + counts.no_end
-        # A placement with a captured king and white to move is also an undecided one with white to move.
+        # A placement with a captured king and white to move is also an undecided placement with white to move.
         result[f"{name}_distinct"] = counts.distinct + counts.no_end
     return result
 

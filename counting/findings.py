@@ -1,7 +1,6 @@
 """Errors, omissions and outdated claims in the complexity paper, each with its evidence.
 
-The evidence of a finding is the result of a computation. A test derives it a second
-time by a different method.
+The evidence of a finding is computed. A test derives it again by a different method.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # The value printed for (12) is obtained with an upper limit of one more attacker.
+    # The value printed for (12) results if the upper limit of the attackers is one higher.
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -133,7 +132,7 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The paper omits these patterns: the king stands beside a camp, and two soldiers capture it along the other axis.
+    # The paper omits these patterns: the king stands next to a camp, and two soldiers capture it along the other axis.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
@@ -181,7 +180,7 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:
-    """Return the subspaces that differ from a given one in one number of its formula, keyed by the change."""
+    """Return the subspaces that differ from a given one in one number of its formula, keyed by the changed number."""
     changes = {}
     for last in range(part.attackers[-1] - 4, part.attackers[-1] + 5):
         changes[f"upper limit of b {last}"] = replace(part, attackers=range(last + 1))

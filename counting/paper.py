@@ -1,11 +1,10 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
-A. Galassi divides the placements into subspaces: undecided ones with the king on
-or off the castle, and final ones by how the game ended. A subspace has a multiplicity, numbers of camp and free cells,
-and ranges for the numbers of soldiers. Every number in an
-equation (cells, positions, ways to capture) is derived from the variant's
-terrain. For the paper's own rules, the derived numbers are compared with those stated in the
-paper (`PaperEquations.geometry`), and the values with those printed there (`PUBLISHED`).
+A. Galassi divides the placements into subspaces: undecided ones with the king on or off the castle, and final ones by
+how the game ended. A subspace has a multiplicity, numbers of camp cells and free cells, and ranges for the numbers of
+soldiers. Every number in an equation (cells, positions, ways to capture) is derived from the variant's terrain. For the
+paper's own rules, the derived numbers are compared with those stated in the paper (`PaperEquations.geometry`), and the
+values with those printed there (`PUBLISHED`).
 
 Each value is computed twice: by generating functions, and by sympy from the expression that is printed as LaTeX. The
 two must agree. The tests compare both with the paper's own triple sum.
@@ -32,7 +31,7 @@ from tablut.variants.model import KingPattern, king_patterns
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Placements of one shape: ``multiplicity`` times the number of ways to place the other soldiers.
+    """Placements of one kind: ``multiplicity`` times the number of ways to place the other soldiers.
 
     ``involved`` attackers capture the king; their cells are fixed, and the ranges do not count them.
     """
@@ -46,7 +45,7 @@ class Subspace:
     involved: int = 0
 
     def material(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the counts by material, in which the involved attackers are counted."""
+        """Return the counts by material, including the involved attackers."""
         ways = soldiers(((1, self.camp_cells),), ((1, self.free_cells),), attackers, defenders)
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
 
@@ -205,7 +204,7 @@ PUBLISHED = {
 
 
 class Geometry(Result):
-    """A number describing the board: derived from the terrain, and as stated in the paper."""
+    """A number that describes the board, as derived from the terrain and as stated in the paper."""
 
     description: str
     derived: int

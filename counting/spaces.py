@@ -51,13 +51,13 @@ class CountsByMaterial:
         return sum(map(sum, self.rows))
 
     def pairs(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (attackers, defenders, count) for each material, zero counts included."""
+        """Yield (attackers, defenders, count) for each material, including zero counts."""
         for attackers, row in enumerate(self.rows):
             for defenders, count in enumerate(row):
                 yield attackers, defenders, count
 
     def within(self, attackers: range, defenders: range) -> CountsByMaterial:
-        """Return a copy in which the counts outside the given ranges are zero."""
+        """Return a copy in which all counts outside the given ranges are zero."""
         return CountsByMaterial(
             tuple(
                 tuple(count if a in attackers and d in defenders else 0 for d, count in enumerate(row))
@@ -284,7 +284,7 @@ def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return kings that are captured by at least one of their capture patterns."""
+    """Return kings that are captured by one or more of their capture patterns."""
 
     def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
         return KingPlacement(
@@ -332,7 +332,7 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
-    """Return the cells beside an arriving king on which it can capture an attacker, each with the cell behind it."""
+    """Return the cells next to an arriving king on which it can capture an attacker, each with the cell behind it."""
     regions = variant.regions
     sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
     anvils = anvils_against_attackers(variant)
@@ -348,7 +348,7 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return escaped kings beside an attacker that their arrival would have captured.
+    """Return escaped kings next to an attacker that their arrival would have captured.
 
     Since a captured piece is removed, these placements cannot occur.
     """
@@ -357,7 +357,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
     regions, anvils = variant.regions, anvils_against_attackers(variant)
 
     def placement(escaped: KingPlacement) -> KingPlacement:
-        # A cell that every path crosses was empty, so nothing can have been captured on it.
+        # A cell that every path crosses was empty before the move, so nothing can have been captured on it.
         crossed = frozenset.intersection(*regions.approaches[escaped.king])
         pairs = [pair for pair in _capturable_beside(variant, escaped.king) if pair[0] not in crossed]
         soldier_cells = regions.free_cells | regions.camp_cells
@@ -375,10 +375,10 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return escaped kings without attackers left whose arrival cannot have captured the last one.
+    """Return escaped kings, with no attackers left, whose last move cannot have captured the last attacker.
 
-    These placements cannot occur. A shieldwall captures attackers that are not beside the king,
-    so nothing is returned for rules with shieldwalls.
+    These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
+    for rules with shieldwalls.
     """
     if not variant.rules.king.armed or variant.rules.shieldwall is not None:
         return ()
@@ -390,7 +390,8 @@ def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
         watched = escaped.watched.union(*pairs) & (regions.free_cells | regions.camp_cells)
 
         def took_one(contents: Contents, way: frozenset[int]) -> bool:
-            # The captured soldier stood on a cell that is empty now, outside the path by which the king arrived.
+            # The captured soldier stood on a cell that is now empty and that is not on the path by which the king
+            # arrived.
             return any(
                 near not in way and contents[near] == EMPTY and (behind in anvils or contents[behind] == DEFENDER)
                 for near, behind in pairs

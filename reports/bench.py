@@ -1,8 +1,9 @@
-"""``tablut bench``: what the engine does, as one signature, and how fast this machine does it.
+"""``tablut bench``: a signature of the engine's behaviour, and its speed on this machine.
 
-The signature is over positions that the engine makes itself: from the start of every shipped variant a game is played
-whose moves are chosen by the Zobrist keys, and some of its positions are kept. Two plies from each are made and
-judged. Moves, captures, outcomes, keys, packing and canonical forms all enter; their speed does not.
+The signature covers positions that the engine generates itself: from the start of every shipped variant it plays a game
+whose moves are chosen by the Zobrist keys, and some of the positions are kept. From each of them, all sequences of two
+plies are made and judged. The signature depends on moves, captures, outcomes, keys, packing and canonical forms, but
+not on their speed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _EVERY = 6
 
 
 def fingerprint() -> str:
-    """Return the signature, 16 hexadecimal digits."""
+    """Return the signature as 16 hexadecimal digits."""
     from tablut.engine.engine import engine_for
 
     digest = hashlib.sha256()
@@ -53,7 +54,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return positions of a game in which the key of each position chooses the move."""
+    """Return positions of a game in which the move is chosen by the key of each position."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:
@@ -73,7 +74,7 @@ class _PerftSpeed(Result):
 
 
 class _Bench(Result):
-    """Speeds per CPU second of one thread, from the start of ashton unless a rate says otherwise."""
+    """Speeds per CPU second of one thread, measured from the start of ashton unless a field states otherwise."""
 
     signature: str
     perft_nps: _PerftSpeed
@@ -122,7 +123,7 @@ def bench_command() -> Reply:
 
 
 def _least(work: Callable[[], Any]) -> float:
-    """Return the fewest CPU seconds of some runs, after one that compiles and warms up."""
+    """Return the fewest CPU seconds of several runs, after one run that compiles the kernels and warms up."""
     work()
     times = []
     for _ in range(_RUNS):
@@ -133,10 +134,10 @@ def _least(work: Callable[[], Any]) -> float:
 
 
 def search_nps() -> float:
-    """Return nodes searched per CPU second of one thread, the best of three.
+    """Return the nodes searched per CPU second of one thread, in the best of three runs.
 
-    A node is a move made on the board and judged, in quiescence as anywhere else. Each
-    run starts with an empty transposition table of 64 MiB.
+    A node is a move made on the board and judged, in quiescence search as everywhere else. Each run starts with an
+    empty transposition table of 64 MiB.
     """
     from tablut.play.search import Searcher, SearchLimits
 
@@ -152,9 +153,9 @@ def search_nps() -> float:
 
 
 def census_pps() -> float:
-    """Return children expanded, made canonical and freed of duplicates, per CPU second of one thread.
+    """Return the number of children expanded, made canonical and freed of duplicates per CPU second of one thread.
 
-    Measured on the complete census of ``ashton-5-4v2``: 64 million children.
+    It is measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
     """
     from counting.census import census
 
@@ -162,7 +163,7 @@ def census_pps() -> float:
 
 
 def solve_pps() -> float:
-    """Return how many entries a CPU second one thread solves: ashton, all tiers of four men, the best of three.
+    """Return the entries that one thread solves per CPU second: all tiers of ashton with four men, best of three runs.
 
     An entry is a class of placements with one side to move.
     """

@@ -32,7 +32,7 @@ _PIXELS = 170
 
 @cache
 def every_bound() -> list[BoundsReport]:
-    """Return the bounds of the older rule sets, which two pages show."""
+    """Return the bounds of the older rule sets, which appear on two pages."""
     return [bounds(variant) for variant in older_variants()]
 
 
@@ -77,7 +77,7 @@ def artefacts() -> list[Artefact]:
 
 
 class FamilyGame(NamedTuple):
-    """A full game with its bounds, and the estimates that others published for it."""
+    """A full game with its bounds, and the estimates for it that others have published."""
 
     title: str
     variant: Variant

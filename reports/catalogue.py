@@ -1,4 +1,4 @@
-"""Contents of the report and its default folder, plus its two smallest pages, on symmetry and on the rule sets."""
+"""Contents of the report and its default folder, and its two smallest pages: on symmetry and on the rule sets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def default_folder() -> Path:
 
 _PIXELS: Final = 200
 _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
-"""A position without any symmetry, so that it has eight images."""
+"""A position without any symmetry, so it has eight images."""
 
 
 def _symmetry() -> list[Artefact]:

@@ -1,8 +1,8 @@
 """Page on the census: the number of positions that can be reached, and how it compares with the bounds.
 
 Small boards take seconds to count and the full game takes minutes, so the page is rendered from the output of `tablut
-census --json`, stored in ``reports/data/census`` together with the command, time and memory of each run. Tests count
-the small boards again.
+census --json`. This is stored in ``reports/data/census`` together with the command, time and memory of each run. Tests
+count the small boards again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _check(stored: CensusReport, name: str) -> None:
 
 
 def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
-    """Check a ply that was counted but not stored: against its hundredths, and against the other plies."""
+    """Check a ply that was counted but not stored against its hundredths and against the other plies."""
     numbers = [each.number for each in counted.hundredths]
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")

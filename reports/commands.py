@@ -1,4 +1,4 @@
-"""The commands that render, and the one that serves."""
+"""The commands that render pages, and the command that serves the explorer."""
 
 from tablut.cli.spec import command_table
 

@@ -1,4 +1,4 @@
-"""Page on the endings with few men: the longest wins with best play, and mutual zugzwangs.
+"""Page on the endings with few men: the longest wins under best play, and mutual zugzwangs.
 
 Tables of six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
 results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut

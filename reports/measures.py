@@ -1,4 +1,4 @@
-"""Page on the size of the games as they are played in practice, and on which side they favour.
+"""Page on the size of the games as they are played in practice, and on the side that they favour.
 
 It is rendered from the output of ``tablut measure --json``, stored in ``reports/data/measures``: each shipped game,
 played by random moves, by the heuristic of the McGill paper and by this toolkit's search. A test repeats the
@@ -54,7 +54,7 @@ _CLOSE: Final = 2e-6
 _MOST_CUT: Final = 0.05
 """Largest share of games cut off by the ply limit.
 
-Above it, lengths and tree sizes reflect the limit rather than the game.
+Above it, the lengths and tree sizes reflect the limit rather than the game.
 """
 
 
@@ -113,7 +113,7 @@ def _check(stored: _Stored, name: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on how large the games are."""
+    """Return the files of the page on the size of the games."""
     found = results()
     rows = [found[player.name, game] for player in PLAYERS for game in player.variants if (player.name, game) in found]
     return [
@@ -151,7 +151,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 
 def _places(rows: list[dict[str, Any]]) -> list[KnownGame]:
-    """Return our games and those of the literature, sorted by the size of their trees."""
+    """Return our games and those from the literature, sorted by the size of their trees."""
     ours = [
         KnownGame(
             row["variant"],

@@ -57,7 +57,7 @@ class PublishedPair(NamedTuple):
     white: PublishedGames
     options: str = _BUDGET
     reasons: dict[str, str] | None = None
-    """Why a published result differs from ours, by the first player's colour."""
+    """Reasons why a published result differs from ours, by the first player's colour."""
 
     @property
     def command(self) -> str:
@@ -77,7 +77,7 @@ _SELF_PLAY: Final = ("heuristic", "mcts", "mcts-heuristic")
 CLOCK: Final = PAIRINGS[2]._replace(
     name="table-3-clock", first="mcts", options="-v mcgill --opening 0 -n 40 --movetime 2 --json"
 )
-"""Table III again, at the paper's two seconds a move."""
+"""Table III again, with the paper's two seconds a move."""
 
 
 class ComparedCell(NamedTuple):
@@ -110,7 +110,7 @@ class ComparedCell(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why the published result differs from ours; defined only for incompatible cells."""
+        """Reason why the published result differs from ours; defined only for incompatible cells."""
         return (self.pairing.reasons or {})[self.side]
 
 
@@ -127,7 +127,7 @@ def _check(stored: StoredMatch, name: str) -> None:
 
 
 def _check_plies(stored: StoredMatch) -> None:
-    """Check the mean length of all games against that of the decided ones.
+    """Check the mean length of all games against the mean length of the decided ones.
 
     All draws are due to the move limit, so every drawn game has exactly that length.
     """
@@ -165,8 +165,8 @@ def _cell(pairing: PublishedPair, side: str, match: dict[str, Any]) -> ComparedC
 def noticed(games: int, theirs: float, ours: float) -> float:
     """Return the probability that a published result over `games` games is called incompatible with ours.
 
-    Each game is won or lost, with probability `theirs` of a win in the published games and `ours` in our own. This is
-    the power of the test: the chance that a real difference is noticed.
+    Each game is won or lost. The probability of a win is `theirs` in the published games and `ours` in our own. The
+    result is the power of the test: the chance that a real difference is noticed.
     """
     own, places = PER_CELL, np.arange(games + 1)
     chance = 0.0
@@ -213,8 +213,8 @@ def artefacts() -> list[Artefact]:
 def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, float]:
     """Return the speed of the heuristic player.
 
-    It is given as seconds per move in self-play, the slowest single move of all its matches, and the number of games in
-    those matches.
+    The speed is given as seconds per move in self-play, the slowest single move of all matches, and the number of games
+    in those matches.
     """
     moves = alone["games"] * alone["plies"]["mean"]
     seconds = alone["provenance"]["seconds"] - alone["provenance"]["compile_seconds"]

@@ -1,6 +1,6 @@
-"""Page on the shipped puzzles: a drawing of every position, and every solution as it was proved.
+"""Page on the shipped puzzles: a drawing of every position, and the proved solution of each.
 
-Proving all of them takes a minute, so the page is rendered from the output of ``tablut puzzle solve collection
+Proving all puzzles takes a minute, so the page is rendered from the output of ``tablut puzzle solve collection
 --json``, stored in ``reports/data/puzzles``. A test compares the stored solutions with the puzzle files, and a slow
 test proves all of them again.
 """

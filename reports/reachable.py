@@ -124,7 +124,7 @@ class Amount(Result):
 
 
 class MaterialRow(Result):
-    """Positions of one material; ``closed`` counts those that no lemma excludes and no game reaches."""
+    """Positions of one material. ``closed`` is the number of those that no lemma excludes and no game reaches."""
 
     attackers: int
     defenders: int
@@ -149,8 +149,9 @@ class Explanation(Result):
     """Result of `python -m reports.studies.explained` for one board.
 
     A position excluded by several lemmas is counted under the first of them. ``symmetries`` is the number of symmetries
-    that preserve the start. ``failures`` counts reached classes that a lemma excludes, and classes of the closed set
-    that have a predecessor neither in the set nor excluded; ``failed`` lists the first of them as positions.
+    that preserve the start. ``failures`` is the number of reached classes that a lemma excludes, plus the number of
+    classes of the closed set that have a predecessor which is neither in the set nor excluded; ``failed`` lists the
+    first of them as positions.
     """
 
     variant: str
@@ -248,7 +249,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
-    """Add to an explanation the sums shown in the table, over all lemmas except `locked` and over the deeper layers."""
+    """Add the sums in the table to an explanation: over all lemmas except `locked`, and over the deeper layers."""
     layers = [layer["positions"] for layer in found["closed"]["layers"]]
     return found | {
         "unreached": found["counted"]["positions"] - found["reached"]["positions"],

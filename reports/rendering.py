@@ -1,7 +1,8 @@
 """Rendering of results to files: templates, figures with a fingerprint, and comparison with existing files.
 
-Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, the SHA-256 of the
-data and code they were drawn from, because a drawing library may write different bytes for the same content.
+Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a drawing
+library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code from
+which a figure is drawn.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Artefact:
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether an existing file differs from this artefact; a missing file (None) does."""
+        """Return whether an existing file differs from this artefact. A missing file (None) counts as different."""
         if existing is None:
             return True
         if self.fingerprint is None:

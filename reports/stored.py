@@ -1,8 +1,8 @@
 """Stored results from which the pages are rendered, checked before use.
 
 Each file is the output of a command with ``--json``. When it is read, its size is limited, it is validated with the
-model of the command's result, and it is checked for consistency (sums, names, lines of play). A damaged file is
-reported by name and never rendered.
+model of the command's result, and its consistency is checked (sums, names, lines of play). A damaged file is reported
+by name and never rendered.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REDUCED_BOARDS: Final = (
     "ashton-7-4v1",
     "brandubh-7-4v1",
 )
-"""The boards that are completely counted, sampled and solved, in the order of the pages."""
+"""The boards that have been completely counted, sampled and solved, in the order of the pages."""
 
 Stored = TypeVar("Stored", bound=Result)
 
@@ -119,8 +119,8 @@ def quoted(kind: str) -> list[dict[str, Any]]:
 def check_numbers(plain: Any, place: str = "") -> None:
     """Refuse numbers that are negative, infinite or NaN.
 
-    The provenance is skipped, and so are fields that may be negative: ``no_win_within``, where -1 stands for none, and
-    Elo differences.
+    The provenance is skipped, and so are fields that may be negative: ``no_win_within``, in which -1 stands for none,
+    and Elo differences.
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -134,7 +134,7 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
 
 def hold(claim: bool, otherwise: str) -> None:
-    """Raise `ValueError` with the given message unless a claim about stored data is true."""
+    """Raise `ValueError` with the given message unless a condition on stored data is true."""
     if not claim:
         raise ValueError(otherwise)
 

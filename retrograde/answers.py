@@ -1,7 +1,7 @@
 """Results about tablebases, solved positions and puzzles, for the commands, the pages and the explorer.
 
-Results shown only on pages are made by `reports/studies/sources.py`. One more result class, `PuzzleTree`, is in
-`retrograde.puzzles.game`.
+Results that are shown only on pages are made by `reports/studies/sources.py`. One more result class, `PuzzleTree`, is
+in `retrograde.puzzles.game`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return the result for a tier of a variant, where each position counts as the first of its game."""
+    """Return the result for a tier of a variant, where each position counts as the first one of its game."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -161,7 +161,7 @@ class ZugzwangsResult(Result):
 
 
 class TablebaseSummary(TablebaseInfo):
-    """Contents of a tablebase, with its longest wins and mutual zugzwangs; the digests are of each tier's values."""
+    """Contents of a tablebase, with its longest wins and mutual zugzwangs. The digests are of each tier's values."""
 
     digests: dict[str, str]
     longest: list[LongestResult]
@@ -169,7 +169,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move and its value for the side that makes it; ``to`` is the number of the node it leads to."""
+    """A move and its value for the side that makes it. ``to`` is the number of the node to which it leads."""
 
     move: str
     takes: tuple[str, ...] = ()

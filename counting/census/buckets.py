@@ -1,27 +1,24 @@
 """Sets of positions in hash order: leaves, removal of duplicates, and comparison with earlier plies.
 
-Every row (a position, W words) has a 64-bit hash. Its top bits are the number of the *leaf* to which the
-row belongs, and all files are sorted by leaf. Duplicates are in the same leaf,
-so leaves are processed one by one. The next bits of the hash distribute the rows of a leaf over a hash table
-that fits into the processor's cache. Rows are compared word by word; hashes only determine
-their places.
+Every row (a position, W words) has a 64-bit hash. Its top bits are the number of the *leaf* to which the row belongs,
+and all files are sorted by leaf. Equal rows belong to the same leaf, so leaves are processed one by one. The next bits
+of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache. Rows are compared word
+by word; a hash only determines the place of a row.
 
-The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or
-duplicated. Two bits of a child are not part of the position (`FIXING`). They enter
-the checksum only.
+The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or duplicated. Two
+bits of a child (`FIXING`) are not part of the position. They contribute to the checksum only.
 
-A ply that is counted and not stored is made family by family. A ply moves a piece of one side. The soldiers of
-the other side, which is to move next, stay where they are unless they are captured; so does the king if
-an attacker has moved. The *family* of a position is the orbit of these pieces under the group: of the
-attackers if black is to move, of the king and the defenders if white is. All children of a parent
-by moves without a capture therefore belong to one family, that of the pieces of the side that did not move,
-and it is known before any child is made. Equal positions belong to the same family.
-So a ply can be counted family by family, and each parent is expanded once. This is structured
-duplicate detection [1]_, with the untouched side as the structure.
+A ply that is counted but not stored is generated family by family. In a ply, one side moves a piece. The soldiers of
+the other side stay where they are unless they are captured; so does the king if an attacker moves. The *family* of a
+position is the orbit, under the group, of the pieces of the side that did not make the last move: of the attackers if
+black is to move, of the king and the defenders if white is. All children of a parent by moves without a capture
+therefore belong to one family, which is known before any child is generated. Equal positions belong to the same family.
+So a ply can be counted family by family, and each parent is expanded once. This is structured duplicate detection [1]_,
+with the untouched side as the structure.
 
-A *bin* is the top 12 bits of a hash of the family. Each image under the group is hashed by the exclusive or
-of a random word for each of its cells, followed by a mixing step; the sum over the group is the same for all
-images. Two families may share a bin, which affects only how evenly the bins are filled.
+A *bin* is the top 12 bits of a hash of the family. Each image under the group is hashed by the exclusive or of a random
+word for each of its cells, followed by a mixing step. The sum of these hashes over the group is the same for all
+images. Two families may share a bin; this affects only how evenly the bins are filled.
 
 Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.
 
@@ -53,7 +50,7 @@ LEAF_BITS: Final = 12
 LEAVES: Final = 1 << LEAF_BITS
 """Number of leaves. It is large enough for a leaf to fit into memory in plies of up to about 10^11 children."""
 BINS: Final = 1 << 12
-"""Number of ranges of the hash of families; see `family_bins`."""
+"""Number of ranges into which the hashes of families are divided; see `family_bins`."""
 FIXING: Final = 60
 """The first of two bits of a child's last word: the logarithm to base 2 of the order of the position's stabiliser."""
 
@@ -65,7 +62,10 @@ CACHED_ROWS: Final = 8192
 
 @inlined
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row; each word is mixed in by a bijection, so words cannot cancel out systematically."""
+    """Return the hash of a row.
+
+    Each word is mixed in by a bijection, so words cannot cancel each other out systematically.
+    """
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
         mixed = (mixed ^ row[word]) * U64(0xBF58476D1CE4E5B9)
@@ -170,7 +170,7 @@ def copy_leaves(
 
 
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the logarithm of the table size for each leaf, so that at most three quarters of a table are used."""
+    """Return the logarithm of each leaf's table size, chosen so that at most three quarters of a table are used."""
     wanted = np.maximum(-(-4 * counts // 3), 2)
     return np.array(np.ceil(np.log2(wanted)), dtype=np.int64)
 
@@ -182,7 +182,7 @@ def _slot_of(value: np.uint64, bits: int) -> int:
 
 
 class LeafTables(NamedTuple):
-    """The rows of some leaves, with a hash table for each leaf; L is the number of leaves.
+    """The rows of some leaves, with a hash table for each leaf. L is the number of leaves.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class LeafTables(NamedTuple):
     bits, tables : ndarray of int64, shape (L,)
         The logarithm of the size of each leaf's table, and the table's first slot; see `table_bits`.
     slots : ndarray of uint32
-        The tables: zero for a free slot, else one more than the number of a row in its leaf.
+        The tables. A slot is zero if it is free; otherwise it is one more than the number of a row in its leaf.
     """
 
     rows: NDArray[np.uint64]
@@ -232,7 +232,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
         checksum = U64(0)
         source = here
         if size > CACHED_ROWS:
-            # Sort coarsely in the order of the table, so that rows in succession go to neighbouring slots.
+            # Sort coarsely in the order of the table, so that consecutive rows go to neighbouring slots.
             parts = 1
             while (size >> parts) > CACHED_ROWS // 2 and parts < 16:
                 parts += 1
@@ -319,8 +319,8 @@ def compact(
 ) -> int:
     """Move the distinct rows that are not marked as dead to the front, in the order of leaves; return their number.
 
-    ``counts`` and ``sums`` receive the number and the hash sum of these rows for each leaf. The hash sums
-    do not include the bits `FIXING`, which `survey` clears.
+    ``counts`` and ``sums`` receive, for each leaf, the number of these rows and the sum of their hashes. The sums do
+    not include the bits `FIXING`, which `survey` clears.
     """
     width = rows.shape[1]
     kept = 0

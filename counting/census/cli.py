@@ -262,7 +262,7 @@ def verify_command(
 
     rules = None if variant is None else load_variant(variant)
     with progress("census verify") as observer:
-        # The verification writes nothing, so an interrupt may abandon it.
+        # The verification writes nothing, so it can be abandoned after an interrupt.
         report = interruptible(
             lambda: verify_census(store, rules, parents=parents, memory=memory << 20, observer=observer)
         )

@@ -1,10 +1,9 @@
 """Compact codes: a bijection between all positions of bounded material and an interval of integers.
 
 Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
-rules. Any placement of one king and a bounded number of soldiers, combined with
-one of three labels (undecided, white has won, black has won), has a code. The positions of a ply
-are stored as codes: on 9x9 with 16 and 8 soldiers a code has 96 bits, or 12 bytes. The side
-to move is not part of the code, since it is the same for a whole ply.
+rules. Every placement of one king and a bounded number of soldiers has a code for each of three labels (undecided,
+white has won, black has won). The positions of a ply are stored as codes: on 9x9 with 16 and 8 soldiers a code has 96
+bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
 Let n be the number of cells other than the king's, T the number of placements of soldiers on them, and S(a, d)
 the number of placements whose material comes before (a, d). Then the code is
@@ -272,9 +271,9 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry of an ascending table of 128 bits that is not above a number.
+    """Return the index of the last entry that is at most a given number, in an ascending table of 128-bit numbers.
 
-    The search starts at a guess. The first entry must be 0 and the last entry above the number.
+    The search starts at a guess. The first entry must be 0, and the last one must be greater than the number.
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1
@@ -324,7 +323,7 @@ def unrank_board(
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Set the bits of a board in a packed position from bit ``start`` on; these bits must be clear before."""
+    """Set the bits of a board in a packed position from bit ``start`` on. These bits must be zero before the call."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:

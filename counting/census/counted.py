@@ -2,16 +2,14 @@
 
 A pass processes a range of bins (`counting.census.buckets`). It extracts the parents of these bins from the
 previous ply, sorted by bin, and counts their children in memory, some bins at a time
-(`counting.census.tasks`). A parent is read in every pass but expanded only once in all, so an additional pass
-is cheap. Only parents and children by capture are written to the disk; other
-children are not. The number of passes depends on a sample of the parents, the free space on the
-disk and the number that was requested.
+(`counting.census.tasks`). A parent is read in every pass but is expanded only once altogether, so an additional pass is
+cheap. Only parents and the children by capture are written to the disk; other children are not. The number of passes
+depends on a sample of the parents, the free space on the disk and the requested minimum.
 
-A tally belongs to its bins, whichever pass counted them. So a count that was killed can be resumed, with a different
-number of passes if necessary, and a part of the bins can be counted by itself.
+The tally of a bin does not depend on the pass in which the bin was counted. So a count that was killed can be resumed,
+even with a different number of passes, and some of the bins can be counted separately.
 
-Non-guarantee: the passes are planned with estimated sizes, with some slack, unless the sample is the whole
-ply.
+Non-guarantee: passes are planned with estimated sizes plus some slack, unless the sample is the whole ply.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ from tablut.store.folders import drop
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
-"""Factor by which a pass may turn out larger than the sample predicts."""
+"""Factor by which a pass may be larger than the sample predicts."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class _CountedPly(Making[tuple[int, int]]):
         self.folder = self.store.count_folder(ply, again=wish.again)
 
     def count(self) -> Counted:
-        """Count the bins that are not counted yet, and return the record of the ply."""
+        """Count the bins that have not been counted yet, and return the record of the ply."""
         record = self.store.count_record(self.before)
         if record is not None:
             self.store.check_tallies(record)
@@ -128,14 +126,14 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- tallies -----------------------------------------------------------------------
 
     def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
-        """Return the tallies, and for each bin whether it is in one of them."""
+        """Return the tallies, and an array that marks the bins that they contain."""
         files, bins = self.store.tallies(self.ply, self.before.digest, self.folder), np.zeros(BINS, dtype=np.bool_)
         for file in files:
             bins[slice(*bins_of(file))] = True
         return files, bins
 
     def _pending(self) -> list[tuple[int, int]]:
-        """Return the requested bins that are not counted yet, as ranges within hundredths."""
+        """Return the requested bins that have not been counted yet, as ranges within hundredths."""
         counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
             missing = edge(number) + np.flatnonzero(~counted[edge(number) : edge(number + 1)])
@@ -154,8 +152,8 @@ class _CountedPly(Making[tuple[int, int]]):
     def _plan(self, pending: Sequence[tuple[int, int]]) -> None:
         """Divide the requested bins into passes, and report the plan.
 
-        Bins that are counted already are included, so that after an interruption the passes are the same
-        and their sorted rows can be reused.
+        Bins that have already been counted are included. After an interruption the passes are therefore the same, and
+        their sorted rows can be reused.
         """
         search, wish = self.search, self.wish
         sample = _Sample(search, self.before, self.ply)
@@ -216,7 +214,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return tallies
 
     def _sort(self, name: str, step: str, bins: tuple[int, int]) -> list[tuple[RowSource, ...]]:
-        """Sort, by bin, the parents with their children by capture, or the known positions of earlier plies."""
+        """Sort the parents and their children by capture, or the known positions of earlier plies, by bin."""
         search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
         plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
@@ -262,7 +260,7 @@ class _CountedPly(Making[tuple[int, int]]):
         """Write the record of the tallies, unless the same record exists already."""
         sums = count_sums(files)
         cpu = sum(file.cpu for file in files) + self.cpu
-        if last is not None:  # earlier processor time that is not in the tallies
+        if last is not None:  # processor time of earlier runs that is not in the tallies
             cpu += last.cpu - sum(open_rows(self.folder / tally_name(entry.bins)).cpu for entry in last.tallies)
         content = {
             "game": self.store.game,
@@ -290,7 +288,8 @@ class _Sample:
     def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
         tools, marks = search.tools, family_marks(search.variant, search.full)
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
-        # Take whole leaves from the first parts. Leaves are chosen by hash, so they are as good as a random sample.
+        # Take whole leaves from the first parts. Leaves are determined by a hash, so they are as good as a random
+        # sample.
         read, self.seconds = 0, 0.0
         for source in search.store.parts(before):
             file = open_rows(*source)

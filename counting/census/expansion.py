@@ -1,17 +1,16 @@
 """Generate all children of canonical positions in canonical form, in one kernel.
 
-The kernel computes the images of a parent's attackers and defenders under the whole group once. A
-ply changes few cells, so each image of a child is an image of the parent without the origin of the
-move and with its target. Often the least image is determined by the king's cell alone, or by the
-pieces that did not move. Only the remaining candidates are compared, eight images in parallel
-(`tablut.engine.packing`). The number of images that are equally least is the order of the child's
-stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
+The kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes few
+cells: each image of a child is the image of the parent with the origin of the move removed and its target added. Often
+the least image is determined by the king's cell alone, or by the pieces that did not move. Only the remaining
+candidates are compared, eight images in parallel (`tablut.engine.packing`). The number of images that attain the
+minimum is the order of the child's stabiliser, so the size of its orbit is known without further work. Children are
+never unpacked.
 
-Quiet moves are not made on a board either: a ply that can capture neither soldiers nor the
-king ends the game only by an escape.
+Quiet moves are not made on a board either, because a ply that can capture neither soldiers nor the king can end the
+game only by an escape.
 
-Non-guarantee: parents must be well formed, and decided ones marked as decided.
-This is not checked.
+Non-guarantee: it is not checked that parents are well formed and that decided ones are marked as decided.
 """
 
 from __future__ import annotations
@@ -58,7 +57,9 @@ class Expander(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. Kernels create it; N is the size of the board, C its cells.
+    """The scratch memory of an expansion, as pointers. Kernels create it.
+
+    N is the size of the board, C its number of cells.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Work(NamedTuple):
     table : ndarray of uint64, shape (16 * (C + slots),)
         The images of single cells, then of the parent's pieces; see `cell_images`.
     least : ndarray of uint64, shape (16,)
-        An output buffer for images that are not used.
+        An output buffer for images that are discarded.
     rows, kings, candidates : ndarray
         Tables of the group; see `tablut.engine.canonical.ImageTables`.
     """
@@ -132,7 +133,7 @@ WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
 """Table entries after those of the cells, and their number.
 
 They are the white and the black soldiers of the parent, the mover's soldiers without the moving one, the opponent's
-soldiers without the captured ones, and no soldiers.
+soldiers without the captured ones, and the empty set.
 """
 
 
@@ -225,7 +226,8 @@ def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     white, black = t.cells + WHITE, t.cells + BLACK
     low, high = board_bits(word, t.words, t.cells, t.cells)
     count = table_entries(low, high, t.size, work.entries)
-    # First the elements that give the least image of king and defenders, then those for all pieces.
+    # First the elements that give the least image of king and defenders, then those that give the least image of all
+    # pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
     )
@@ -278,7 +280,7 @@ def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_k
 
 @inlined
 def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
-    """Return the entries of a child's soldiers. If there were captures, the opponent's entry is computed first."""
+    """Return the table entries of a child's soldiers. After a capture, the opponent's entry is computed first."""
     empty = t.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (t.cells + MOVER, target)
     foe = parent.foe
@@ -313,7 +315,7 @@ def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> in
 def _write_child(
     t: Tables, work: Work, parent: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
 ) -> None:
-    """Write the canonical form of a child, with the bits `FIXING` and, if it is decided, the marks for that."""
+    """Write the canonical form of a child with the bits `FIXING` and, if the child is decided, its marks."""
     least = _least_of_child(work, parent, pieces, king)
     number = trailing_zeros(least)
     black = lane(work.table, pieces.black, pieces.black_too, number)
@@ -343,7 +345,7 @@ def _expand_piece(
     tally: ChildTally,
     choice: ChildFilter,
 ) -> ChildTally:
-    """Write the selected children that arise from moves of one piece, and count all of them."""
+    """Write the selected children by moves of one piece, and count all its children."""
     rank, file = coordinates(t, start)
     is_king = parent.side == 0 and start == parent.home
     slides_at = slides_of(t, parent.side, start, parent.home)
@@ -385,7 +387,7 @@ def _expand_rows(
     counters: NDArray[np.int64],
     choice: ChildFilter,
 ) -> tuple[int, int]:
-    """Write the selected children of the undecided positions, and count all; see `expand_canonical`."""
+    """Write the selected children of the undecided positions, and count all children; see `expand_canonical`."""
     t = flat(expander.tables)
     scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
     scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), expander.template.copy()
@@ -437,8 +439,8 @@ def expand_canonical(
 ) -> tuple[int, int]:
     """Write the canonical form of every child of the undecided positions.
 
-    Return how many rows were processed and how many children were written. The kernel stops early if ``children``
-    may not hold those of the next row.
+    Return the number of rows that were processed and the number of children that were written. The kernel stops early
+    if the children of the next row might not fit into ``children``.
     """
     return _expand_rows(game, words, children, counters, ChildFilter(True, True))
 
@@ -468,7 +470,7 @@ def expand_wide(
     quiet: bool,
     capturing: bool,
 ) -> tuple[int, int]:
-    """Write the canonical form of the selected children, and count all, on boards larger than 11×11.
+    """Write the canonical form of the selected children, and count all children, on boards larger than 11×11.
 
     Each move is made on the board, and the child is packed.
     """

@@ -1,7 +1,7 @@
 """The state graph of a complete census, with classes as nodes and moves as edges.
 
-Nodes are numbered ply by ply from the start, which is node 0. Decided nodes have no
-successors. Moves that lead from one class to the same class are one edge.
+Nodes are numbered ply by ply, beginning with the start, which is node 0. Decided nodes have no successors. All moves
+from one class to another class form a single edge.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_NODES: Final = 2_000_000
-"""Maximum number of nodes, for which the graph in networkx still fits into the memory of a small machine."""
+"""Maximum number of nodes for which the graph in networkx still fits into the memory of a small machine."""
 _STEP: Final = 1 << 14
 """Number of positions that are unpacked together."""
 
@@ -143,7 +143,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     """Write the edges as Parquet: ``source``, ``target`` and ``moves``, with ply, winner and position of both ends."""
-    # Imported here: pyarrow takes longer to load than most censuses take to count.
+    # Imported here, because loading pyarrow takes longer than most censuses.
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     columns: dict[str, Any] = {"source": graph.source, "target": graph.target, "moves": graph.moves}

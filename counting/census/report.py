@@ -1,4 +1,4 @@
-"""`census`, the main entry point of the census, with its folder, limits, signal handling and report.
+"""`census`, the main entry point of the census: it handles the folder, limits and signals, and makes the report.
 
 Non-guarantee: SIGKILL leaves a temporary folder behind.
 """
@@ -64,12 +64,12 @@ def census(
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are kept. By default a temporary folder, limited to ``memory`` bytes.
+        Folder in which the positions are stored. By default a temporary folder, limited to ``memory`` bytes.
     memory : int
         Memory limit in bytes, for this process or, on a cluster, for each worker.
     disk : int, optional
-        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes.
-        By default the free space of the disk or, without ``store``, ``memory``.
+        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. By
+        default the free space of the disk or, without ``store``, the value of ``memory``.
     passes : int
         Minimum number of passes in which the last ply is made.
     count : CountWish, optional
@@ -77,14 +77,14 @@ def census(
     threads : int
         Number of tasks that run concurrently.
     scheduler : str, optional
-        Address of a running Dask cluster whose workers can access ``store`` under the same
-        path. Then ``threads`` is ignored.
+        Address of a running Dask cluster whose workers can access ``store`` under the same path. If it is given,
+        ``threads`` is ignored.
     observer : Observer, optional
         Receives progress reports.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     partial : callable, optional
-        Called with a report of the finished plies if an error or an interrupt ends the census early.
+        Function that is called with a report of the finished plies if an error or an interrupt ends the census early.
 
     Returns
     -------
@@ -94,8 +94,7 @@ def census(
     Raises
     ------
     InputError
-        If a limit does not suffice, or if the store is damaged or belongs to another census. The message
-        says what to do.
+        If a limit is too low, or if the store is damaged or belongs to another census. The message says what to do.
     MachineError
         If the machine runs out of disk space or memory. Finished work is kept.
 
@@ -168,7 +167,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a `MemoryError` into a `MachineError`, which is reported in one line."""
+    """Turn a `MemoryError` into a `MachineError`, so that it is reported in one line."""
     try:
         yield
     except MemoryError as error:
@@ -179,7 +178,7 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit on the disk, before anything is computed.
 
-    Complete censuses have reached 69 to 98 % of the counted space; a tenth of it is assumed as the minimum.
+    Complete censuses have reached 69 to 98 % of the counted space, so a tenth of it is a safe minimum.
     """
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -206,7 +205,7 @@ def _temporary_folder() -> Iterator[Path]:
         with _ending_orderly():
             yield folder
     finally:
-        # An abandoned task may still write. After the renaming it no longer finds the folder under the old name.
+        # An abandoned task may still be writing. After the renaming it no longer finds the folder under the old name.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
         for _ in range(_TRIES):
@@ -225,7 +224,7 @@ def _ending_orderly() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Handlers that the calling program has installed are kept. Outside the main thread none can be set.
+    # Handlers that the calling program has installed are kept. Outside the main thread no handler can be set.
     kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         kinds = []
@@ -305,7 +304,7 @@ class Estimate(Result):
 
 
 class CountedPly(Result):
-    """A ply, or a part of a ply, that was counted and not stored."""
+    """A ply, or a part of a ply, that was counted but not stored."""
 
     ply: int
     whole: bool
@@ -337,21 +336,21 @@ class CensusReport(Result):
     move_limit : int or None
         The number of plies after which the rules end a game.
     stopped_by_limit : bool
-        Whether the census ended at the move limit. Further positions would exist, but no game reaches them.
+        Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
         The pairs (attackers, defenders) that were reached or lie within the bound.
     bound, tightened, ratio
-        ``bound`` and ``tightened`` summed over the pairs, and the reached share of ``bound``.
+        The sums of ``bound`` and ``tightened`` over the pairs, and the share of ``bound`` that was reached.
     outside, outside_classes : int
-        Undecided positions outside the counted space. Any number except zero refutes the bound.
+        Undecided positions outside the counted space. Any number other than zero refutes the bound.
     stored_bytes : int
         Disk space taken by the positions of all plies.
     children, cpu_seconds, children_per_cpu_second
-        The work and its rate, including earlier runs of a resumed census.
+        The number of children, the processor time and the rate, including earlier runs of a resumed census.
     passes : int
         The largest number of passes in which a ply was made in this run.
     counted : CountedPly or None
-        The last ply, if it was counted and not stored.
+        The last ply, if it was counted but not stored.
     """
 
     variant: str
@@ -405,7 +404,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The sums over plies, and the counter that each of them adds up."""
+"""The sums over plies, each with the counter that it adds up."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -414,7 +413,7 @@ def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
     for record in records:
         counters = record.counters
         if record.ply and not counters["new"] and not counters["decided"]:
-            continue  # the ply that shows the census to be complete
+            continue  # this ply shows that the census is complete
         totals = {name: total + counters[_TOTALS[name]] for name, total in totals.items()}
         found.append(
             Ply(

@@ -11,14 +11,13 @@ complete. Layout (little-endian):
 5. the rows.
 
 In files of children and of sorted rows, a row has W words (uint64). In parts, which are permanent, a row is stored as
-its code (`counting.census.codes`), which takes at most half the space, if W is above 1 and the codes fit into the
-kernels' 128 bits. The index of sorted rows is by bin (`counting.census.buckets`) instead of
-leaf. A tally has the index of rows that are not stored.
+its code (`counting.census.codes`), which takes at most half the space, provided that W is above 1 and the codes fit
+into the 128 bits of the kernels. The index of a file of sorted rows is by bin (`counting.census.buckets`) instead of by
+leaf. A tally has the index that the rows would have, but no rows.
 
-The digest of a file covers header, index and leaf digests, and so indirectly the rows.
-It is checked whenever a file is opened, and against the record of the ply. Hash sums are computed from the
-rows as words, and are checked whenever rows are read. The SHA-256 of the rows is
-checked by `counting.census.verification`.
+The digest of a file covers its header, index and leaf digests, and so indirectly the rows. It is checked against the
+record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
+rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 A file of children is written once, read once and removed. Passing it through the system's cache costs
 more than processing it, because each new page must be allocated, cleared and mapped (2.4 seconds per
@@ -26,9 +25,8 @@ gigabyte on a virtual machine). Whole pages of large arrays are therefore transf
 and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All other data goes through
 the cache. The contents of the files are the same.
 
-Parts are flushed to the disk before they are renamed. Non-guarantee: files of children need not
-be. A power failure may damage one of them; its digest or hash sums then reveal the damage, and an error names
-the file.
+Parts are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed. A power
+failure may damage one of them; in this case its digest or hash sums reveal the damage, and an error names the file.
 """
 
 from __future__ import annotations
@@ -97,7 +95,7 @@ MaterialCounts = Annotated[
 
 
 class Owner(NamedTuple):
-    """The task of a plan to which a row file belongs. Equal plans have the same name in any run."""
+    """The task of a plan to which a row file belongs. Equal plans have the same name in every run."""
 
     game: str
     full: bool
@@ -107,7 +105,7 @@ class Owner(NamedTuple):
 
 
 def plan_name(*content: Any) -> str:
-    """Return a name for a plan. Equal plans have the same name in any run; different plans have different names."""
+    """Return a name for a plan. Equal plans have the same name in every run; different plans have different names."""
     return digest_of(content)[:32]
 
 
@@ -227,7 +225,7 @@ def aligned(count: int) -> NDArray[np.uint8]:
 class Buffer:
     """Memory that is reused from task to task, because allocating it costs as much time as processing its contents.
 
-    Each array that is taken overwrites the one taken before.
+    Each array that is taken overwrites the previous one.
     """
 
     def __init__(self) -> None:
@@ -283,7 +281,7 @@ def open_rows(path: Path, digest: str | None = None) -> RowFile:
 def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
     """Read and check everything in a file except its rows.
 
-    The result is cached as long as inode, size and times of the file do not change.
+    The result is cached as long as the inode, size and timestamps of the file do not change.
     """
     with path.open("rb") as file:
         head = file.read(HEAD.size)
@@ -318,7 +316,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
         raise damaged(path, "the digest of its header and index is wrong")
     begin = HEAD.size + length + len(arrays) + len(digests)
     wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
-    # Each entry is checked by itself, since the 64-bit sum can wrap around.
+    # Each entry is checked separately, since the 64-bit sum can wrap around.
     if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
         raise damaged(path, "its index is inconsistent")
     if size != wanted:
@@ -329,7 +327,7 @@ def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
 def read_rows(
     file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
 ) -> NDArray[np.uint64]:
-    """Return the rows of the leaves from ``first`` up to ``last``, excluded."""
+    """Return the rows of the leaves from ``first`` up to, but not including, ``last``."""
     width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
     place = file.begin + each * before
@@ -362,7 +360,7 @@ def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) 
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of leaves that are each read in one call. Ranges without rows are left out."""
+    """Yield ranges of leaves that are small enough to be read in one call. Ranges without rows are left out."""
     most = READ_BYTES // (8 * file.header.words)
     begin, rows = first, 0
     for leaf in range(first, last):
@@ -465,7 +463,7 @@ def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterat
 
 
 class _LeafHasher:
-    """A hasher that computes the SHA-256 of each leaf; it is fed the leaves in order, in pieces of any length."""
+    """A hasher that computes the SHA-256 of each leaf. It is fed the leaves in order, in pieces of any length."""
 
     def __init__(self, counts: NDArray[np.int64], each: int) -> None:
         self.digests: list[bytes] = []
@@ -548,7 +546,7 @@ def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np
 
 
 def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
-    """Read directly as many bytes as the system delivers, and return their number."""
+    """Read as many bytes as the system returns, bypassing its cache (direct I/O), and return their number."""
     found = 0
     while found < len(memory):
         stream.seek(offset + found)
@@ -576,7 +574,7 @@ def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) ->
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply, which does not depend on how they are divided into parts."""
+    """Return the digest of the rows of a ply. It does not depend on how the rows are divided into parts."""
     found = list(files)
     content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:
@@ -592,7 +590,7 @@ def leaves_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows, in the form in which a part stores them."""
+    """Return the SHA-256 of each leaf with rows, computed from the rows as a part stores them."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
         hasher.feed(piece.data)

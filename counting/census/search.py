@@ -1,16 +1,16 @@
 """Breadth-first search ply by ply, with delayed duplicate detection.
 
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
-First, the positions of the previous ply are expanded into files of children, which are divided into leaves by
-their hash. Then each range of leaves is read from all these files, and duplicates are dropped, as are the positions
-that an earlier ply contains [1]_. Since the sides alternate, only every other ply can contain them. The method
-reads and writes sequentially and needs memory for one range of leaves only.
-A ply that is counted and not stored is made by `counting.census.counted`.
+First, the positions of the previous ply are expanded into files of children, which are divided into leaves by their
+hash. Then each range of leaves is read from all these files, and duplicates and positions that an earlier ply contains
+are dropped [1]_. Since the sides alternate, only every other ply can contain them. The method reads and writes
+sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is made by
+`counting.census.counted`.
 
-One pass is enough if all children fit on the disk. If there are several, each of them expands all parents again and
-keeps only the children in its leaves. The parts are then cut at other leaves, but the digest of the ply is the same.
-All ranges are fixed before the first pass, so a finished part is recognised without the children that it was made
-from, and a census that was killed resumes with the pass that was interrupted.
+One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
+and keeps only the children in its leaves. The boundaries of the parts are then different, but the digest of the ply is
+the same. All ranges are fixed before the first pass, so a finished part is recognised even if the children from which
+it was made have been removed, and a census that was killed resumes with the interrupted pass.
 
 References
 ----------
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RATE_CHILDREN = 1_000_000
-"""Minimum number of children made so far for an estimate of the remaining time."""
+"""Minimum number of children that must have been made before the remaining time is estimated."""
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS: Final = 1 << 25
 _MERGES: Final = 32
@@ -73,7 +73,7 @@ class TooLargeError(InputError):
 
 @dataclass(frozen=True)
 class CensusLimits:
-    """Limits of the size of tasks, in children, rows and bytes."""
+    """Limits for the size of tasks, in children, rows and bytes."""
 
     expand_children: int
     merge_children: int
@@ -87,9 +87,9 @@ class CensusLimits:
     def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
-        An expansion keeps every child in memory twice (as generated, and sorted). A merge keeps it
-        once, with at most twelve bytes of hash table for each child. A count of bins does both. A sort
-        keeps its rows at most five times, together with about as many children by capture.
+        An expansion keeps every child in memory twice (as generated, and sorted). A merge keeps it once, with at most
+        twelve bytes of hash table for each child. A task that counts bins does both. A sort keeps its rows at most five
+        times, and about as many children by capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
@@ -138,7 +138,7 @@ class CensusSearch:
         self.words = self.tools.tables.words
         self.passes = 1
         self.records = list(store.records())
-        # Files of an earlier run may have been changed since then, so a contradiction can be due to them.
+        # Files of an earlier run may have been changed since then, and so may be the cause of a contradiction.
         self._found = len(self.records)
         if self.records:
             self._check_found()
@@ -154,7 +154,7 @@ class CensusSearch:
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
-        """Make all plies up to a given one, the last in at least ``passes`` passes, and return their records.
+        """Make all plies up to a given one, with at least ``passes`` passes for the last one, and return their records.
 
         Further plies that the store may contain are not returned.
         """
@@ -166,7 +166,7 @@ class CensusSearch:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
         _, counts, sums = by_leaf(rows)
-        # The start is fixed by the whole group, since the group is its stabiliser.
+        # The start is left in place by the whole group, since the group is its stabiliser.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(self.store.game, self.full, 0, 0, "start")
         target = self.store.part(0, 0)
@@ -231,7 +231,7 @@ class CensusSearch:
         self._check_bound([*before, record])
 
     def _check_bound(self, records: Sequence[SealedPly]) -> None:
-        """Check that no material and side to move has more reached positions than the board allows."""
+        """Check that for no material and side to move more positions were reached than the board allows."""
         if (fault := excess(self.variant, records)) is not None:
             self._contradict(records[-1].ply, fault)
 
@@ -252,7 +252,7 @@ class CensusSearch:
     def space_needed(self, last: SealedPly | None = None) -> tuple[int, int]:
         """Return the number of bytes that the next ply needs for its children and, as an estimate, for its positions.
 
-        The number of children is exact. The share of new positions among them is assumed to be that of the last
+        The number of children is exact. The share of new positions among them is assumed to be the same as in the last
         ply, so the estimate is too high when the growth slows down.
         """
         last = self.records[-1] if last is None else last
@@ -271,7 +271,7 @@ class CensusSearch:
         return limit - kept, "disk"
 
     def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
-        """Report the work that begins, with an estimate of its duration."""
+        """Report the work that is about to begin, with an estimate of its duration."""
         before, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
         known = before >= _RATE_CHILDREN
         if known:
@@ -380,7 +380,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         # Larger merges would touch more new memory, which costs the system more time than the merge itself.
         # Smaller ones would open every file of children more often.
         fits = search.limits.merge_children
-        # The leaves differ in size only by chance, which matters if a range has few of them.
+        # Leaves differ in size only by chance. This matters if a range contains few of them.
         most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))
         self.passes = leaf_ranges(passes, max(1, -(-total // search.share_of(total, most))))
         digests = [[source.digest for source in some] for some in (self.parents, self.known)]
@@ -393,7 +393,8 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         self._parts += len(some)
         targets = [self.store.part(self.ply, owner.number) for owner in owners]
         done = [answer for answer in map(answer_of, targets, owners) if answer is not None]
-        # The counters of the parents come from a pass made in this run. If there was no other, make the last one.
+        # The counters of the parents come from a pass made in this run. If there was no such pass, make the last one
+        # again.
         if len(done) == len(some) and not (last and self.counters is None):
             return done
         children = self._expand(step, (some[0][0], some[-1][1]))

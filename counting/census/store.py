@@ -1,14 +1,14 @@
 """The folder of a census: its layout, its records, and how it is read and written.
 
-``census.json`` identifies the game. ``ply-004.json`` is written last and makes ply 4
-complete; its positions are the row files in ``ply-004/``. ``count-007.json`` is the record of a
-ply that was counted and not stored; its tallies are in ``count-007/``. ``work/`` contains the files of
-children for the ply that is being made, and is removed when the ply is complete.
+``census.json`` identifies the game. ``ply-004.json`` is written last and marks ply 4 as complete; its positions are the
+row files in ``ply-004/``. ``count-007.json`` is the record of a ply that was counted but not stored; its tallies are in
+``count-007/``. ``work/`` contains the files of children for the ply that is being made, and is removed when the ply is
+complete.
 
-Each record contains the digests of the previous record and of its files, so that every file
-belongs to one place of one census. Like every record of `tablut.store`, it is sealed by a checksum. Its ``digest``
-covers only the results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order of
-their leaves. It does not depend on memory, the number of threads or interruptions, so it can be published.
+Each record contains the digests of the previous record and of its own files, so a file fits only one place in one
+census. Like every record of `tablut.store`, it is sealed by a checksum. Its ``digest`` covers only the results: the
+game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. It does not depend
+on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ _MEND: Final = "delete it, and run the command again"
 
 
 class StoreAbout(Record):
-    """``census.json``: the identity of a census, given by ``game`` and ``full``; ``variant`` is a name for display."""
+    """``census.json``: the identity of a census, given by ``game`` and ``full``.
+
+    ``variant`` is only a name for display.
+    """
 
     FORMAT = "tablut census"
     VERSION = FORMAT_VERSION
@@ -86,7 +89,7 @@ class TallyEntry(PartEntry):
 
 
 class SealedPly(Record):
-    """The common fields of the records of plies, whether the positions are stored or were only counted."""
+    """The common fields of the records of plies that are stored and of plies that are only counted."""
 
     VERSION = FORMAT_VERSION
     APART: ClassVar[set[str]] = {"digest", "cpu"}
@@ -111,7 +114,7 @@ class SealedPly(Record):
 
     @property
     def classes(self) -> int:
-        """The number of new classes, decided ones included."""
+        """The number of new classes, including decided ones."""
         return self.counters["new_classes"] + self.counters["decided_classes"]
 
     @classmethod
@@ -140,7 +143,8 @@ class PlyRecord(SealedPly):
 class Hundredth(Model):
     """The counts of a hundredth of the bins; ``leaves`` is a digest of its new positions by leaf.
 
-    A tally never extends over several hundredths, so counts of a part of a ply can be compared however they were made.
+    A tally never extends over several hundredths, so the counts of a part of a ply can be compared regardless of the
+    tallies that they come from.
     """
 
     number: Annotated[int, Field(ge=0, lt=HUNDREDTHS)]
@@ -153,9 +157,9 @@ class Hundredth(Model):
 
 
 class CountRecord(SealedPly):
-    """``count-007.json``: the record of a ply, or of a part of it, that was counted and not stored; see `SealedPly`.
+    """``count-007.json``: the record of a ply, or a part of it, that was counted but not stored; see `SealedPly`.
 
-    Its digest does not depend on passes, tallies, memory and times.
+    Its digest does not depend on the number of passes, the tallies, memory or times.
     """
 
     FORMAT = "tablut census count"
@@ -195,7 +199,7 @@ def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
 
 
 def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return the sums of tallies, in all and for each hundredth that they cover, as fields of `CountRecord`."""
+    """Return the sums of tallies, in total and for each hundredth that they cover, as fields of `CountRecord`."""
     shares: dict[int, list[RowFile]] = {}
     for file in files:
         bins = bins_of(file)
@@ -265,10 +269,10 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return a description of a material with more reached positions than the board allows, or None.
+    """Return a description of a material for which more positions were reached than the board allows, or None.
 
-    All positions of a ply have the same side to move. The positions of every other ply are therefore
-    different placements, so there cannot be more of one material than the board has undecided placements of it.
+    All positions of a ply have the same side to move. The positions of every other ply are therefore different
+    placements, so there cannot be more of them with one material than the board has undecided placements of it.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
@@ -305,7 +309,7 @@ class StoredCensus:
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
-        """Return the record of the ply after ``before`` if that ply was counted and not stored, or None."""
+        """Return the record of the ply after ``before`` if that ply was counted but not stored, else None."""
         return self._of_ply(f"count-{before.ply + 1:03}.json", CountRecord, before.ply + 1, before)
 
     def _of_ply(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:
@@ -368,14 +372,14 @@ def _belonging(path: Path, kind: str, owner: Owner, entry: PartEntry | None = No
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
-    """Return a description of how a ply's parents, moves and children differ from the previous record, or None."""
+    """Return a description of how the parents, moves and children of a ply contradict the previous record, or None."""
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
     return None if found == due else f"it has {found} parents, moves and children instead of {due}"
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: by classes and, if it was counted too, without symmetry."""
+    """Return the folders of a census: the one by classes and, if it exists, the one without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")
@@ -423,7 +427,7 @@ class CensusStore(StoredCensus):
         return self._place(folder.name, tally_name(bins))
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
-        """Return the folder for the tallies of a ply that is counted and not stored."""
+        """Return the folder for the tallies of a ply that is counted but not stored."""
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
     def _place(self, *names: str) -> Path:
@@ -461,7 +465,7 @@ class CensusStore(StoredCensus):
     # -- completing and cleaning up ----------------------------------------------------
 
     def commit(self, name: str, record: SealedPly) -> None:
-        """Write the record that completes a ply, whose files are written already, and remove intermediate files."""
+        """Write the record that completes a ply, after all of its files, and remove intermediate files."""
         commit(self.root / f"{name}-{record.ply:03}.json", record)
         self.drop_work()
         if isinstance(record, PlyRecord):
@@ -478,7 +482,7 @@ class CensusStore(StoredCensus):
         drop(self.root / "work")
 
     def sweep(self, ply: int | None) -> None:
-        """Remove temporary files of killed tasks, and everything in ``work/`` that ply ``ply`` does not need."""
+        """Remove temporary files of killed tasks, and all files in ``work/`` that ply ``ply`` does not need."""
         work = child(self.root, "work", "census folder")
         for folder in (path for kind in ("ply", "count", "again") for path in self.root.glob(f"{kind}-*")):
             sweep(folder, "census")

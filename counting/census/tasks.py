@@ -1,13 +1,13 @@
 """The coarse tasks of a ply: expand or sort a share of the parents, then merge or count their children.
 
-A ply that is stored is made by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which
-merges the children of some leaves. A ply that is counted and not stored is made by `SortTask` and `TallyTask`.
-`SortTask` writes parents sorted by the family of their children, and their children by capture, whose families
-differ, to a second file. `TallyTask` generates all children of some bins in memory and keeps only their counts.
+A ply that is stored is made by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges the
+children of some leaves. A ply that is counted but not stored is made by `SortTask` and `TallyTask`. `SortTask` writes
+parents sorted by the family of their children. It writes their children by capture, whose families differ, to a second
+file. `TallyTask` generates all children of some bins in memory and keeps only their counts.
 
 A task reads and writes row files. Only paths and counts are passed between tasks, so they can run in
-a thread of this process or on a worker of a cluster that has access to the same folder. A task is skipped if its
-file exists already and belongs to the same plan. This is how a census resumes after it was killed.
+a thread of this process or on a worker of a cluster that has access to the same folder. A task is skipped if its file
+already exists and belongs to the same plan. This is how a census resumes after being killed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CAPTURES: Final = 2
 
 
 class _Scratch(threading.local):
-    """The memory that the tasks of a thread reuse."""
+    """Memory that the tasks of a thread reuse."""
 
     def __init__(self) -> None:
         self.parents, self.block = Buffer(), Buffer()
@@ -94,7 +94,7 @@ class RowTask(ABC):
 
     @abstractmethod
     def make(self, began: float) -> None:
-        """Write the file; ``began`` is the time of the thread's clock at the start of the task."""
+        """Write the file. ``began`` is the time of the thread's clock at the start of the task."""
 
 
 def run_task(task: RowTask) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _ordered(
 
 
 class _Sieve:
-    """A filter that keeps each row once, and only if no earlier ply contains it; rows are sorted by leaf."""
+    """A filter that keeps each row once, and only if no earlier ply contains it. Rows are sorted by leaf."""
 
     def __init__(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
@@ -157,13 +157,13 @@ class _Sieve:
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
 
     def drop(self, known: NDArray[np.uint64], counts: NDArray[np.int64], leaves: slice) -> NDArray[np.uint64]:
-        """Drop the rows of some leaves that are known; return the hash sums of the known rows by leaf."""
+        """Drop the rows of some leaves that are already known; return the hash sums of the dropped rows by leaf."""
         sums = np.empty(len(counts), dtype=np.uint64)
         mark_known(known, counts, self._leaves.part(leaves), self._dead, sums)
         return sums
 
     def kept(self, counts: NDArray[np.int64], sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the remaining rows; their counts and hash sums by leaf are written to ``counts`` and ``sums``."""
+        """Return the remaining rows, and write their counts and hash sums by leaf to ``counts`` and ``sums``."""
         rows: NDArray[np.uint64] = self._leaves.rows
         count = compact(rows, self._leaves.starts, self._unique, self._dead, counts, sums)
         return rows[:count]
@@ -273,7 +273,7 @@ class MergeTask(RowTask):
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
-    """Raise an error that names the file whose rows do not match its checksums, after reading all files again."""
+    """Read all files again, and raise an error that names the file whose rows do not match its checksums."""
     for file in files:
         read_rows(file, first, last)
     raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files are right, but their sum is not")
@@ -286,8 +286,9 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 class SortTask(RowTask):
     """A task that sorts the rows in some leaves of a part by bin.
 
-    If ``known`` is set, the rows are sorted by their own bin. Otherwise they are parents, and are sorted by the bin
-    of their children; the children by capture are written to a second file, sorted by their own bin.
+    If ``known`` is set, the rows are sorted by their own bin. Otherwise they are parents, and are sorted by the bin of
+    their children by moves without a capture; the children by capture are written to a second file, sorted by their own
+    bin.
     """
 
     source: RowSource
@@ -316,7 +317,7 @@ class SortTask(RowTask):
         return {**answers[0], "read": self.rows, "entries": [answer["entry"] for answer in answers]}
 
     def make(self, began: float) -> None:
-        """Write the rows sorted by bin; the file of children by capture is written first."""
+        """Write the rows sorted by bin. The file of children by capture is written first."""
         tools, marks = self.tools, family_marks(self.variant, self.owner.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
         if not self.known:
@@ -326,7 +327,7 @@ class SortTask(RowTask):
         self._write(0, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), began)
 
     def _write(self, number: int, rows: NDArray[np.uint64], bins: NDArray[np.uint16], began: float) -> None:
-        """Write the rows in the bins of the task; for parents, also their numbers of moves, by bin and in all."""
+        """Write the rows in the bins of the task and, for parents, their numbers of moves, by bin and in total."""
         which = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not which.all():
             rows, bins = rows[which], bins[which]

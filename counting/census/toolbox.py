@@ -72,7 +72,7 @@ class Toolbox(NamedTuple):
 
 
 _CODED_WORDS: Final = 4
-"""Words of the largest position that is stored as a code (11×11)."""
+"""Number of words of the largest position that is stored as a code (11×11)."""
 
 
 @lru_cache(maxsize=16)
@@ -84,7 +84,7 @@ def toolbox(variant: Variant, full: bool) -> Toolbox:
     material = (2, variant.attackers + 1, variant.defenders + 1)
     codes = (variant.size**2, variant.attackers, variant.defenders)
     coded = position_codes(*codes)[0]
-    # A position of one word is short enough. Decoding would double the time of a census on a small board.
+    # A position of one word is short enough already. Decoding would double the time of a census on a small board.
     is_coded = coded.fits and 1 < engine.tables.words <= _CODED_WORDS
     return Toolbox(
         Expander(engine.tables, images, cell_images(images, variant.size), len(group)),

@@ -6,7 +6,7 @@ from unpacked bits, and moves by `tablut.engine`. With ``parents`` every positio
 `Engine.expand` and `Engine.canonical`, which the census does not use. Each child must be in the
 store, and each position must be a child of the previous ply.
 
-Non-guarantee: without ``parents``, a store that lacks positions but is consistent passes,
+Non-guarantee: without ``parents``, a store that is consistent but incomplete passes,
 unless its digests are published.
 """
 
@@ -59,7 +59,7 @@ _CHECKS: Final = {
 
 
 class StoreCheck(Result):
-    """A kind of check: the numbers of cases and failures, and messages for the first failures."""
+    """A kind of check, with the numbers of cases and failures and messages for the first failures."""
 
     name: str
     cases: int
@@ -277,7 +277,7 @@ class _Verification:
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 
     def _check_counted(self, before: PlyRecord) -> None:
-        """Check the counts of the following ply, if it was counted and not stored: its tallies must add up."""
+        """Check the counts of the following ply if it was counted but not stored: its tallies must add up to them."""
         ply = before.ply + 1
         try:
             record = self.stored.count_record(before)
@@ -369,7 +369,7 @@ def published_digests(game: str) -> list[str]:
 
 
 def published_counts(game: str) -> dict[int, str]:
-    """Return the published digests of the plies of a game that were counted and not stored, by ply."""
+    """Return the published digests of the plies of a game that were counted but not stored, by ply."""
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}
 
 
@@ -549,7 +549,7 @@ class RowTable:
 def canonical_children(
     engine: Engine, group: Sequence[Symmetry], files: Sequence[RowFile], first: int, last: int
 ) -> Iterator[NDArray[np.uint64]]:
-    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to ``last``, excluded."""
+    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to, not including, ``last``."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
         for begin, end in spans(file, 0, LEAVES):

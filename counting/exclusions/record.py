@@ -1,7 +1,7 @@
 """Count the placements of each space that contain no locked set, and store the counts.
 
-A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package ships
-the counts for its own rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for its own
+rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from tablut.variants import VariantLike, as_variant
 
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
-"""Limits of a count that is made when no record ships with the package.
+"""Limits for counting when the package does not include a record.
 
-It takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any 11 x 11 board.
+A count within them takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any 11 x 11
+board.
 """
 
 
@@ -74,7 +75,7 @@ class ExclusionRecord(Record):
 def counted_spaces(found: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
     """Return the spaces in which locked sets are counted, each as a signed sum of spaces.
 
-    The flag beside each sum is true if the king may be part of a set.
+    The flag next to each sum is true if the king may be part of a set.
     """
     undecided, besieged = found["no_end"], found["excluded_no_end"]
     captured, escaped, doomed = found["king_captured"], found["escaped"], found["excluded_escaped"]
@@ -162,11 +163,11 @@ def sets_of(record: ExclusionRecord, size: int) -> list[LockedSet]:
 
 
 class _TooManyStatesError(Exception):
-    """A count visited more states than it was allowed."""
+    """Raised when a count visits more states than allowed."""
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the record that ships for a game, or else count one with small limits.
+    """Return the built-in record for a game; if there is none, count one with small limits.
 
     The limits are `AFFORDABLE_PIECES` and `AFFORDABLE_STATES`. Return None if they do not suffice.
     """
@@ -197,5 +198,5 @@ def _all() -> dict[str, ExclusionRecord]:
 
 
 def published_exclusions(game: str) -> ExclusionRecord | None:
-    """Return the record that ships for a game, or None if there is no such record."""
+    """Return the built-in record for a game, or None if there is no such record."""
     return _all().get(game)

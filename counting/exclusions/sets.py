@@ -1,9 +1,9 @@
 """Definition of locked sets in terms of the naive rules, and a search for the minimal ones of a rule set.
 
-A set of pieces is locked if no piece of it can have been the last to arrive and if the set is not part of the start
+A set of pieces is locked if none of its pieces can have been the last to arrive and if the set is not part of the start
 (``docs/reachable.md``). It is minimal if no proper subset is locked. `Arrivals` decides whether a piece can have
-arrived last. The search grows sets from each single piece that is not part of the start. In each step it takes the
-first piece that can still have arrived last, and adds pieces that rule this out.
+arrived last. The search grows sets, beginning with each single piece that is not part of the start. In each step it
+takes the first piece that can still have arrived last, and adds pieces that rule this out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 WALL_PIECES: Final = 4
 """Maximum size of a set that cannot contain a shieldwall.
 
-A shieldwall capture involves at least five pieces: two captured ones, one in front of each, and one at an end.
+A shieldwall capture involves at least five pieces: two captured ones, one in front of each, and one at an end of the
+row.
 """
 
 _AWAY: Cell = (-9, -9)
@@ -71,13 +72,13 @@ class Arrivals:
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
         """Return the cells of the locked pieces of a placement.
 
-        Pieces that can have arrived last among the remaining ones are removed until no such piece is left. The
-        remaining pieces are locked, unless all of them stand as in the start; then the result is empty.
+        Pieces that can have arrived last among the remaining ones are removed until no such piece is left. The pieces
+        that are left are locked, unless all of them stand as in the start; in this case the result is empty.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
-        """Remove pieces that can have arrived last while there are any; return the cells of the other pieces.
+        """Repeatedly remove a piece that can have arrived last; return the cells of the pieces that are left.
 
         Return an empty set if the remaining pieces stand as in the start.
         """
@@ -90,7 +91,7 @@ class Arrivals:
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
         """Return whether a piece can have arrived last in a set, without capturing another piece of the set.
 
-        With a depth above 1, the set before the arrival must also not be locked, tested with ``depth - 1``.
+        With a depth above 1, the set before the arrival must not be locked either; this is tested with ``depth - 1``.
         """
         others = {other: kind for other, kind in left.items() if other != cell}
         ways = self._origins(left, cell)
@@ -121,7 +122,7 @@ class Arrivals:
             result = self.game.apply(NaivePosition(others, side_of(piece)), (_AWAY, cell))
             fallen = result.outcome is not None and result.outcome.termination == "king_captured"
             return bool(result.captured) or fallen
-        # The king may or may not have stood on the castle: soldiers must be captured in both cases.
+        # The king may or may not have stood on the castle, so soldiers must be captured in both cases.
         castle = {self.game.castle: "K"} if self.variant.regions.castles else {}
         return all(
             self.game.apply(NaivePosition({**others, **king}, side_of(piece)), (_AWAY, cell)).captured
@@ -157,7 +158,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
     """Return the sets without a king.
 
-    Final positions contain none of them, while a set with a king is excluded only from undecided positions.
+    Final positions contain none of these. Sets with a king are excluded only from undecided positions.
     """
     return tuple(found for found in sets if all(piece != "K" for _, piece in found))
 
@@ -197,7 +198,7 @@ def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
 
 
 class _Search:
-    """A search that grows sets until no piece of them can have arrived last."""
+    """Search for minimal locked sets: a set grows until none of its pieces can have been the last to arrive."""
 
     def __init__(self, variant: Variant, pieces: int) -> None:
         self.reach = Arrivals(variant)
@@ -210,7 +211,7 @@ class _Search:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Add pieces, in every way, after which the first piece that can have arrived last no longer can."""
+        """Add pieces so that the first piece that can have arrived last no longer can, in every possible way."""
         if grown in self._seen:
             return
         self._seen.add(grown)
@@ -232,7 +233,7 @@ class _Search:
     def _additions(self, pieces: _Pieces, cell: Cell, room: int) -> set[frozenset[tuple[Cell, str]]]:
         """Return all additions of at most ``room`` pieces that could shut a piece in or make it capture on arrival.
 
-        Each addition completes a small group of pieces near the given one. Superfluous additions do no harm.
+        Each addition completes a small group of pieces near the given one. Superfluous additions are harmless.
         """
         groups = chain(
             self._captures_of(pieces, cell, room),
@@ -259,13 +260,13 @@ class _Search:
     def _ways_shut(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
         """Yield groups that could shut a piece in.
 
-        In each direction there is no piece, a piece beside the given one, or a piece one cell further away.
+        In each direction there is no piece, a piece next to the given one, or a piece one cell further away.
         """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], room)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield kings beside the attacker on a cell, each with up to three other attackers around it."""
+        """Yield kings next to the attacker on a cell, each with up to three other attackers around it."""
         if pieces[cell] != "b":
             return
         for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):
@@ -276,7 +277,7 @@ class _Search:
     def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
         """Yield groups that decide whether a castle near a cell serves as an anvil.
 
-        A group consists of a king, up to three attackers around the castle, and a victim beside the cell.
+        A group consists of a king, up to three attackers around the castle, and a victim next to the cell.
         """
         around = [near for near, _ in _lines(self.castle)]
         kings: list[_Pieces] = [{}, *({king: "K"} for king in self.reach.cells["K"] if "K" in _letters(pieces))]
@@ -288,7 +289,7 @@ class _Search:
 
 
 def _letters(pieces: _Pieces) -> str:
-    """Return the kinds of pieces that can be added to a set, which has at most one king."""
+    """Return the kinds of pieces that can be added to a set. A set has at most one king."""
     return "bw" if "K" in pieces.values() else "bwK"
 
 

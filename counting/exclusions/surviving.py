@@ -10,8 +10,8 @@ The sum is computed variable by variable. At each variable, any of the sets that
 join the subfamily. A state records the contents that are still forced on later variables.
 Subfamilies with the same state are added up with their signs, and most of them cancel.
 
-All numbers are Python integers. The cost grows with the number of states. It stays small
-because the material is limited and the cells of a set are close together.
+All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
+limited and the cells of a set are close together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Filling = frozenset[tuple[int, str]]
 _CODES: Final = {"b": 1, "w": 2, "K": 3}
 _BITS: Final = 2
 _FIELD: Final = 10
-"""Bits of each number in a tally: enough for the cells of any board, plus one to detect too many soldiers."""
+"""Number of bits of each field in a tally: enough for the cells of any board, plus one to detect too many soldiers."""
 _WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
@@ -145,11 +145,11 @@ class Transfer:
         self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
 
     def _forced(self, kind: tuple[str, int]) -> int:
-        """Return the number that a forced variable of a class adds to a tally, its soldiers not included."""
+        """Return the increment of a tally for one forced variable of a class, without the field for its soldiers."""
         return 1 << _FIELD * (2 + self._classes.index(kind))
 
     def _cost(self, position: int, code: int) -> int:
-        """Return the number that a forced variable adds to a tally, its soldiers included."""
+        """Return the increment of a tally for one forced variable, including the field for its soldiers."""
         variable = self._variables[position]
         if variable.kind == "royal":
             return 0
@@ -278,7 +278,7 @@ class Transfer:
         return sorted(found)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Add a state's fillings that have no king yet, joined with an option that brings one."""
+        """Extend a state's fillings that have no king yet by an option that places one; add them to the target."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -286,9 +286,9 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Add a state's fillings joined with an option.
+        """Extend the fillings of a state by an option, and add them to the target.
 
-        The option can force soldiers on seats, which the king can then no longer take.
+        The option can force soldiers on seats. The king can no longer take these.
         """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
@@ -309,7 +309,8 @@ class Transfer:
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # There is no king yet, so it can take any seat. Seats taken by soldiers are subtracted in other tallies.
+            # There is no king yet, so it can take any seat. Seats taken by soldiers are subtracted through other
+            # tallies.
             if royal:
                 total += royal * count * self._ways(tally)
             if others := sum(self._seats) - royal:

@@ -1,13 +1,12 @@
 """A compiled beam search backward from a position to the start, guided by the distances of pieces from their homes.
 
-Beginning at the target, plies are taken back (`tablut.engine.unmoves`). Positions that a lemma excludes are
-dropped, and of the others the best ones of each ply are kept: those whose pieces are nearest to the cells where
-they started. No position is visited twice, so the game found does not repeat a position. No position in it is decided,
-because un-moves take back only plies that did not end the game. Rules on repetition and move limits are ignored.
-
-A search that ends without ever dropping a position for lack of space has seen the whole backward tree of
-the target. This is no proof, because positions are identified only by keys of 64 bits. `counting.reachable.games` lists
-the tree exactly.
+Beginning at the target, plies are taken back (`tablut.engine.unmoves`). Positions that a lemma excludes are dropped. Of
+the other positions of each ply the best are kept, that is, those whose pieces are nearest to the cells where they
+started. No position is visited twice, so the game that is found does not repeat a position. No position in it is
+decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
+ignored. If a search ends without ever dropping a position for lack of space, it has visited the whole backward tree of
+the target. This is not a proof, because positions are identified only by keys of 64 bits. `counting.reachable.games`
+lists the tree exactly.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ STEP: Final = 2
 MISSING: Final = 9
 """Cost of each missing soldier."""
 NOISE: Final = 2
-"""Bound of the random number that is added to a cost, in the same units."""
+"""Upper limit of the random number that is added to a cost, in the same units."""
 
 _KING_AWAY, _KING_STEP = 200, 8
-"""The same costs for the king. They are higher, so that the king goes home first."""
+"""The same costs for the king. They are higher, so that the king returns home first."""
 CALM: Final = 2
-"""Bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
+"""Number of bits by which the soldiers' cost is shifted right while the king is away. This divides it by four."""
 
 
 class HomeTables(NamedTuple):
@@ -61,13 +60,13 @@ class HomeTables(NamedTuple):
     Attributes
     ----------
     most : int
-        The larger number of homes of the two sides, which sets the shape of the arrays.
+        The larger number of homes of the two sides. It determines the shape of the arrays.
     counts : ndarray of int64, shape (2,)
         The number of homes of each side.
     homes : ndarray of int32, shape (2 * most,)
         The homes: cells on which soldiers stand at the start.
     ways : ndarray of int32, shape (2 * most * C,)
-        At ``(side * most + home) * C + cell``, the cost of a soldier on the cell that has to slide back to the home.
+        At ``(side * most + home) * C + cell``, the cost of a soldier on the cell if it has to slide back to the home.
     king_costs : ndarray of int32, shape (C,)
         The cost of the king on each cell.
     black_stuck : int
@@ -85,8 +84,8 @@ class HomeTables(NamedTuple):
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
     """Return, for each cell, the number of slides back to a home, or 9 if there is no path.
 
-    All other pieces stand as at the start, as they do when the last pieces go home. If this leaves no path, the
-    distance is taken on an empty board and increased by 3.
+    All other pieces are assumed to stand as at the start, as is the case when the last pieces return home. If there is
+    no path, the distance is taken on an empty board and increased by 3.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -328,8 +327,8 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
     t, h = beam.lemmas.rules, beam.homes
     board = advance(room.boards, place * board_items(t.size))
     side, king = side_of(t, board) ^ 1, king_of(t, board)
-    # The cost of pieces away from home is the same for all predecessors of this position, but not for those of other
-    # positions of the ply, so it is included in the scores.
+    # The cost of pieces away from home is the same for all predecessors of this position but differs between positions
+    # of the ply, so it is included in the scores.
     black_away = _soldier_costs(t, board, 1, _homes_of(beam, room, 1))
     white_away = _soldier_costs(t, board, 0, _homes_of(beam, room, 0))
     base = MISSING * (I64(h.counts[0]) + I64(h.counts[1]) - count_of(t, board, 1) - count_of(t, board, 0))
@@ -355,7 +354,7 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
 
 @inlined
 def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> int:
-    """Return the cost that is saved when a home becomes free, for the soldier that leaves it or for another one."""
+    """Return the cost saved by freeing a home, either for the soldier that leaves it or for another one."""
     saved = I64(0)
     for home in range(homes.places):
         if homes.homes[home] == target:
@@ -457,8 +456,8 @@ def _add_child(
 ) -> tuple[bool, bool]:
     """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
 
-    The position is written to the place ``there`` and added to the tree. It is not kept if
-    a lemma excludes it, or if there is no place (``there`` is -1).
+    The position is written to the place ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
+    no place is left (``there`` is -1).
     """
     t = beam.lemmas.rules
     stride = board_items(t.size)
@@ -542,7 +541,7 @@ def find_games(
     games: NDArray[np.int32],
     plies: NDArray[np.int32],
 ) -> None:
-    """Search for a game to each board, visiting O(width * plies) positions at most for each."""
+    """Search for a game to each board; visit at most O(width * plies) positions for each."""
     x, room = flat(tables), flat(arrays)
     stride = board_items(x.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)

@@ -1,8 +1,8 @@
 """Certificates of samples: for each sample a game that reaches it, or a reason why it is unreachable, as JSON lines.
 
-The first line is a header with the game, the range of samples and the totals. Each other line is one
-sample, in order. A file is compressed if its name ends in ``.gz``. It is read line by line, with limits on its size,
-and its contents are not trusted: `counting.reachable.checker` checks them.
+The first line is a header with the game, the range of samples and the totals. Each other line describes one sample, in
+order. A file is compressed if its name ends in ``.gz``. It is read line by line, with limits on its size, and its
+contents are not trusted: `counting.reachable.checker` checks them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tablut.store.files import excerpt, read_bytes, write_bytes
 from tablut.store.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
-"""The sampled space: undecided positions with the side to move, or final placements with the way of ending."""
+"""The sampled space: undecided positions with the side to move, or final placements with the kind of ending."""
 
 FORMAT: Final = "tablut-reachability"
 VERSION: Final = 1

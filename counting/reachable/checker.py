@@ -1,11 +1,11 @@
 """An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
 
-It uses `tablut.rules.NaiveGame` and the variant's data, but neither the search nor the compiled lemmas or samples.
-Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions
-as the docs define it, so that an error in `tablut.indexing` would be found. Only the ranks of final placements have
-no second implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's generator, and the
-intervals are computed by a different function of scipy. Pockets are found by `PlainReach`, so they are checked by
-different code, move by move.
+It uses `tablut.rules.NaiveGame` and the variant's data, but none of the search, the compiled lemmas or the compiled
+sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions as the
+docs define it, so that an error in `tablut.indexing` would be found. Only the ranks of final placements have no second
+implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's generator, and the intervals are
+computed by a different function of scipy. Pockets are found by `PlainReach`, so they are checked by different code,
+move by move.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class PlainReach(Arrivals):
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing although neither side's present pieces can have captured last."""
+        """Return whether soldiers are missing although no piece of either side can have made the last capture."""
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -92,7 +92,7 @@ class PlainReach(Arrivals):
         to_black = (
             corner or (rules.camps.hostile and bool(camp_cells - inert)) or rules.castle.hostile_to_black != "never"
         )
-        # A capture needs a moving piece and an anvil. After the last capture, all pieces that made it are still there.
+        # A capture needs a moving piece and an anvil. All pieces that made the last capture are still on the board.
         armed = defenders + rules.king.armed
         by_white = armed >= 2 or (armed == 1 and to_black)
         by_black = attackers >= 2 or to_white
@@ -170,7 +170,7 @@ class PlainReach(Arrivals):
 
 @lru_cache(maxsize=16)
 def reach_for(variant: Variant) -> PlainReach:
-    """Return the `PlainReach` of a variant; the same object for equal variants."""
+    """Return the `PlainReach` of a variant. Equal variants share one object."""
     return PlainReach(variant)
 
 
@@ -178,7 +178,7 @@ def reach_for(variant: Variant) -> PlainReach:
 
 
 def _by_index(cells: Iterable[Cell]) -> list[Cell]:
-    """Return cells in the order of their indices, rank by rank."""
+    """Return cells in the order of their indices, by rank and then by file."""
     return sorted(cells, key=lambda cell: (cell[1], cell[0]))
 
 
@@ -230,7 +230,7 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample, the first number below ``size`` in its stream of numpy's Philox."""
+    """Return the position number of a sample: the first number below ``size`` in its stream of numpy's Philox."""
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)
@@ -254,7 +254,7 @@ ENDED_AS: dict[Ending, Outcome] = {
     "escaped_last": Outcome("king_escaped", "white"),
     "king_captured": Outcome("king_captured", "black"),
 }
-"""The outcome of the ply that leads to a final placement, for each way of ending."""
+"""The outcome of the ply that leads to a final placement, for each kind of ending."""
 
 _CLOSE = 1e-9
 
@@ -289,14 +289,14 @@ class Checker:
         return plain_position(self.reach, number)
 
     def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
-        """Return the final placement with a given number, and the outcome of its last ply."""
+        """Return the final placement with a given number and the outcome of its last ply."""
         final, size = self.endings.unrank(number), self.variant.size
         cells = final.position.cells
         pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
         return NaivePosition(pieces, final.position.side), ENDED_AS[final.ending]
 
     def certificate(self, certificate: PositionCertificate) -> str | None:
-        """Check a certificate as a proof about the position with its number."""
+        """Check that a certificate proves its claim about the position whose number it contains."""
         claims = certificate.claims()
         if len(claims) != 1:
             return "does not make exactly one claim"
@@ -324,7 +324,7 @@ class Checker:
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
-        """Check that moves are a game from the start to a position with the given outcome, without repetitions."""
+        """Check that moves form a legal game without repetitions, from the start to the given position and outcome."""
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
@@ -347,11 +347,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are locked, which proves that a position is unreachable."""
+        """Check that the pieces on some squares are locked, so that a position is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are a pocket, which proves that a position is unreachable."""
+        """Check that the pieces on some squares form a pocket, so that a position is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(
@@ -377,7 +377,7 @@ class Checker:
         """Return whether a piece of a set can have arrived last, by a move that captures no other piece of the set.
 
         Only the pieces of the set and a king are on the board. With a depth of two, the pieces before that move must
-        not be locked either.
+        also not be locked.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -401,7 +401,7 @@ class Checker:
         return False
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
-        """Return whether a set is unreachable: pieces remain after peeling that do not stand as at the start."""
+        """Return whether a set is unreachable: peeling leaves pieces that do not all stand as at the start."""
         left = dict(pieces)
         while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:
             del left[free]
@@ -421,7 +421,10 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Check that a position has a complete backward tree of at most ``size`` positions, without the start."""
+        """Check that the backward tree of a position does not contain the start.
+
+        The tree must be complete, with at most ``size`` positions.
+        """
         if size > MOST_TREE:
             return f"the tree has {size:,} positions, but only trees of at most {MOST_TREE:,} are checked"
         found = self.reach.backward_tree(position, size, self.closed)
@@ -431,7 +434,7 @@ class Checker:
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
-        """Check that lemmas, pockets or backward trees exclude every position before a final placement."""
+        """Check that lemmas, pockets or backward trees exclude all positions from which a final placement can arise."""
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):
@@ -455,7 +458,7 @@ def check_file(
     variant_named : callable
         Returns the variant with a given name, like `tablut.variants.load_variant`.
     advance : callable
-        Called with the number of certificates checked since the last call, to report progress.
+        Function that is called with the number of certificates checked since the last call, to report progress.
 
     Returns
     -------

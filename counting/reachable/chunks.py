@@ -1,8 +1,8 @@
 """The chunks of an estimate, the folder with their results and certificates, and the exact intervals.
 
-A chunk depends only on the seed and on the place of its samples. Its result is written after its certificates and
-contains their digest, so missing or changed certificates are detected. The folder does not record the number of
-samples for the lemmas, so an estimate can be continued with more of them.
+A chunk depends only on the seed and on which samples it contains. Its result is written after its certificates and
+contains their digest, so missing or changed certificates are detected. The folder does not record the number of samples
+for the lemmas, so an estimate can be continued with more of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tablut.variants import Variant
 
 
 class SampleTally(NamedTuple):
-    """The numbers of samples by result; ``inside`` is the share of the space that is not counted as unreachable."""
+    """The numbers of samples by result. ``inside`` is the share of the space that is not counted as unreachable."""
 
     n: int
     reachable: int
@@ -78,11 +78,12 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
-    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were
-    tried on more samples, the share is a product of two shares: the samples that pass the lemmas, and the reachable
-    ones among these. Each factor then has an interval at the level ``1 - alpha / 2``, so that both hold simultaneously
-    at ``1 - alpha`` or better, even if they are not independent. Samples in the part of the space that is counted
-    exactly as unreachable are left out. The exact share of the rest of the space is a further factor.
+    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were tried
+    on more samples than the rest, the share is a product of two shares: the share of samples that pass the lemmas, and
+    the share of reachable ones among these. Each factor then has an interval at the level ``1 - alpha / 2``, so that
+    both hold simultaneously at ``1 - alpha`` or better, even if they are not independent. Samples in the part of the
+    space that is counted exactly as unreachable are left out. The exact share of the rest of the space is a further
+    factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -104,9 +105,9 @@ def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
 def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
     """Return the interval of the reachable share of classes, given the interval for positions.
 
-    The number of classes is the sum of 1 / (size of its class) over all positions. Hence the reached classes are at
-    least the reached positions divided by the order of the group. They exceed this quotient by at most the amount by
-    which the number of all classes exceeds the quotient for all positions.
+    The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
+    reached classes is at least the number of reached positions divided by the order of the group. It exceeds this
+    quotient by at most as much as the number of all classes exceeds the quotient for all positions.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -123,7 +124,7 @@ KIND: Final = Kind("estimate", "estimate.json")
 
 
 class EstimateHead(Record):
-    """The identity of the estimate to which a folder belongs; the number of samples for the lemmas may change."""
+    """The identity of the estimate to which a folder belongs. The number of samples for the lemmas may change."""
 
     FORMAT = "tablut-estimate"
     VERSION = 3
@@ -135,7 +136,7 @@ class EstimateHead(Record):
     seed: str
     samples: Count
     surviving: str
-    """The result of `surviving`. Every chunk counts the samples that it excludes, so it must stay the same."""
+    """The result of `surviving`. Every chunk counts the samples that it excludes, so it must not change."""
 
 
 class ChunkRecord(Record):
@@ -188,7 +189,7 @@ class ChunkPlan:
             yield Chunk("samples", f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
 
     def lemmas(self) -> Iterator[Chunk]:
-        """Yield the chunks of the further samples, on which only the lemmas are tried."""
+        """Yield the chunks of the additional samples, on which only the lemmas are tried."""
         for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
             yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
 

@@ -1,12 +1,12 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``, with the rank of `tablut.indexing.PlacementIndex` and the
-side 0 for white to move, 1 for black. Every sample has a random stream of its own, so it can be drawn again alone.
-The stream of sample ``i`` with seed ``s`` consists of pairs of words of Philox-4x64-10 [1]_ with the key ``s`` and
-the second word ``i`` of the counter, truncated to the number of bits of the size of the space. The sample is the first
-number in it that is below the size. So all numbers are equally probable, and no sample depends on how the work
-was divided. `draw_number` uses numpy's generator of that name. `drawn` is a compiled version, for samples that
-are tested by the lemmas only. Both give the same numbers.
+A *position number* is ``2 * rank + side``, with the rank of `tablut.indexing.PlacementIndex` and the side 0 for white
+to move, 1 for black. Every sample has its own random stream, so each one can be drawn again separately. The stream of
+sample ``i`` with seed ``s`` consists of pairs of words of Philox-4x64-10 [1]_ with the key ``s`` and the second word
+``i`` of the counter, truncated to the number of bits of the size of the space. The sample is the first number in the
+stream that is below the size. So all numbers are equally probable, and no sample depends on how the work was divided.
+`draw_number` uses numpy's generator of that name. `drawn` is a compiled version for samples that are tested only by the
+lemmas. Both give the same numbers.
 
 Numbers and sets of 128 bits are stored as two words (uint64), the low one first; see `tablut.engine.jit` on types.
 
@@ -64,12 +64,12 @@ _BUCKETS: Final = 1024
 
 
 class DrawTables(NamedTuple):
-    """The tables of the counted space for kernels; a number of 128 bits is stored as two words, the low one first.
+    """The tables of the counted space for kernels. A 128-bit number is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
-        Numbers of cells, of cells for the king and of tiers, and bits of a king's cell.
+        Numbers of cells, of cells for the king, and of tiers, and the number of bits of a king's cell.
     size, mask : ndarray of uint64, shape (2,)
         The number of positions, and a mask with the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
@@ -185,7 +185,7 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
 BATCH: Final = 16
 """Number of positions that are unranked together."""
 BATCH_ROWS: Final = 10
-"""Words for each position of a batch: ranks of attackers and defenders, their counts, two sets, king, side."""
+"""Words for each position of a batch: ranks of attackers and defenders, their numbers, two sets, king, side."""
 
 _COUNT: Final = 2
 _CELLS: Final = 4
@@ -232,7 +232,7 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
     """Return the last place of a combination of ``number`` places, and the rank of the others."""
     place = I64(draw.places[(number << 10) + bucket_of(rank)])
-    # The guess for the bucket is never too large. Mostly it is right, otherwise nearly always one too small.
+    # The guess for the bucket is never too large. It is mostly right, and otherwise nearly always too small by one.
     first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
@@ -244,7 +244,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Decode a position number into an entry of a batch, except the soldiers' cells, for which it writes ranks."""
+    """Decode a position number into an entry of a batch, but write ranks instead of the soldiers' cells."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)
@@ -276,8 +276,8 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks of a batch into sets: cells for defenders, places among open cells for attackers.
 
-    Each place of a combination depends on the place before. The outer loop therefore runs over the places and
-    the inner one over the batch, so that the processor can work on independent entries in parallel.
+    Each place of a combination depends on the previous one. The outer loop therefore runs over the places and the inner
+    one over the batch, so that the processor can work on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):
@@ -378,5 +378,5 @@ class Drawer:
 
 @lru_cache(maxsize=16)
 def drawer_for(variant: Variant) -> Drawer:
-    """Return the drawer of a variant; the same object for equal variants."""
+    """Return the sampler of a variant. Equal variants share one object."""
     return Drawer(variant)

@@ -2,7 +2,7 @@
 
 A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the right way.
 Samples are drawn from all final placements (`tablut.indexing.EndingIndex`). For each sample, the positions before the
-last ply are listed. Then either a game to one of them is found, or a lemma or a whole backward tree excludes them all.
+last ply are listed. Then either a game to one of them is found, or lemmas or whole backward trees exclude them all.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant
 
 OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
-"""The outcome of the ply that leads to a final placement, for each way of ending."""
+"""The outcome of the ply that leads to a final placement, for each kind of ending."""
 
 EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 """Reasons why a final placement is unreachable: no ply leads to it, or lemmas exclude every previous position."""
 
 _FIRST_EFFORTS: Final = 3
 _MOVE: Final = (1 << 14) - 1
-"""The bits of an undo record that are its move."""
+"""The bits of an undo record that contain its move."""
 
 
 class LastPlies(NamedTuple):
@@ -72,7 +72,7 @@ class LastPlies(NamedTuple):
 
 @lru_cache(maxsize=16)
 def ending_index(variant: Variant) -> EndingIndex:
-    """Return the index of a variant's final placements; the same object for equal variants."""
+    """Return the index of a variant's final placements. Equal variants share one object."""
     return EndingIndex(variant)
 
 
@@ -91,7 +91,10 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write the position before an un-move; return whether the ply leads to the final placement with that outcome."""
+    """Write the position before an un-move.
+
+    Return whether the ply leads to the final placement and has the given outcome.
+    """
     for place in range(board_items(t.size)):
         before[place] = board[place]
     unmake(t, before, record)
@@ -148,7 +151,7 @@ def _last_plies(
             if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
                 continue
             royal = side == 0 and cell == king
-            # Only the king's move is an escape; only an attacker beside the king can have captured it.
+            # Only a move of the king is an escape, and only an attacker next to the king can have captured it.
             if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
                 continue
             for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
@@ -233,7 +236,7 @@ def _games_before(
 ) -> dict[int, tuple[int, ProofGame]]:
     """Return, for each final placement, a last ply with a game to the position before it, if one is found.
 
-    All last plies are tried with little effort first, then all with more effort.
+    First all last plies are tried with little effort, then all of them with more effort.
     """
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()

@@ -1,10 +1,10 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
-Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is
-listed. The lemmas take a microsecond, so they can be tried on many more samples than the search for
-games. The share is then a product, and its interval accounts for the uncertainty of both factors.
+Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is listed.
+The lemmas take a microsecond, so they can be tried on many more samples than the search for games. The share is then a
+product of two factors, and its interval accounts for the uncertainty of both.
 
-Samples are divided into chunks. The result of a chunk depends only on the seed and on the chunk's place. So a
+Samples are divided into chunks. The result of a chunk depends only on the seed and on which samples it contains. So a
 stopped run can be resumed, and the number of threads does not affect the result.
 """
 
@@ -108,7 +108,7 @@ class SharedSpace(Result):
 
 
 class EndingStage(Result):
-    """The samples of one way of ending."""
+    """The samples with one kind of ending."""
 
     counted: ExactInt
     n: int
@@ -332,9 +332,9 @@ def estimate(
     threads : int
         Number of chunks that are decided concurrently.
     scheduler : str, optional
-        Address of a Dask cluster that decides the chunks; its workers must have access to the folder ``store``.
+        Address of a Dask cluster that decides the chunks. Its workers must have access to the folder ``store``.
     store : str, optional
-        Folder in which chunks are stored when they are decided.
+        Folder in which each chunk is stored as soon as it is decided.
     certificates : str, optional
         Output file for the certificates; compressed if its name ends in ``.gz``.
     checks : int
@@ -343,7 +343,7 @@ def estimate(
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
-        Called with the estimate so far if the run is interrupted or the cluster is lost.
+        Function that is called with the estimate so far if the run is interrupted or the cluster is lost.
 
     Returns
     -------
@@ -420,7 +420,7 @@ class _Run:
         return estimate_report(plan, self.results, self._check(every))
 
     def _check(self, certificates: list[PositionCertificate]) -> int:
-        """Check the first certificates, except those with large trees; return how many were checked."""
+        """Check the first certificates, except those with large trees; return the number of certificates checked."""
         checker = Checker(self.plan.variant, self.plan.space)
         quick = [certificate for certificate in certificates if (certificate.tree or 0) <= _QUICK_TREE][: self.checks]
         for certificate in quick:
@@ -434,7 +434,7 @@ class _Run:
         return chunk.stage == "samples" and (self.target is not None or chunk.first < self.checks)
 
     def _is_stored(self, chunk: Chunk) -> bool:
-        """Use the stored result of a chunk if there is one; return whether there is."""
+        """Use the stored result of a chunk if there is one; return whether it was found."""
         if (saved := self.plan.saved(chunk)) is None:
             return False
         self._take(chunk, saved, self.plan.certificates(chunk) if self._is_wanted(chunk) else [])

@@ -1,8 +1,8 @@
 """Proof games, found by a backward beam search (`counting.reachable.beam`), and whole backward trees.
 
 The backward tree of a position is the set of all positions from which it can be reached, without those that a lemma
-excludes, if they are few enough to list. Positions are compared word by word, never by a hash. If the start is not in
-a complete backward tree, the position is unreachable.
+excludes. It is listed if it is small enough. Positions are compared word by word, never by a hash. If a complete
+backward tree does not contain the start, the position is unreachable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from tablut.variants.model import king_patterns
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return the backward tree of some positions, these included.
+    """Return the backward tree of some positions, including these positions.
 
     Return None if the tree contains the start or has more than ``most`` positions.
     """
@@ -67,7 +67,7 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
 
 
 class BackwardTrees:
-    """Backward trees of several positions. Trees are kept, so that positions in them need no new search."""
+    """Backward trees of several positions. Trees are kept, so that their positions need no new search."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -134,7 +134,7 @@ class ProofGame(NamedTuple):
 
 
 class GameFinder:
-    """A search for proof games of one variant."""
+    """A search for proof games in one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -166,7 +166,7 @@ class GameFinder:
 
 @lru_cache(maxsize=16)
 def finder_for(variant: Variant) -> GameFinder:
-    """Return the finder of a variant; the same object for equal variants."""
+    """Return the finder of a variant. Equal variants share one object."""
     return GameFinder(variant)
 
 
@@ -180,7 +180,7 @@ class FamilyTables(NamedTuple):
     ----------
     sets : int
         The number of sets.
-    cells : ndarray of uint64, shape (4 * sets,)
+    The attackers of each set (two words) and its defenders (two words).
         The attackers of each set (two words), and its defenders.
     kings : ndarray of int64, shape (sets,)
         The king's cell of each set, or -1.
@@ -192,7 +192,7 @@ class FamilyTables(NamedTuple):
 
 
 def surviving(variant: Variant) -> int:
-    """Return the number of undecided placements that contain no locked set of the family counted for a variant.
+    """Return the number of undecided placements without a locked set of the family counted for a variant.
 
     If no family was counted, this is the number of all undecided placements.
     """
@@ -206,7 +206,7 @@ def family_tables(variant: Variant) -> FamilyTables:
     record = published_exclusions(variant.digest)
     found = [] if record is None else sets_of(record, variant.size)
     if record is not None and spaces(variant)["excluded_no_end"].kings:
-        # Placements with a besieged king on a castle that it never left are excluded too.
+        # Placements with a besieged king on a castle that it has never left are excluded too.
         found += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
@@ -251,10 +251,10 @@ def _tally_lemmas(
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the lemmas of samples to ``counts``, and return a checksum of the results.
+    """Add the results of the lemmas on samples to ``counts``, and return a checksum of the results.
 
-    The first six counts are for 0 (no lemma) and the five lemmas. The seventh is the number of locked samples that
-    contain a set of the family.
+    The first six counts are for 0 (no lemma) and the five lemmas. The seventh is the number of samples with locked
+    pieces that contain a set of the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
@@ -282,7 +282,7 @@ def _tally_lemmas(
 
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
-    """Return the counts of the lemmas for ``count`` samples from ``first`` on, with a checksum of all results."""
+    """Return the counts of the lemmas for ``count`` samples from ``first`` on, and a checksum of all results."""
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
     drawing, family = drawer_for(variant).tables, family_tables(variant)
     checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
@@ -290,7 +290,7 @@ def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[st
 
 
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
-"""The result for a range of samples, and a certificate for each of them."""
+"""The results for a range of samples, and a certificate for each of them."""
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
@@ -337,7 +337,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return how many positions are reachable with the other side to move, and for how many this is unknown."""
+    """Return how many positions are reachable with the other side to move, and for how many this is not known."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
@@ -351,8 +351,8 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     """Return the squares of a pocket, or an empty list if a position has none.
 
-    A pocket is a set of pieces that cannot have been put together: every last arrival captures one of the pieces, or
-    begins with a set that is locked itself.
+    A pocket is a set of pieces that cannot have been put together: every last arrival captures one of the pieces or
+    begins with a set that is already locked.
     """
     size = variant.size
     cells, side = engine_for(variant).cells(board)

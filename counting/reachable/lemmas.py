@@ -1,13 +1,14 @@
 """Compiled lemmas of unreachability, at about a microsecond per placement. The proofs are in ``docs/reachable.md``.
 
-`lemma` returns the lemma that excludes a counted placement as a number: its place in
+`lemma` returns the number of the lemma that excludes a counted placement, that is, its place in
 `counting.reachable.checker.LEMMAS`, counted from 1, or 0 if no lemma applies. It removes pieces one by one (peeling).
 
 `placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in rounds. A round removes all
-pieces that can have come from an adjacent empty cell and that surely capture nothing on arrival. A piece that can
-have arrived last in a set can also have arrived last in any subset that contains it. So the order of removal does not
-matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide about a piece, it keeps
-it. The few pieces that remain at the end are removed one by one, by the exact test. A test checks that both agree.
+pieces that can have come from an adjacent empty cell and that surely capture nothing on arrival. A piece that can have
+arrived last in a set can also have arrived last in any subset that contains it. So the order of removal does not
+matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide whether a piece can be
+removed, it keeps the piece. The few pieces that remain at the end are removed one by one, with the exact test. A test
+checks that both methods agree.
 """
 
 from __future__ import annotations
@@ -56,22 +57,23 @@ LAST_MOVE: Final = 5
 
 
 class LemmaTables(NamedTuple):
-    """The tables of a variant for the lemmas; a set of cells has two words, directions are west, south, east, north.
+    """The tables of a variant for the lemmas. A set of cells has two words; directions are west, south, east, north.
 
     Attributes
     ----------
     rules, origins
-        The rules, and the tables of the origins from which pieces can have come; N is the size of the board.
+        The rules, and the tables of the cells from which pieces can have come. N is the size of the board.
     camps : int
-        The number of camps that can be overfull, because they have fewer attackers at the start than cells.
+        The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
         The cells of these camps, as a mask for each row.
     garrisons : ndarray of int64, shape (camps,)
         The numbers of attackers in these camps at the start.
     comes : ndarray of uint64, shape (3 * 4 * 2,)
-        For each kind (attacker, defender, king) and direction, the cells that it can reach from the adjacent cell.
+        For each kind (attacker, defender, king) and direction, the cells that such a piece can reach from the adjacent
+        cell.
     goes : ndarray of uint64, shape (2 * 4 * 2,)
-        For each kind of soldier and direction, the cells from which it can move to the adjacent cell.
+        For each kind of soldier and direction, the cells from which such a soldier can move to the adjacent cell.
     anvils : ndarray of uint64, shape (2 * 2,)
         Terrain that can be hostile to attackers, and to defenders.
     exposed : ndarray of uint64, shape (2,)
@@ -100,7 +102,7 @@ class LemmaTables(NamedTuple):
 
 @inlined
 def without_last_capture(m: LemmaTables, attackers: int, defenders: int) -> bool:
-    """Return whether soldiers are missing although neither side can have made the last capture."""
+    """Return whether soldiers are missing although no piece of either side can have made the last capture."""
     r, armed = m.origins, defenders + m.rules.king_armed
     if attackers == r.attackers and defenders == r.defenders:
         return False
@@ -126,9 +128,9 @@ def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, kin
     """Return whether a piece that arrives last in a set captures another; ``king`` is -1 if the set has no king."""
     if king >= 0:
         return would_capture(t, left, I64(kind == 0), cell, king)
-    # The king may or may not have stood on the castle, so the capture must happen in both cases. It is enough
-    # to test the harder one. Against white that is a king on the castle. Against black it is the empty castle if
-    # the king is armed, since an armed king on it serves as an anvil too; otherwise a king on the castle.
+    # The king may or may not have stood on the castle, so the capture must happen in both cases. It is enough to test
+    # the harder one. Against white, this is the case of a king on the castle. Against black, it is the empty castle if
+    # the king is armed, since an armed king on the castle serves as an anvil too; otherwise it is a king on the castle.
     if kind == 0:
         return captures_at(t, left, 1, cell, t.castle) != 0
     return captures_at(t, left, 0, cell, cell if t.king_armed != 0 else t.castle) != 0
@@ -195,7 +197,7 @@ def is_start(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0; ``left`` receives the pieces that peeling leaves."""
+    """Return the lemma that excludes a counted position, or 0. ``left`` receives the pieces that peeling leaves."""
     t = m.rules
     if is_start(m, board):
         return I64(0)
@@ -218,8 +220,8 @@ def _lemmas_of_boards(
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
 
-    ``left`` receives the pieces that peeling leaves of each board. If it is shorter than ``boards``, its last board
-    is overwritten.
+    ``left`` receives the pieces that peeling leaves on each board. If it is shorter than ``boards``, its last board is
+    overwritten.
     """
     m = flat(tables)
     stride, kept = board_items(m.rules.size), len(left) - 1
@@ -236,7 +238,7 @@ class Lemmas:
         self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
-        """Return the lemma that excludes each position, or 0; ``left`` receives the locked pieces, if any."""
+        """Return the lemma that excludes each position, or 0. ``left`` receives the locked pieces, if any."""
         found = np.empty(len(boards), dtype=np.uint8)
         room = np.empty_like(boards[:1]) if left is None else left
         _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), room, found)
@@ -245,7 +247,7 @@ class Lemmas:
 
 @lru_cache(maxsize=16)
 def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas of a variant; the same object for equal variants."""
+    """Return the lemmas of a variant. Equal variants share one object."""
     return Lemmas(variant)
 
 
@@ -290,8 +292,8 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
 def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
     """Return the cells on which a round may misjudge a soldier.
 
-    These are cells that a soldier can reach from some direction, but not from the adjacent cell there, and cells
-    near a castle that is hostile only at times.
+    These are cells that a soldier can reach from some direction but not from the adjacent cell in this direction, and
+    cells near a castle that is hostile only at times.
     """
     castle, size = variant.rules.castle, variant.size
     found: set[int] = set()
@@ -316,8 +318,8 @@ def _steps(
 ) -> list[set[int]]:
     """Return, for each direction, the cells to which a kind of piece can step from the adjacent cell.
 
-    With ``reverse``, return the cells from which it can step to the adjacent cell. With ``empty``, return the cells
-    to which it can slide from that direction on an otherwise empty line.
+    With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
+    cells to which it can slide from that direction on an otherwise empty line.
     """
     found: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
@@ -353,7 +355,10 @@ def _down(cells: Bits, count: int) -> Bits:
 
 @inlined
 def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
-    """Return the cells from which a victim is captured: beside a victim that has an anvil on the opposite side."""
+    """Return the cells from which a victim is captured.
+
+    They are next to a victim that has an anvil on the opposite side.
+    """
     size, victims = m.rules.size, meet(victims, set_at(m.exposed, 0))
     inner = meet(victims, set_at(m.inner, 0))
     row = join(_down(meet(_down(anvils, 1), inner), 1), _up(meet(_up(anvils, 1), inner), 1))
@@ -363,8 +368,11 @@ def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the cells of all pieces that may capture another piece on arrival; others may be included."""
-    # Any attacker beside the king may have been the last of those that capture it.
+    """Return a set with the cells of all pieces that may capture another piece on arrival.
+
+    It may include other cells.
+    """
+    # Any attacker next to the king may have been the last of those that capture it.
     size = m.rules.size
     beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
     captors = join(beside, _captors(m, white, join(black, set_at(m.anvils, 1))))
@@ -399,7 +407,7 @@ def _can_step(m: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
 
 @inlined
 def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
-    """Write a board from sets of pieces, the king being in the white set; the board's head is cleared."""
+    """Write a board from sets of pieces. The white set includes the king. The board's head is cleared."""
     for place in range(board_items(t.size)):
         board[place] = np.uint32(0)
     for kind in range(2):

@@ -70,7 +70,7 @@ _SOLVABLE: Final = 64 << 20
 
 
 def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRouter:
-    """Return the router with all addresses of the API."""
+    """Return the router with all endpoints of the API."""
     router = APIRouter(prefix="/api", dependencies=[Depends(given_once)])
     _add_commands(router, _Calls(settings, places, tables))
     _add_boards(router, tables)
@@ -82,7 +82,7 @@ def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRo
 
 
 def _add_both(router: APIRouter, path: str, asked: type[BaseModel], call: Any, **kept: Any) -> None:
-    """Register an address for GET, with the fields in the query, and for POST, with one JSON object."""
+    """Register an endpoint for GET, with the fields in the query, and for POST, with one JSON object."""
 
     async def _get(request: Request, said: Any) -> Any:
         return await call(request, said)
@@ -128,7 +128,7 @@ def _commit() -> str | None:
 
 
 class _Calls:
-    """Handlers of the command addresses: each method takes a validated request and returns a result."""
+    """Handlers for the command endpoints. Each method takes a validated request and returns a result."""
 
     def __init__(self, settings: Settings, places: Places, tables: NamedTables) -> None:
         self._settings, self._places, self._tables = settings, places, tables
@@ -201,7 +201,8 @@ class _Calls:
         seconds = asked.seconds or most
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
-        # Use a table only if it covers the position and so answers at once: a search would unpack too much of a table.
+        # Use a table only if it covers the position and so answers immediately: a search would unpack too much of a
+        # table.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
         return await self._places.work(request, seconds + self._settings.margin, jobs.prove, asked, limits, folder)

@@ -60,7 +60,7 @@ REPEATED: Final = ("moves",)
 
 
 async def given_once(request: Request) -> None:
-    """Refuse a request that gives a field twice, in its query or in its JSON: only one of the values would be used."""
+    """Refuse a request that contains a field twice, in its query or in its JSON, since only one value would be used."""
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if names.count(name) > 1 and name not in REPEATED:
@@ -136,7 +136,7 @@ class PositionAsked(GameAsked):
 
 
 class MovesAsked(PositionAsked):
-    """A request about a position and the moves made from it."""
+    """A request about a position and the moves made from there."""
 
     moves: Annotated[
         list[Annotated[str, Field(max_length=_LONGEST_MOVE)]],
@@ -206,7 +206,7 @@ class ThinkAsked(MovesAsked):
 
 
 class EndingsAsked(Asked):
-    """A request to list positions of a tablebase; a filter that is omitted does not apply."""
+    """A request to list positions of a tablebase. A filter that is omitted does not apply."""
 
     wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
     side: Literal["white", "black"] | None = None

@@ -1,4 +1,4 @@
-"""Everything that the board page shows about a position, including the ply at which games first reach it.
+"""All facts that the board page shows about a position, including the ply at which games first reach it.
 
 That ply comes from a small census computed on demand: complete for a small board, and limited to the first plies for a
 full game. For later positions it is unknown.
@@ -75,7 +75,7 @@ def layers_of(variant: Variant) -> Layers:
     return Layers(variant, known, ply if len(frontier) else ply - 1, len(frontier) == 0)
 
 
-# -- what the board page shows of a position: moves with values, why it is impossible, its rank among all positions
+# -- facts of the board page about a position: moves with values, why it is impossible, its rank among all positions
 
 
 _ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}

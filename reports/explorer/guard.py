@@ -1,9 +1,9 @@
 """Middleware in front of every request: access checks, size and concurrency limits, and the format of refusals.
 
-On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header, the name that the
-browser believes it has reached, must therefore be one of this machine's own names, and ``Origin`` and
-``Sec-Fetch-Site``, if present, must name the same site. This prevents DNS rebinding, and pages that embed an address of
-the explorer to make it compute.
+On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header is the name that the
+browser believes it has reached, so it must be one of this machine's own names. If ``Origin`` and ``Sec-Fetch-Site`` are
+present, they must name the same site. This prevents DNS rebinding, and it prevents pages that embed an address of the
+explorer from making it compute.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def failure(message: str, status: int, headers: dict[str, str] | None = None, **
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
     """Return the description of an error that is sent to a visitor.
 
-    Unexpected errors are logged with their traceback, for whoever runs the explorer; the visitor sees only a general
+    Unexpected errors are logged with their traceback for the operator of the explorer. The visitor sees only a general
     message.
     """
     if isinstance(error, TablutError):
@@ -136,7 +136,7 @@ def add_handlers(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
     status = status_of(error)
-    # Only a busy server invites a retry: a request on which a worker failed would fail again.
+    # Only a busy server invites a retry. A request on which a worker failed would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
     more = {"why": error.why} if isinstance(error, IllegalMoveError) else {}
     return failure(worded(error), status, headers, **more)

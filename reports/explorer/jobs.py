@@ -54,7 +54,7 @@ _TABLE_BYTES: Final = 64 << 20
 
 
 class _LeftError(Exception):
-    """The visitor has disconnected."""
+    """Raised when the visitor has disconnected."""
 
 
 def get_ready() -> None:
@@ -115,7 +115,7 @@ def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, 
 
 
 def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove the value of a position as far as the limits allow."""
+    """Prove the value of a position within the limits, as far as possible."""
     board = asked.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     link.when_stopped(solver.stop)
@@ -350,7 +350,7 @@ class EndingsFound(Result):
 
 
 class _StoppedError(Exception):
-    """The time is over, or the visitor has disconnected."""
+    """Raised when the time is over or the visitor has disconnected."""
 
 
 def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:

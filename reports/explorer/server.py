@@ -1,4 +1,4 @@
-"""``tablut serve``: the socket, the address that is printed, and an orderly end."""
+"""``tablut serve``: the socket, the address that is printed, and an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """Return the address of a listening socket as a browser takes it."""
+    """Return the address of a listening socket in a form that a browser accepts."""
     port = listener.getsockname()[1]
     name = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
 def has_desktop() -> bool:
-    """Return whether there is a screen that a browser could open on."""
+    """Return whether there is a screen on which a browser could open."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """Return how uvicorn serves an application: quietly, nothing said about itself, and with a short end."""
+    """Return the configuration of uvicorn for an application: few log messages, no server header, a quick shutdown."""
     import uvicorn
 
     return uvicorn.Config(
         app,
-        log_level="critical",  # defects are told by our own handler, and the end cancels what still runs
+        log_level="critical",  # our own handler reports defects, and the shutdown cancels the remaining tasks
         access_log=False,
         server_header=False,
         lifespan="on",
@@ -66,13 +66,13 @@ def _exit(number: int, _: object) -> NoReturn:
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
-    """Serve the explorer until it is interrupted, or for some time."""
+    """Serve the explorer until it is interrupted, or for a limited time."""
     import uvicorn
 
     from reports.explorer.app import create_app
 
     async def _run(server: uvicorn.Server) -> None:
-        """Serve, and say when it is ready."""
+        """Run the server, and call ``ready`` when it accepts requests."""
         task = asyncio.create_task(server.serve([listener]))
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
@@ -83,14 +83,15 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
-    # uvicorn ends in order on SIGTERM, then raises it again: as an exit, workers and their semaphores are released.
+    # uvicorn shuts down on SIGTERM and then raises it again. As an exit, this releases workers and their semaphores.
     before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     told = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(told)
-    # The server ends by itself after Ctrl-C, in a second or two; who watches interrupts would end the process sooner.
+    # The server stops within a second or two after Ctrl-C. A program that watches interrupts would end the process
+    # sooner.
     watched = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
-    # Answers come in time although other threads compute in Python.
+    # Responses are sent in time even if other threads compute in Python.
     sys.setswitchinterval(0.002)
     try:
         asyncio.run(_run(uvicorn.Server(configured(create_app(settings)))))
@@ -152,7 +153,7 @@ def serve_command(
         )
 
     def ready() -> None:
-        """Say where, once requests are answered."""
+        """Print the address, once requests are answered."""
         live.print(Text.assemble("explorer  ", (address, "bold")), soft_wrap=True)
         live.print("Press Ctrl-C to stop.", style="dim")
         if browser and live.watched and has_desktop():

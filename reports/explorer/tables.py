@@ -87,7 +87,7 @@ class Reached(NamedTuple):
 
 
 class TableListed(Result):
-    """A tablebase as listed on a page: its contents, and what the start reaches of it if the board has been solved."""
+    """A tablebase as listed on a page: its contents, and what the start reaches of it if the board is solved."""
 
     name: str
     variant: str

@@ -6,7 +6,8 @@ with the process that started it. A job that exceeds its time, or does not end w
 has disconnected, is killed together with its worker; a job that exhausts memory is killed by the system. Other jobs are
 not affected.
 
-Only names of this package's functions and plain values are sent to a worker, through pipes that no other process has.
+Only the names of this package's functions and plain values are sent to a worker, through pipes that no other process
+can access.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ VISITOR: Final = "visitor"
 SEARCH: Final = "search"
 """Header in which a page names a search, so that it can later ask for its status."""
 _NICE: Final = 10
-"""Niceness of a worker. When it competes for a processor, it gets about a tenth of the time."""
+"""Niceness of a worker. A worker that competes for a processor gets about a tenth of the time."""
 _GRACE: Final = 3.0
-"""Seconds that a job has to end after it was told to stop."""
+"""Time in seconds that a job has to end after it was told to stop."""
 _START: Final = 180.0
-"""Seconds that a new process has to load what it needs; on a new machine it compiles the kernels."""
+"""Time in seconds that a new process has to load its data. On a new machine it also compiles the kernels."""
 _LOOK: Final = 0.1
-"""Seconds between two checks for messages, for time-outs and for disconnected visitors."""
+"""Time in seconds between two checks for messages, for time-outs and for disconnected visitors."""
 _MOST_MESSAGES: Final = 1000
-"""Number of messages queued for a slow reader; further messages are dropped, except the last."""
+"""Maximum number of messages queued for a slow reader. Further messages are dropped, except the last."""
 
 
 # -- in a worker -----------------------------------------------------------------------------------
@@ -64,13 +65,16 @@ class Link:
         self._stop: Callable[[], object] = lambda: None
 
     def when_stopped(self, stop: Callable[[], object]) -> None:
-        """Register a function to call when the job is to stop; call it immediately if the job is already stopped."""
+        """Register a function to call when the job has to stop.
+
+        If the job has already been stopped, call it immediately.
+        """
         self._stop = stop
         if self.stopped:
             stop()
 
     def stop(self) -> None:
-        """Record that the job is to stop, and call the registered function."""
+        """Record that the job has to stop, and call the registered function."""
         self.stopped = True
         self._stop()
 
@@ -97,7 +101,7 @@ class _Channel:
         return self._link
 
     def listen(self) -> None:
-        """Receive the numbers of jobs to stop; exit when the serving process has gone."""
+        """Receive the numbers of jobs to stop; exit when the serving process has ended."""
         while True:
             try:
                 number = self._pipe.recv()
@@ -115,7 +119,7 @@ _channel: _Channel
 def _begin(pipe: Connection, prepare: Callable[[], object]) -> None:
     """Initialise this process as a worker."""
     global _channel
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, whose end stops this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and its end stops this one
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_NICE)
@@ -133,7 +137,7 @@ def _do(number: int, function: Callable[..., Answer], arguments: tuple[Any, ...]
 
 
 def nothing(*_: object) -> None:
-    """Do nothing; the default preparation of a worker, and its first job when it is started in advance."""
+    """Do nothing. This is the default preparation of a worker, and its first job when it is started in advance."""
 
 
 # -- in the serving process ------------------------------------------------------------------------
@@ -153,7 +157,7 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is still running, or has not been started yet; it starts with the first job."""
+        """Whether the process is still running or has not been started yet. It starts with the first job."""
         return all(process.is_alive() for process in self._processes)
 
     def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
@@ -212,7 +216,7 @@ class Workers:
         return worker
 
     def give_back(self, worker: _Worker, *, sound: bool) -> None:
-        """Keep a worker for the next job, or kill it if it is no longer sound."""
+        """Keep a worker for the next job, or kill it if it is no longer usable."""
         if sound and not self._closed:
             self._idle.append(worker)
         else:
@@ -330,7 +334,7 @@ class Places:
     async def start(
         self, visitor: str, seconds: float, function: Callable[..., Any], *arguments: Any, name: str = ""
     ) -> Job:
-        """Start a job as soon as there is a place for it.
+        """Start a job as soon as a place is free for it.
 
         It is refused if the visitor already has two searches, or if too many visitors are waiting.
         """
@@ -376,7 +380,7 @@ class Places:
         return job
 
     async def work(self, request: Request, seconds: float, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Run a job in a worker, as soon as there is a place, and return its result."""
+        """Run a job in a worker as soon as a place is free, and return its result."""
         job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
         try:
             while not job.task.done():

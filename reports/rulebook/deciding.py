@@ -1,4 +1,4 @@
-"""Rules that decide a puzzle: changing one of them changes the solution, as far as that is proved in time."""
+"""Rules that decide a puzzle: changing one of them changes the solution, as far as this can be proved in time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DecidingRules(Result):
-    """Rule fields that decide a puzzle, and fields for which this could not be settled."""
+    """Rule fields that decide a puzzle, and fields for which this could not be determined."""
 
     rules: list[str]
     unknown: list[str]

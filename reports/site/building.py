@@ -1,4 +1,4 @@
-"""Build of the site: documentation, results and playable pages, made by Sphinx as one folder that needs no server.
+"""Building the site: documentation, results and playable pages, made by Sphinx as one folder that needs no server.
 
 This module is also a Sphinx extension, loaded by ``docs/conf.py``, which adds the playable pages.
 """

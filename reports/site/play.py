@@ -1,8 +1,8 @@
 """Pages that are played in the browser without a server: puzzles, and solved boards to explore.
 
 The trees of puzzles and the walks take minutes to prove, so they are stored in ``reports/data`` by
-`reports/studies/sources.py`. Tests compare them with the puzzles and with the solver. A page here is only a title and a
-body; the site builder adds its own header and footer.
+`reports/studies/sources.py`. Tests compare them with the puzzles and with the solver. A page in this module is only a
+title and a body; the site builder adds its own header and footer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PuzzleEntry(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Name of the puzzle and of its page."""
+        """Name of the puzzle, and of its page."""
         return self.puzzle.id
 
     @property
@@ -218,7 +218,7 @@ def stored_walk(name: str) -> dict[str, Any]:
 
 
 def _check_walk(stored: TableWalk, name: str) -> None:
-    """Check a walk against its name and the rules, and each value against the values it leads to."""
+    """Check a walk against its name and the rules, and check each value against the values to which its moves lead."""
     game, exact = (name, True) if name in WALKS else ("brandubh-federation", False)
     rules = load_variant(game)
     if stored.variant != game or not stored.nodes or stored.nodes[0].position != rules.start_position:
@@ -242,7 +242,7 @@ def _follows(move: WalkMove, to: WalkNode) -> bool:
 
 
 def _is_bounded(move: WalkMove, to: WalkNode) -> bool:
-    """Return whether the value of a move is consistent with the bound of the position it leads to."""
+    """Return whether the value of a move is consistent with the bound of the position to which it leads."""
     if to.dtm is None or move.dtm is None:
         return move.dtm is to.dtm and move.wdl == to.wdl == "open"
     return (move.wdl, to.wdl) in (("win", "loss"), ("loss", "win")) and move.dtm > to.dtm

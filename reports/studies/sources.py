@@ -112,7 +112,7 @@ def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_00
     """Return part of a tablebase as a graph: all positions within some plies of the given one, and best play from each.
 
     With this graph a program can show an ending or a solved board without the tables or the rules. Moves that leave the
-    graph have a value but no target. A graph of more than ``most`` positions is refused.
+    graph have a value but no target. A graph with more than ``most`` positions is refused.
     """
     if Board(tablebase.variant, position).outcome() is not None:
         raise InputError("the game is over, so there are no positions to follow", subject=f"position '{position}'")
@@ -137,7 +137,7 @@ def _node(
     numbers: dict[Position, int],
     waiting: list[tuple[Position, int]],
 ) -> WalkNode:
-    """Return the node of a position, and queue the positions it leads to if they belong to the walk."""
+    """Return the node of a position, and queue the positions to which it leads if they belong to the walk."""
     board = Board(tablebase.variant, position)
     verdict = tablebase.probe(board)
     moves = []
@@ -146,7 +146,7 @@ def _node(
         takes = tuple(square_name(square, board.size) for square in board.captured())
         to = None
         if board.outcome() is None:
-            # Beyond the given plies, only best play in forced positions is followed, to its end.
+            # Beyond the given plies, follow only best play in forced positions, to its end.
             wanted = left > 0 or (place == 0 and verdict.dtm is not None)
             to = numbers.get(board.position)
             if to is None and wanted:
@@ -185,7 +185,7 @@ def walked(store: str, plies: str) -> Result:
 
 
 def trees() -> Result:
-    """Return the complete solution trees of all shipped puzzles; it takes two minutes."""
+    """Return the complete solution trees of all shipped puzzles. This takes two minutes."""
     limits = ProofLimits(nodes=200_000_000, memory_bytes=256 << 20)
     found = [puzzle_tree(puzzle, limits) for puzzle in read_puzzles(COLLECTION)]
     return PuzzleTrees(file=COLLECTION, nodes=sum(len(tree.nodes) for tree in found), puzzles=found)
@@ -195,7 +195,7 @@ SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked,
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]
-    if name == "published":  # retrograde/tablebase/published.json, of the stores that are named
+    if name == "published":  # retrograde/tablebase/published.json, of the named stores
         sys.stdout.write(published_text(arguments))
         sys.exit()
     started = time.perf_counter()

@@ -1,1 +1,1 @@
-"""Commands for solving: their options, and how their answers are shown."""
+"""Commands for solving: their options, and how their results are shown."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from retrograde.solver.report import Line, SideCounts, SolveReport
 
 _LONG = 10
-"""Estimated seconds from which on the cost of a build is printed in advance."""
+"""Estimated time of a build, in seconds, from which on its cost is printed in advance."""
 
 
 @tabular
@@ -104,7 +104,7 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Removes temporary files of the abandoned thread, as the next run would do.
+            # Remove the temporary files of the abandoned thread, as the next run would do.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Seconds from which on the speed of a check is printed."""
+"""Duration of a check, in seconds, from which on its speed is printed."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, and prove wins, losses and draws.")
 
@@ -104,7 +104,7 @@ def check_command(
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        # Errors about the file itself name it already.
+        # Errors about the file itself already name it.
         if not error.subject.startswith(named):
             error.within(named)
         raise
@@ -133,7 +133,7 @@ def _show_checked(console: PeopleConsole, result: _Checked) -> None:
     from rich.text import Text
 
     def say(text: str, mark: str = "", style: str = "") -> None:
-        # Text from the proof must not be read as markup.
+        # Text from the proof must not be interpreted as markup.
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 
     left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
@@ -333,7 +333,7 @@ def play_command(
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
-    """Return a function that supplies lines of input: first those of the command line, then those typed."""
+    """Return a function that supplies lines of input: first those given on the command line, then those typed."""
     reader = LineReader(live)
 
     def ask(prompt: str) -> str | None:

@@ -81,7 +81,7 @@ def puzzle_ids_from(incomplete: str) -> list[str]:
 
 
 def read_one(name: str, file: str, variant: str | None) -> Puzzle:
-    """Return a puzzle of a file by its id."""
+    """Return the puzzle with a given id from a file."""
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles(file, variant)}
     if name in puzzles or name.lower() in puzzles:
         return puzzles.get(name) or puzzles[name.lower()]
@@ -93,7 +93,10 @@ def read_one(name: str, file: str, variant: str | None) -> Puzzle:
 
 
 def _sources_from(incomplete: str) -> list[str]:
-    """Return the shipped puzzle files and puzzles that begin with a text, for completion; for no text only files."""
+    """Return the names of shipped puzzle files and puzzles that begin with a text, for completion.
+
+    For an empty text, return only files.
+    """
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -149,7 +152,7 @@ def solve_command(
         return solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # A proof to be saved must be checkable by the rules alone, so no tablebase is used.
+    # A proof that is saved must be checkable by the rules alone, so no tablebase is used.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -215,7 +218,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
 
 def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     def say(text: str, style: str = "") -> None:
-        # Names, ids, paths and positions come from outside and must not be read as markup.
+        # Names, ids, paths and positions come from outside and must not be interpreted as markup.
         console.print(Text(text, style=style), soft_wrap=True)
 
     console.print(draw_board(variant, solution.position.rows()))

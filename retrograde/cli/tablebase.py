@@ -84,12 +84,11 @@ def verify_command(
 ) -> Reply:
     """Verify the stored values of a tablebase.
 
-    Every value is derived again from the moves of its position, by other code than the solver; only
-    the move generator and the ranking of positions are shared. A sample of wins, losses and draws
-    is played out by the naive rules. The command also compares all files with their digests and the
-    values with published ones, and proves that the index contains each position exactly once. With
-    --record, an interrupted run resumes with the tiers that are not yet verified; changed tiers are
-    verified again. Exit code 1: an error was found.
+    Every value is derived again from the moves of its position by code independent of the solver. The two share only
+    the move generator and the ranking of positions. A sample of wins, losses and draws is played out by the naive
+    rules. The command also compares all files with their digests and the values with published ones, and proves that
+    the index contains each position exactly once. With --record, an interrupted run resumes with the tiers that are not
+    yet verified; changed tiers are verified again. Exit code 1: an error was found.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
@@ -180,7 +179,7 @@ def probe_command(
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material: it names the command that builds it, or says that it is impossible."""
+    """Return the error for missing material. It names the command that builds it, or explains that it is impossible."""
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
@@ -210,7 +209,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return a command that makes a tablebase: of the whole game if it fits into memory, else of endings."""
+    """Return a command that makes a tablebase: of the whole game if it fits into memory, otherwise of endings."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()

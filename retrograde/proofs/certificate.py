@@ -17,8 +17,8 @@ which side wins and within how many plies, and the digests of the tables in whic
 may end. docs/proofs.md explains its fields. A file whose name ends in ``.gz``
 is compressed. Files are written and read in blocks, so their length is not limited by memory.
 
-A file identifies its game by a shipped name and `Variant.digest`, or for custom rules
-by the digest alone. It never contains a path.
+A file identifies its game by a shipped name and `Variant.digest`, or by the digest alone if the rules are custom. It
+never contains a path.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 
 
 class ProofCertificate(_Claim):
-    """A strategy by which a side wins or never loses, as a mapping, a `PackedStrategy` or the lines of a file."""
+    """A strategy by which a side wins or never loses, given as a mapping, a `PackedStrategy` or the lines of a file."""
 
     strategy: Any = Field(exclude=True)
 
@@ -150,7 +150,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield compressed content, without a time stamp, so that the same proof gives the same bytes."""
+    """Yield compressed content. It has no time stamp, so that the same proof gives the same bytes."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -163,7 +163,7 @@ def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
 class PackedStrategy(NamedTuple):
     """Strategy as arrays: positions with the winner to move as words in ascending order, plies and move codes.
 
-    The winner wins within the given plies. They are 0 in a strategy by which a side never loses.
+    The winner wins within the given plies. In a strategy by which a side never loses, they are 0.
     """
 
     engine: Engine
@@ -198,7 +198,7 @@ def text_of(engine: Engine, board: NDArray[Any]) -> str:
 
 
 def joined(engine: Engine, parts: Parts) -> PackedStrategy:
-    """Join several strategies of one winner, with the fewest plies for each position."""
+    """Join several strategies of one winner, keeping the fewest plies for each position."""
     words, plies, moves = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
     order = np.lexsort((plies, *words.T[::-1]))
     fresh = np.ones(len(words), dtype=bool)
@@ -218,7 +218,7 @@ def _turned(strategy: PackedStrategy) -> PackedStrategy:
 
 
 def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64], group: Group) -> PackedStrategy:
-    """Return the undecided positions that the loser's moves lead to, each with the fewest plies left there."""
+    """Return the undecided positions to which the loser's moves lead, each with the fewest plies left there."""
     children = engine.expand(words)
     on = children.outcomes == 0
     found, _ = engine.canonical(children.words[on], group)
@@ -226,9 +226,9 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 
 
 def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield batches of the undecided positions that a strategy's moves lead to, with the plies left there.
+    """Yield batches of the undecided positions to which a strategy's moves lead, with the plies left there.
 
-    Positions won within three plies are skipped, because a move wins immediately after each reply.
+    Positions that are won within three plies are skipped, because after each reply a move wins immediately.
     """
     strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _BATCH):
@@ -259,7 +259,7 @@ class _Known(NamedTuple):
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the places of positions in the strategy and their plies, `LONGEST` for those that are missing."""
+        """Return the places of positions in the strategy and their plies (`LONGEST` for missing positions)."""
         wanted = keys_of(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -268,13 +268,13 @@ class _Known(NamedTuple):
 
 
 def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, others: Parts = ()) -> PackedStrategy:
-    """Return the strategy behind a proof, which may contain positions that are not needed.
+    """Return the strategy behind a proof. It may contain positions that are not needed.
 
     Positions that a tablebase or another strategy covers are left out, and so are positions with a move that wins
     immediately. Raise `TablutError` if there are more than ``most`` positions.
     """
     engine, beyond = search.engine, [_Known(keys_of(part.words), part.plies) for part in others]
-    # The table of the search contains positions as they were reached, not their canonical images.
+    # The table of the search contains the positions that were reached, not their canonical images.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
     found = recent = first.chosen(slice(0))
@@ -299,9 +299,10 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
 
 
 def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond: list[_Known]) -> PackedStrategy:
-    """Return the positions that a strategy needs and does not contain yet, with their moves.
+    """Return the positions that a strategy needs but does not contain yet, with their moves.
 
-    ``known`` is the strategy so far; ``beyond`` are other strategies, in canonical form, that need not be repeated.
+    ``known`` is the strategy so far; ``beyond`` are other strategies in canonical form, whose positions need not be
+    repeated.
     """
     for part in known:
         fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
@@ -328,7 +329,10 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: list[_Known], beyond:
 def needed(
     strategy: PackedStrategy, prover: int, board: NDArray[Any], prober: Prober | None = None
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
-    """Return the part of a strategy that play from a position can reach, and the materials of tables it ends in."""
+    """Return the part of a strategy that play from a position can reach.
+
+    Also return the materials of the tables in which this play ends.
+    """
     engine, leaves = strategy.engine, set()
     kept, known = np.zeros(len(strategy), dtype=bool), _Known(keys_of(strategy.words), strategy.plies)
     group = engine.variant.symmetries
@@ -358,7 +362,7 @@ def certificate_of(
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate; ``plies`` is None if it shows that a side never loses."""
+    """Return a strategy as a certificate. ``plies`` is None if it shows that a side never loses."""
     variant = engine.variant
     return ProofCertificate(
         version=HELD if plies is None else VERSION,
@@ -386,7 +390,7 @@ def build_certificate(
 
 
 class _FileLines:
-    """The lines of a proof file after the header; ``source`` is its path or its content."""
+    """The lines of a proof file after the header. ``source`` is its path or its content."""
 
     def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
         self._what, self._source, self._positions = what, source, positions
@@ -414,7 +418,7 @@ class _FileLines:
             raise input_failure(self._what, error) from error
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy; raise `InputError` if their number is not the header's."""
+        """Yield the lines of the strategy; raise `InputError` if their number differs from the header's."""
         count = 0
         for count, line in enumerate(self.all_lines()):
             if count > self._positions:
@@ -427,7 +431,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read the certificate of a file, or of its content; its lines are read later, by `entries_of`."""
+    """Read the certificate in a file, or in its content. Its lines are read later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -438,9 +442,9 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of some lines, of which the first has the given number.
+    """Yield the entries of some lines. ``number`` is the number of the first one.
 
-    Plies must be positive if they fall, as in a proof of a win, and 0 otherwise.
+    The plies must be positive if ``falls`` is true, as in a proof of a win, and 0 otherwise.
     """
     for at, line in enumerate(block, number):
         try:
@@ -455,7 +459,7 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the shipped one of its name, or the one given; its digest must match."""
+    """Return the rule set of a certificate: the shipped one with its name, or the given one. Its digest must match."""
     what = f"proof {excerpt(name)}"
     ships = proof.variant in variant_names()
     if proof.variant is not None and not ships:

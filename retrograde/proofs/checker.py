@@ -1,30 +1,27 @@
 """The independent checker of proofs, in plain Python: it uses the rules of `tablut.rules.naive`, and no search code.
 
-It reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must
-have a legal move such that, after every reply of the loser, either the winner has
-a move that wins immediately, or the strategy contains the position (or an image of it
-under the symmetries of the rules) with few enough plies. Since the numbers of plies
-fall with every ply, no game lasts for ever and none repeats a position, so
-rules on repetition do not matter. Since the first number fits into the plies left,
-the move limit does not matter either. An accepted file is a proof, whatever program wrote it.
-docs/proofs.md gives the exact definition.
+It reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move such
+that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains the
+position (or an image of it under the symmetries of the rules) with few enough plies. Since the number of plies falls
+with every ply, every game ends and none repeats a position, so rules on repetition do not matter. Since the first
+number is at most the number of plies left, the move limit does not matter either. An accepted file is a proof, whatever
+program wrote it. docs/proofs.md gives the exact definition.
 
-The positions that a block has, and those that it needs, are distributed by a hash into shares, which are
-compared one after the other. The memory needed is therefore that of one block and one share, and
-several processes can check blocks. A position without a line may belong to a
-table that the file names. Then that table is consulted; in a deep check, the moves of the table are played, too,
-and checked like lines.
+The positions that a block contains and those that it needs are distributed over shares by a hash. The shares are
+compared one after the other. The memory needed is therefore that of one block and one share, and several processes can
+check blocks. A position without a line may belong to a table that the file names. In this case the table is consulted;
+in a deep check, the moves of the table are also played, and checked like lines.
 
-A claim that a side never loses is checked in the same way, except that no number falls, so play by the
-strategy may last for ever. The rules on repetition then matter, and must not make that side lose.
+A claim that a side never loses is checked in the same way, except that the number of plies does not fall, so play by
+the strategy may last for ever. The rules on repetition then matter, and must not make that side lose.
 
-This check shows *within* how many plies the side wins. The header and the lines give upper bounds, which
-may be far too large, because a search records what it knows when it finds a move. The checker therefore computes the
-length of the longest game by the strategy while it reads the lines. This works because lines with fewer plies come
-first, so every position that the loser can reach has been computed before.
+This check shows *within* how many plies the side wins. The header and the lines give upper bounds, which may be far too
+large, because a search records what it has proved when it finds a move. The checker therefore computes the length of
+the longest game by the strategy while it reads the lines. This works because lines with fewer plies come first, so
+every position that the loser can reach has already been computed.
 
 A strategy cannot show that a win takes no fewer plies. For this lower bound, the checker tries an exhaustive search,
-in plain Python as well, up to a maximum number of plies made.
+also in plain Python, up to a maximum number of moves.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ from tablut.variants import Variant, VariantLike, as_variant
 
 _LONGEST_MOVE = 7
 _SHARE = 250_000
-"""Approximate number of the strategy's positions in a share, which are compared together."""
+"""Approximate number of the strategy's positions in a share. They are compared together."""
 _SPOOL = 16 << 20
 """Bytes of a share that are kept in memory before it is written to a temporary file."""
 _COUNTED = 2_000_000
@@ -65,8 +62,8 @@ _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for val
 class CheckedProof(Result):
     """Result of a check.
 
-    ``within`` is the length in plies of the longest game by the strategy. It is the header's claim if the length
-    cannot be computed: if the strategy ends in tables, is very long, or does not list the fewest plies first.
+    ``within`` is the length in plies of the longest game by the strategy. It is the header's claim if the length cannot
+    be computed, that is, if the strategy ends in tables, is very long, or does not list the fewest plies first.
     """
 
     proved: bool
@@ -83,11 +80,11 @@ class CheckedProof(Result):
 
 
 class _SpentError(Exception):
-    """The plies allowed for the lower bound are used up."""
+    """Raised when the moves allowed for the lower bound are used up."""
 
 
 class _Open(NamedTuple):
-    """A position in the search for a shorter win, with the moves that are yet to be tried."""
+    """A position in the search for a shorter win, with the moves that remain to be tried."""
 
     position: NaivePosition
     moves: Iterator[NaiveMove]
@@ -96,7 +93,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy or, without lines, compares the positions that a share has and needs."""
+    """A task that checks lines of a strategy, or compares the positions that a share contains and needs."""
 
     variant: Variant
     winner: str
@@ -115,7 +112,8 @@ class SymmetricGame(NaiveGame):
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
         self.width = (self.size**2 + 3) // 4
-        # A placement's number has all its images as digits. This is what each piece on a cell adds to it.
+        # The digits of a placement's number are its images. This table gives what each piece on a cell adds to the
+        # number.
         self._adds = dict[tuple[tuple[int, int], str], int]()
         for number, cell in enumerate(self._cells):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
@@ -140,7 +138,7 @@ class SymmetricGame(NaiveGame):
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
-        """Return why a placement cannot be played on from, or None."""
+        """Return the reason why no play is possible from a placement, or None."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
             return f"has {pieces.count('K')} kings, so no game continues from it"
@@ -155,10 +153,10 @@ class SymmetricGame(NaiveGame):
     def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
         """Return the cells on which a black soldier stops all of the king's escapes, and those worth examining.
 
-        A black move to a cell outside the first set leaves the king an open slide to an escape. White then wins
-        immediately, and certainly has a legal move. The second set adds the cells beside the king; a move to a
-        cell outside it cannot capture the king either. If no escape is open, if an escape need not win immediately, or
-        if black is the winner, both sets contain all cells.
+        After a black move to a cell outside the first set, the king still has an open slide to an escape. White then
+        wins immediately, and certainly has a legal move. The second set also contains the cells next to the king: a
+        move to a cell outside it cannot capture the king either. Both sets contain all cells if no escape is open, if
+        an escape need not win immediately, or if black is the winner.
         """
         king, cells = position.king(), set(self.terrain)
         for file, rank in DIRECTIONS if winner == "white" and self.rules.no_moves != "either_after_ply" else ():
@@ -179,7 +177,7 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _Block:
-    """The check of one block: its failures, and the positions that it has and needs.
+    """The check of one block: its failures, and the positions that it contains and needs.
 
     ``falls`` is True if the plies must fall, as in a proof of a win.
     """
@@ -223,7 +221,7 @@ class _Block:
         self.ways.append((key, plies, *after))
 
     def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
-        """Record the positions that the loser's moves need, and return them; a loser without a legal move has lost."""
+        """Record the positions that the loser's moves need, and return them. A loser without a legal move has lost."""
         own = self.game.key(position)
         if own not in self._after:
             moves, keys = list(self.game.moves(position)), []
@@ -251,14 +249,14 @@ class _Block:
         return self._after[own]
 
     def answer(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return the results of the check, with the positions that the block has and needs as records by share."""
+        """Return the results of the check; the positions that the block contains and needs are records, by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
         return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check some lines, or compare the positions that a share needs with those that it has."""
+    """Check some lines, or compare the positions that a share needs with those that it contains."""
     block = _Block(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -269,7 +267,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     for key, left in needs.items():
         plies = has.get(key)
         block.positions += plies is None
-        # No line is needed where a move wins immediately.
+        # No line is needed for a position in which a move wins immediately.
         if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
@@ -279,7 +277,7 @@ def _parts(found: dict[bytes, int], shares: int) -> list[bytes]:
     """Return keys with their plies as records, joined for each share."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
     for key, plies in found.items():
-        # Negative plies become 0, which no line has either.
+        # Negative plies become 0, which no line has.
         parts[crc32(key) % shares].append(key + max(0, plies).to_bytes(2, "big"))
     return list(map(b"".join, parts))
 
@@ -295,7 +293,7 @@ def _least(content: bytes, width: int) -> dict[bytes, int]:
 
 
 class StrategyCheck:
-    """The check of one strategy; `found` reports its state at any time."""
+    """The check of one strategy. `found` reports its state at any time."""
 
     def __init__(
         self,
@@ -351,7 +349,7 @@ class StrategyCheck:
                 raise InputError(f"the proof ends in the table {name}, which is not in {str(store.root)!r}")
 
     def _playable(self, text: str) -> NaivePosition:
-        """Return the root; raise `InputError` if the game is over there or a piece stands on a forbidden cell."""
+        """Return the root; raise `InputError` if the game is over in it or a piece stands on a forbidden cell."""
         root = self.game.read(text)
         shown = f"position {excerpt(text)}"
         if self.game.write(root) != text:
@@ -377,7 +375,7 @@ class StrategyCheck:
                         break
                     self.excluded = fewer
             except _SpentError:
-                # This is not an error: the lower bound is claimed only as far as it was searched.
+                # This is not an error: the lower bound is claimed only as far as the search went.
                 pass
         self.finished = True
         return self.found()
@@ -403,7 +401,7 @@ class StrategyCheck:
     # -- the strategy ------------------------------------------------------------------
 
     def _walk(self) -> None:
-        """Check every block, then check that the strategy has every position that the blocks need."""
+        """Check every block, then check that the strategy contains every position that the blocks need."""
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win takes {self.plies} plies, but the game is drawn after {self.plies_left}")
         root = _Block(self.variant, self.winner, self.falls)
@@ -430,7 +428,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, answer: dict[str, Any]) -> None:
-        """Add the positions that a block has and needs to the shares, and extend the lengths of games."""
+        """Add the positions that a block contains and needs to the shares, and extend the lengths of games."""
         self.failures += answer["failures"]
         self.positions += answer["positions"]
         for which, name in enumerate(("has", "needs")):
@@ -438,7 +436,8 @@ class StrategyCheck:
                 share[which].write(part)
         if self._counts and not self.failures:
             self._ways[answer["number"]] = answer["ways"]
-        # Lines with fewer plies come first, so the positions after a line are known; if not, the header's claim stays.
+        # Lines with fewer plies come first, so the positions after a line are already computed; if not, the header's
+        # claim stays.
         while self._counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
@@ -451,7 +450,7 @@ class StrategyCheck:
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, answer: dict[str, Any]) -> None:
-        """Look up missing positions in the tables; in a deep check, play their moves and check these as well."""
+        """Look up missing positions in the tables. In a deep check, also play their moves and check the results."""
         self.positions += answer["positions"]
         self.unused += answer["unused"]
         waiting = answer["missing"]
@@ -474,7 +473,11 @@ class StrategyCheck:
                     waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
     def _value(self, text: str) -> int | None:
-        """Return the plies of a win in a table that the file names (0 if plies do not fall); None if there is none."""
+        """Return the plies of a win according to a table that the file names.
+
+        If plies do not fall, it is enough that the position is not lost, and the result is 0. The result is None if no
+        table proves this.
+        """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
             return None
@@ -519,7 +522,7 @@ class StrategyCheck:
                 value = self._opened(result.position, top.left - 1)
 
     def _opened(self, position: NaivePosition, plies: int) -> bool | _Open:
-        """Return whether the winner wins, if this is known without a move, or else the position to search."""
+        """Return whether the winner wins, if this is known without a move; otherwise return the position to search."""
         moves = self.game.legal_moves(position)
         mine = position.side == self.winner[0]
         if not moves:

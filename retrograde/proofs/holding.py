@@ -1,14 +1,15 @@
-"""Proving that a side never loses, by a set of positions that it need not leave.
+"""Proving that a side never loses, by finding a set of positions that it never has to leave.
 
-The number of plies to a win falls with every move; not losing has no such number. Its proof is a set of positions
-with that side, the *holder*, to move. Each position has a move after which the other side has not won, and every reply
-to it leads back into the set or ends the game without a loss for the holder. Play by these moves may last for ever.
+In a proof of a win, the number of plies falls with every move. A proof that a side never loses has no such number. It
+is a set of positions with that side, the *holder*, to move. Each position has a move after which the other side has not
+won, and every reply to it leads back into the set or ends the game without a loss for the holder. Play by these moves
+may last for ever.
 
-The set is grown from the position in question. Each position gets the move that requires the
-fewest positions outside the set, provided that a short search finds no win for the other side
-after it. A position without such a move is lost, and positions that relied on it choose another move.
-When every position that play can reach has a move, the set is closed. It is a
-greatest fixed point, computed only as far as the question requires [1]_.
+The set is grown from the position in question. Each position gets the move that requires the fewest positions outside
+the set, provided that a short search after the move finds no win for the other side. A position without such a move is
+lost, and positions that relied on it choose another move.
+When every position that play can reach has a move, the set is closed. It is a greatest fixed point, but is computed
+only as far as the question requires [1]_.
 
 References
 ----------
@@ -36,18 +37,18 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 256
 _LOOK: Final = 2000
-"""Number of moves that the search for the other side's win after a move may make."""
+"""Maximum number of moves in the search for the other side's win after a move."""
 
 
 class HoldingSearch:
-    """Search for a set in which one side holds against the prover of another search; lost positions are remembered."""
+    """Search for a set in which one side holds against the prover of another search. Lost positions are remembered."""
 
     def __init__(self, search: WinSearch) -> None:
         self.engine, self._search = search.engine, search
         other = ("white", "black")[search.prover]
         self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
         self._lost: set[bytes] = set()
-        # By position: the move, and the positions that the replies to it lead to.
+        # By position: the move, and the positions to which the replies to it lead.
         self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
         self._wanted: set[bytes] = set()
         self._users: dict[bytes, set[bytes]] = defaultdict(set)
@@ -92,7 +93,10 @@ class HoldingSearch:
         return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), self.engine.tables.words)
 
     def _strategy(self, met: list[bytes]) -> PackedStrategy:
-        """Return the chosen moves; none is needed where a move ends the game or a tablebase knows the value."""
+        """Return the chosen moves.
+
+        A position needs none if a move ends the game or if a tablebase contains its value.
+        """
         chosen = [name for name in met if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
         found = PackedStrategy(self.engine, self._packed(chosen), np.zeros(len(moves), dtype=np.int64), moves)

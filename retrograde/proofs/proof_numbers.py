@@ -1,9 +1,8 @@
 """df-pn: depth-first proof-number search for a win within a bounded number of plies, compiled.
 
-Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the
-root. df-pn [2]_ does this depth first, with thresholds and a transposition
-table. It leaves a child only when its number exceeds the next best by a quarter (the 1 + ε
-trick of [3]_), which avoids most of the switching between children.
+Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the root. df-pn [2]_ does this
+depth first, with thresholds and a transposition table. It leaves a child only when the child's number exceeds the next
+best one by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
 
 The state is a position *with the number of plies left*. The graph therefore has no cycles,
 even if the game repeats positions. History causes no errors either, whereas unbounded df-pn may
@@ -12,13 +11,13 @@ prover wins within n plies against any play", a disproof "it does not", and
 neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
 distance falls with every ply, so no position repeats. The least bound with a proof is the exact distance.
 
-This is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
-searched for each of them. Therefore, numbers of *open* positions can also be shared by all bounds, in one entry for
-each position. The graph then has cycles. A position that is already on the path counts as if
-its proof number were almost infinite, so that no disproof follows from it [4]_. *Settled* entries hold the
-same facts with their plies as before, each resting on facts with fewer plies. The first numbers of a position are
-multiplied by a factor from its evaluation. With shared numbers, a proof is still a proof, but it need not be of the
-shortest win, and a search without a proof shows nothing.
+This is exact, but slow for long wins: a position that is reached with many different numbers of plies left is searched
+for each of them. Therefore, numbers of *open* positions can also be shared by all bounds, in one entry for each
+position. The graph then has cycles. A position that is already on the path counts as if its proof number were almost
+infinite, so that no disproof follows from it [4]_. *Settled* entries hold the same facts with their plies as before,
+and each follows from facts with fewer plies. The first numbers of a position are multiplied by a factor that depends on
+its evaluation. With shared numbers, a proof is still a proof, but it need not be of the shortest win, and a search
+without a proof shows nothing.
 
 Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a
 tablebase covers a material, the search stops to look up the values of many positions together.
@@ -109,7 +108,7 @@ _AHEAD = 8
 """Number of moves that are made in advance, to prefetch their table entries before the first of them is needed."""
 
 _EVEN, _DOUBLES = 1000, 150
-"""Score in centi-logits from which on a proof number is not multiplied, and the loss of score that doubles it."""
+"""Score in centi-logits above which a proof number is not multiplied, and the loss of score that doubles it."""
 
 
 @called
@@ -216,7 +215,7 @@ def _assess(
 
 @inlined
 def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
-    """Add a position to the pending ones if it is open and a tablebase covers it."""
+    """Add a position to the pending ones if it is open and its material is in the tablebase."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
             work.pending[work.counters[PENDING] * t.words + word] = words[word]
@@ -276,13 +275,13 @@ def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: i
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # Try the move that held last time first, since one such move is enough.
+        # First try the move that held last time, since one such move is enough.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
     numbers = work.pns if proving else work.dns
     under = I64(LONGEST) if shared else left - 1
-    # Make the first move alone, as it is often enough; then several at a time, to prefetch their table entries.
+    # Make the first move alone, as it is often enough. Then make several at a time, to prefetch their table entries.
     made = I64(0)
     for index in range(count):
         if index == made:
@@ -348,7 +347,7 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
         if not proving:
             work.killers[ply + 1] = I64(work.moves[ply * work.width + v.best])
     else:
-        # On another path it need not repeat, so store it as a search that reached the limit without a proof.
+        # On another path it need not be a repetition, so store it like a search that reached its limit without a proof.
         pn = work.pn_limits[ply] if under == LONGEST and v.pn == INFINITE - 1 else v.pn
         keep_open(work.table, work.buckets, own, t.words, under, pn, v.dn, effort)
 
@@ -361,7 +360,7 @@ def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
 
 @inlined
 def _slot(node: int, move: int) -> int:
-    """Return the slot of a move of a node; the factor is odd, so moves of the same node rarely share a slot."""
+    """Return the slot of a move of a node. The factor is odd, so moves of the same node rarely share a slot."""
     return (node + 0x9E37 * move) & (SLOTS - 1)
 
 
@@ -377,7 +376,7 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 @called
 def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
-    """Return a node's numbers with another best child, if other threads search the best and one is nearly as good."""
+    """Return a node's numbers with another best child if other threads search the best and another is about as good."""
     work = record_at(desk, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
     numbers = work.pns if proving else work.dns
@@ -399,11 +398,11 @@ def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) 
 
 @called
 def _learn(t: Tables, desk: Desk, ply: int, left: int, under: int) -> bool:
-    """Read another thread's result for the child to be searched from the table; return whether it was new."""
+    """Look up the next child in the table, in case another thread has updated it; return whether its entry was new."""
     work = record_at(desk, ProofWorkspace)
     at = ply * work.width + work.chosen[ply]
     if work.pns[at] >= INFINITE - 1:
-        # The child repeats a position of this path.
+        # The child repeats a position on this path.
         return False
     pn, dn, distance = find(work.table, work.buckets, advance(work.words, (ply + 1) * t.words), t.words, left, under)
     if pn < 0 or (pn == work.pns[at] and dn == work.dns[at]):
@@ -417,7 +416,7 @@ def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers,
     """Make the best move of a node, and set the thresholds for the position after it."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
-    # A sum that was capped at almost infinity is no exact sum, so no part can be subtracted from it.
+    # A sum that was capped at almost infinity is not exact, so no part can be subtracted from it.
     if proving:
         rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
@@ -452,7 +451,7 @@ def prove(
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
     pack(t, board, p.words)
-    # With shared numbers, the proof number of positions that only repeat stays just below infinity: stop there.
+    # With shared numbers, the proof number of positions that only repeat stays just below infinity, so stop there.
     p.pn_limits[0], p.dn_limits[0] = I64(INFINITE) - I64(shared), I64(INFINITE)
     ply = I64(0)
     entering = True
@@ -477,7 +476,8 @@ def prove(
             p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            # Elsewhere, no other thread is below this node unless it came by another move, which is ignored.
+            # If no other thread searches the move to this node, others can be below it only by a different move. Ignore
+            # these.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
                 v = _kept_apart(t, desk, v, ply, proving)
@@ -528,7 +528,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 answers[index, 0], answers[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table has no win, so look for one that is found without the table.
+            # The table contains no win, so look for one that can be found without the table.
             p.counters[PENDING] = 0
             _enter(t, e, desk, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
@@ -538,7 +538,7 @@ def read_proofs(
 
 # -- the leaves: positions decided within three plies ------------------------------------
 # A win in one ply is searched for where it can occur: a king's slide to an escape, or an
-# attacker's slide to a free cell beside the king on which it would capture the king. Candidates
+# attacker's slide to a free cell next to the king on which it would capture the king. Candidates
 # are made on the board and judged there, so superfluous candidates cost only
 # time. Two kinds of win have no such location: a capture of the last attackers, and
 # a ply that leaves the other side without a legal move. For these, every move is tried, unless
@@ -554,7 +554,7 @@ def read_proofs(
 
 
 _SAFE_LINES = 6
-"""Number of lines on which a side must be able to move to be able to move after any ply of the other side."""
+"""If a side can move on this many lines, it can still move after any ply of the other side."""
 
 
 @inlined
@@ -597,7 +597,7 @@ def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
 
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether a ply of a side might capture the last attacker or leave the other side without a legal move."""
+    """Return whether a ply of a side may capture the last attacker or leave the other side without a legal move."""
     if (
         (side == 0 and count_of(t, board, 1) <= 3)
         or (is_far(t.distant) and t.distant.shieldwall != 0)
@@ -644,7 +644,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return in how many plies the opponent, to move, loses after a move; -1 if not within ``left`` plies (1 or 2)."""
+    """Return the plies in which the opponent, to move, loses after a move; -1 if not within ``left`` plies (1 or 2)."""
     opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
@@ -660,10 +660,10 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return in how many plies the opponent, to move, loses; -1 if not within ``left`` plies (0 to 2).
+    """Return the plies after which the opponent, to move, loses; -1 if this takes more than ``left`` plies (0 to 2).
 
-    ``scratch`` has space for 8C moves. ``killer`` is the last move that held, which is tried
-    first. ``counters[0]`` counts the moves made.
+    ``scratch`` has space for 8C moves. ``killer`` is the last move that held; it is tried first. ``counters[0]`` counts
+    the moves made.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
@@ -700,8 +700,8 @@ def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Number
 def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
     """Return a number of plies within which the prover, to move, wins; -1 if not within ``left`` plies (0 to 3).
 
-    It is 1 if the prover can win in one ply, otherwise the number of the first win found. ``scratch`` has
-    space for 12C moves.
+    It is 1 if the prover can win in one ply, and otherwise the length of the first win found. ``scratch`` has space for
+    12C moves.
     """
     if left == 0:
         return -1

@@ -1,16 +1,15 @@
-"""`tablut prove`: proving or refuting a claim about a position, by a search that can be interrupted and distributed.
+"""`tablut prove`: proving or refuting a claim about a position by a search that can be interrupted and distributed.
 
-A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of
-moves. The answers of tasks are saved to the store in parts, about every 20 seconds. A run that is
-killed loses the tasks since the last part, which are run
-again. When the root is proved, further tasks extract the strategies of the leaves that the
-proof rests on. These are saved, too, and joined with the tree's own moves to form the certificate.
+A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks
+are saved to the store in parts, about every 20 seconds. A run that is killed loses only the tasks since the last part,
+and these are run again. When the root is proved, further tasks extract the strategies of the leaves on which the proof
+rests. These are also saved, and joined with the tree's own moves to form the certificate.
 
-A win that is proved here holds whatever the rules on repetition are, because no game by its
-strategy repeats a position.
+A win that is proved here does not depend on the rules on repetition, because no game by its strategy repeats a
+position.
 
-To prove that a side never loses is to disprove the other side's win, in the same tree. Its tasks also
-search for a set of positions that the side need not leave (`retrograde.proofs.holding`).
+To prove that a side never loses, the other side's win is disproved in the same tree. Its tasks also search for a set of
+positions that the side never has to leave (`retrograde.proofs.holding`).
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ _REFUTING: Final = 3_000_000
 _MOST: Final = 40_000_000
 """Maximum number of positions in the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
-"""Maximum size of a set that need not be left. The search for it takes more memory than extracting a strategy."""
+"""Maximum size of a set that need not be left. Searching for it takes more memory than extracting a strategy."""
 
 
 class FirstMove(Result):
@@ -90,12 +89,12 @@ class FirstMove(Result):
 class Proving(Result):
     """Result for a claim.
 
-    ``within`` is an upper bound of the plies of a proved win, ``dtm`` the exact number or null.
+    ``within`` is an upper bound of the plies of a proved win; ``dtm`` is the exact number or null.
 
-    The status is ``checked`` if the naive rules have confirmed it (`retrograde.proofs.checker`). Otherwise it relies on
-    the search and on the contents of the store, and so does the status of each first move.
+    The status is ``checked`` if the naive rules have confirmed the result (`retrograde.proofs.checker`). Otherwise it
+    relies on the search and on the contents of the store. The same applies to the status of each first move.
 
-    A draw has two ``halves``, that white does not win and that black does not win, each with its own certificate.
+    A draw has two ``halves``, each with its own certificate: white does not win, and black does not win.
     """
 
     variant: str
@@ -148,7 +147,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search for a task, with everything that it has proved before."""
+    """Return this thread's search for a task, which contains everything that it has already proved."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -160,12 +159,12 @@ def search_of(task: Task) -> WinSearch:
 
 
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
-    """Search a leaf and, if it stays open, its children; or extract the part of its strategy not yet ``known``."""
+    """Search a leaf and, if it stays open, its children; or extract the part of its strategy not ``known`` yet."""
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
-        # A proof is always found again, however long this takes with another table, so set no limit.
+        # A proof must always be found again, however long this takes with another table, so set no limit.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
@@ -208,9 +207,9 @@ def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[i
 
 
 def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[str, Any]:
-    """Return the answer to a task whose leaf this thread has proved before, in ``made`` moves, with its strategy.
+    """Return the answer to a task whose leaf this thread has already proved, in ``made`` moves, with its strategy.
 
-    The strategy leaves out positions that the ``known`` ones cover.
+    The strategy leaves out positions that the ``known`` strategies cover.
     """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
@@ -343,7 +342,7 @@ class ProofRun:
             self.whole = self._joint()
 
     def _read(self, files: TreeStore) -> None:
-        """Read the answers from a store, which may be damaged, or edited with new digests."""
+        """Read the answers from a store, which may be damaged or have been edited and given new digests."""
         for rows in files.answers():
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
@@ -351,7 +350,7 @@ class ProofRun:
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
-        """Return whether an answer is one that a task can give; this does not verify that it is true."""
+        """Return whether an answer is one that a task can give. This does not verify that it is true."""
         kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
         numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
         numbers = numbers[: len(answer) if kind == TASK else 1]
@@ -433,7 +432,10 @@ class ProofRun:
         return plies if search.within(self.board, plies - 1) is False else None
 
     def _wrong(self, fault: str) -> Exception:
-        """Return the error for answers that contradict the rules; without a store, this is a defect of the program."""
+        """Return the error for answers that contradict the rules.
+
+        Without a store, such answers are a defect of the program.
+        """
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
     def _check(self, proof: ProofCertificate) -> None:
@@ -472,7 +474,7 @@ class ProofRun:
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Join the tree's own moves with the strategies of all leaves, since one may rest on others."""
+        """Join the tree's own moves with the strategies of all leaves, since one strategy may rest on others."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
@@ -528,7 +530,8 @@ class ProofRun:
     def _first_moves(self) -> Iterator[FirstMove]:
         root = self.tree.root
         follows = root.mine == self.holds
-        # A proved claim holds after every move of the other side; a refuted one fails after every move of the own side.
+        # A proved claim holds after every move of the other side. A refuted claim fails after every move of the claim's
+        # side.
         same = "proved" if follows else "refuted"
         sure = self.checked and self._status(*self._numbers(root)) == same
         children = self.engine.expand(self.engine.words(self.board))
@@ -553,7 +556,7 @@ class DrawRun:
         self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search for one half, then for the other in the remaining time; each has its own folder in the store."""
+        """Search for one half, then for the other in the remaining time. Each half has its own folder in the store."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -566,7 +569,7 @@ class DrawRun:
                     break
 
     def result(self) -> Proving:
-        """Return the result so far: a proof needs both halves, a refutation only one."""
+        """Return the result so far. A proof needs both halves, a refutation only one."""
         halves = [half.result() for half in self._halves]
         moves = [
             FirstMove(move=first[0].move, **_both(first))
@@ -589,5 +592,5 @@ def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
 
 
 def _finite(number: int) -> int | None:
-    """Return a number for output: None if it is infinite."""
+    """Return a number for output, or None if it is infinite."""
     return None if number >= INFINITE else number

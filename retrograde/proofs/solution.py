@@ -1,6 +1,7 @@
 """Inputs and results of a solver: limits, proved bounds and solutions; and solving by listing all positions.
 
-If few positions are reachable from one, all of them are listed and valued, and the solution is read off.
+If only few positions are reachable from a given one, all of them are listed and valued, and the solution is taken from
+these values.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NotWonError(TablutError):
-    """A contradiction in a proof: it relies on a win of a position that is not won."""
+    """A contradiction in a proof: it relies on a win in a position that is not won."""
 
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -56,7 +57,7 @@ class ProofLimits:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Proved bounds on one side's win: the plies within which it wins and does not win, and whether it never wins."""
+    """Proved bounds on a side's win: plies within which it wins, or does not win, and whether it never wins."""
 
     win_within: int | None = None
     no_win_within: int = -1
@@ -75,21 +76,21 @@ class Solution:
     position : Position
         The position that was solved.
     status : {'proved', 'unknown'}
-        ``proved`` if value, distance, first moves and line are all proved. Otherwise ``reason`` says
-        what is missing; the contents of all other fields are still proved.
+        ``proved`` if value, distance, first moves and line are all proved. Otherwise ``reason`` says what is missing;
+        all other fields still contain only proved facts.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         Value for the side to move; None if unknown.
     dtm : int or None
         Plies to the end under best play, for a win or loss whose shortest distance is proved.
     line : tuple of Move
-        Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies, to the end of the game.
+        Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies and leads to the end of the game.
     winning_moves : tuple of Move
         All first moves that attain ``dtm``: the winner's shortest wins, or the
         loser's longest defences. Empty if ``dtm`` is None.
     other_winning_moves : tuple of Move or None
         Moves that win more slowly; None if they were not requested.
     open_moves : tuple of Move
-        First moves for which it is unknown whether they belong to the last two fields.
+        First moves for which it is unknown whether they belong to ``winning_moves`` or ``other_winning_moves``.
     bounds : dict
         `Bounds` of ``white`` and ``black``.
     nodes : int

@@ -2,22 +2,21 @@
 
 A win is searched for both sides in turn, first for the side that has cost less so far, under a growing bound on the
 number of plies. The first bound with a proof is the distance, because all smaller ones have
-been disproved. Before a side's next bound, a win of any length may be searched for, for as long as the
-side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and
-the other side need not be searched any further.
+been disproved. Before the next bound of a side, a win of any length may be searched for, for at most as long as the
+side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and the other
+side need not be searched any further.
 
-A draw is proved by a tablebase, by a list of all reachable positions
-(`retrograde.proofs.solution`), or by the move limit of the variant if neither
-side wins within the plies left. (It is ``unresolved`` where repetition loses.)
+A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.solution`), or by the move
+limit of the variant if neither side wins within the plies left. (The value is ``unresolved`` instead under rules by
+which repetition loses.)
 
-Values ignore history: the position counts as the first of its game. Where
-repetition is a draw or has no effect, this is the true value. Where repetition loses for the mover,
-wins and losses proved here remain valid, and everything else is ``unresolved``.
+Values ignore history: the position counts as the first one of its game. Under rules by which repetition is a draw or
+has no effect, this is the true value. Under rules by which repetition loses for the mover, wins and losses proved here
+remain valid, and everything else is ``unresolved``.
 
-Parity: the side to move wins after an odd number of plies, and the other side after an even
-number, unless a ply can lose by leaving its own side without a move
-(``either_after_ply``). Only bounds of the right parity are searched; where the exception applies, the
-bound just below the distance found is tried as well.
+Parity: the side to move wins after an odd number of plies, and the other side after an even number, unless the rules
+let a ply lose by leaving its own side without a move (``either_after_ply``). Only bounds of the right parity are
+searched. Under that exception, the bound just below the distance found is tried as well.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 _LIST_AFTER = 100_000
-"""Number of moves after which, without a result, all reachable positions are listed."""
+"""Number of moves without a result after which all reachable positions are listed."""
 _LOOK_AHEAD_AFTER = 30_000
-"""Number of moves after which a search for a win of any length may precede a side's next bound."""
+"""Number of moves after which a search for a win of any length may come before a side's next bound."""
 
 
 class _Side:
@@ -78,7 +77,7 @@ class _Side:
 
 
 class Solver(Stoppable):
-    """Solver of positions of one variant, one after the other.
+    """Solver that proves positions of one variant, one at a time.
 
     A solver serves one caller at a time. While it solves a position, a second call raises `UseError`; other threads may
     only call `stop` and `so_far`. A solver cannot be copied or pickled.
@@ -113,7 +112,7 @@ class Solver(Stoppable):
     def stop(self) -> None:
         """Stop the `solve` that another thread is running, or the next one if none is running.
 
-        The stopped call returns what it has proved. One stop ends one call. If that call may have ended by itself
+        The stopped call returns what it has proved. One stop ends one call. If that call may have ended on its own
         before the stop, call `clear_stop` before the next one.
         """
         self._stop_asked = True
@@ -126,12 +125,12 @@ class Solver(Stoppable):
         Parameters
         ----------
         reason : str
-            Text for the ``reason`` field: why the position is not solved.
+            Text for the ``reason`` field, which says why the position is not solved.
 
         Returns
         -------
         Solution or None
-            A solution of status ``unknown``; None if the solver has not begun.
+            A solution with the status ``unknown``, or None if the solver has not begun.
         """
         question = self._question
         return None if question is None else question.unknown(reason)
@@ -225,7 +224,7 @@ class _Question:
         return self._search()
 
     def _from_values(self, prober: Prober, source: ProofSource) -> Solution | None:
-        """Return the solution that follows from known values; None if one of them is missing."""
+        """Return the solution that follows from known values, or None if one of them is missing."""
 
         def value(board: Board) -> int:
             return value_of(prober.probe(board.position))
@@ -414,7 +413,7 @@ class _Question:
             elif dtm is not None:
                 bounds[name] = Bounds(dtm, dtm - 1)
             else:
-                # If the search was interrupted before it began, nothing is known.
+                # If the search was interrupted before it began, no result is known.
                 bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
         return Solution(
             variant=self.variant,
@@ -437,7 +436,7 @@ class _Question:
 def _attains(search: WinSearch, child: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
     """Return whether a move of either side to a board keeps to a shortest win; None if this is unknown.
 
-    ``winner`` is the side that the move has won for, if any, and ``left`` the distance before the move.
+    ``winner`` is the side that has won by the move, if any; ``left`` is the distance before the move.
     """
     if winner is not None:
         return left == 1 and winner == search.prover
@@ -502,7 +501,7 @@ class _ProofSearch:
         # Without an exhaustive listing, which would take far longer than the nodes allowed.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The caller runs a search of its own, whose kernel also takes seconds to compile, once.
+        # The caller also runs its own search, whose kernel takes seconds to compile, too. This happens once.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:

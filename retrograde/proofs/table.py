@@ -1,20 +1,18 @@
 """The transposition table of the proof search: proved facts and estimates, stored with the exact position.
 
-Entries are in buckets of four. A hash of the packed position selects the bucket, and
-an entry contains the position itself, so that two positions are never
-confused, whatever the hash.
+Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
+position itself, so that two positions are never confused, whatever their hashes.
 
 Several threads read and write a table without locks, like that of the game-tree search
 (`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
 hash of the other words. If the words come from two different entries, they match no position, except with probability
 2**-64.
 
-There are two kinds of entries. A *settled* entry stores what has been proved for
-good: that the prover wins within a number of plies, or that it does not win within a number of plies. The first
-holds for every larger bound and the second for every smaller one, whatever path led to the position,
-because "wins within n plies" does not depend on the past. An *open* entry stores the proof
-numbers of a position under one bound; a position may have several. Under the bound `LONGEST` it stores the numbers of a
-search in which all bounds share them.
+There are two kinds of entries. A *settled* entry stores what has been proved for good: that the prover wins within a
+number of plies, or that it does not win within a number of plies. The first holds for every larger bound and the second
+for every smaller one, whatever path led to the position, because "wins within n plies" does not depend on the past. An
+*open* entry stores the proof numbers of a position under one bound; a position may have several such entries. Under the
+bound `LONGEST` it stores the numbers of a search in which all bounds share them.
 
 A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn
 << 32``, then ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the
@@ -46,11 +44,16 @@ if TYPE_CHECKING:
 INFINITE: Final = 1 << 30
 """The proof number of a disproved position, and the disproof number of a proved one."""
 LONGEST: Final = 4095
-"""More plies than any bound. As plies of a win it means that no win is known; as plies without a win, that there is
-never one."""
+"""A number of plies above any bound. As the plies of a win it means that no win is known.
+
+As the plies without a win it means that there is never one.
+"""
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Number of slots for moves, by which threads avoid each other's moves. Two moves may share one, which costs little."""
+"""Number of slots for moves. With them, threads avoid each other's moves.
+
+Two moves may share a slot, which costs little.
+"""
 
 _ODD: Final = 0x9E3779B97F4A7C15
 _OPEN: Final = 1
@@ -119,7 +122,7 @@ def _write(entry: Words, words: Words, width: int, numbers: np.uint64, state: np
 def find(table: Words, buckets: int, words: Words, width: int, left: int, under: int) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance (-1 unless proved) of a position with ``left`` plies left.
 
-    Numbers of an open position are those stored for the bound ``under``. The result is (-1, -1, -1) if nothing is
+    The numbers of an open position are those stored for the bound ``under``. The result is (-1, -1, -1) if nothing is
     known.
     """
     first = bucket_of(words, width, buckets) * WAYS
@@ -157,7 +160,7 @@ def _victim(table: Words, first: int, words: Words, width: int, kind: int, under
             if same:
                 return first + way, whole
             if kind == _SETTLED and state & 3 == _OPEN and (state >> 2) & 0xFFF == under:
-                # The position was open under this bound, and is settled now.
+                # The position was open under this bound and is now settled.
                 effort = I64(-2)
         if effort < least:
             chosen, least = first + way, effort
@@ -179,7 +182,7 @@ def keep_settled(
 ) -> None:
     """Store that the prover wins within ``win`` plies (`LONGEST`: unknown) but not within ``no_win`` (-1: unknown).
 
-    ``under`` is the bound of the search that found this.
+    ``under`` is the bound of the search that found this result.
     """
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _SETTLED, under)
     beyond = min(no_win + 1, LONGEST)
@@ -198,7 +201,7 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
     buckets = len(table) // WAYS
     for index in range(len(words)):
         own = advance(pointer(words), index * width)
-        # A tablebase is asked once, so give these priority over results that a short search finds again.
+        # A tablebase is queried only once, so give its values priority over results that a short search finds again.
         keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)
 
 
@@ -222,7 +225,7 @@ class ProofWorkspace(NamedTuple):
     table : ndarray of uint64, shape (4 * buckets, W + 2)
         The transposition table; see `retrograde.proofs.table`.
     covered : ndarray of uint8, shape (C + 1, C + 1)
-        By numbers of attackers and defenders, 1 if a tablebase covers this material.
+        By numbers of attackers and defenders, 1 if a tablebase covers the material, else 0.
     pending : ndarray of uint64, shape (4C, W)
         Positions to look up in the tablebase before the search continues.
     moves, pns, dns : ndarray of int32, shape (P, 4C)
@@ -244,13 +247,13 @@ class ProofWorkspace(NamedTuple):
     counters : ndarray of int64, shape (3,)
         Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
     threads, thread : int
-        Number of threads that search with this table, and the number of this workspace's thread.
+        Number of threads that search with this table, and the number of the thread that owns this workspace.
     busy : ndarray of uint8, shape (threads, SLOTS)
         By thread and slot of a move, how often the move is on the thread's path.
     held : ndarray of int64, shape (P + 1,)
         By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
-        Not 0 if all threads are to end.
+        Not 0 if all threads have to stop.
     below : ndarray of uint64, shape (4C, W)
         For each move of the current position, the position after it.
     """
@@ -318,7 +321,7 @@ def beside(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return a workspace whose stack has space for ``plies`` plies: the same one if it is large enough."""
+    """Return a workspace whose stack has space for ``plies`` plies. It is the same workspace if it is large enough."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace
@@ -326,7 +329,7 @@ def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
 
 
 def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
-    """Return the arrays of a stack for a number of plies, by their names in the workspace."""
+    """Return the arrays of a stack for a number of plies, keyed by their names in the workspace."""
     by_move: dict[str, Any] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }

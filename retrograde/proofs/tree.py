@@ -1,20 +1,19 @@
 """The upper level of `tablut prove`: a proof-number tree whose leaves are tasks, and the store that preserves it.
 
-A node is a position up to symmetry; positions that several lines reach are one node. A
-leaf becomes a task, a bounded search (`retrograde.proofs.proving`). If the search settles the leaf, the
-proof or disproof is propagated to all its parents. Otherwise the leaf is expanded, and its children
-become leaves with the numbers that the same task found for them. This is job-level
-proof-number search [1]_. Workers are kept apart in two ways: a leaf that a worker is searching is not
-chosen again, and every task below a node raises the number by which the node is chosen (virtual
-proof and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the
-open children, plus one for every other open child. Sums would count the same leaf many times, because
-lines of the graph join and repeat.
+A node is a position up to symmetry; a position that several lines reach is one node. A leaf becomes a task, a bounded
+search (`retrograde.proofs.proving`). If the search settles the leaf, the proof or disproof is propagated to all its
+parents. Otherwise the leaf is expanded, and its children become leaves with the numbers that the same task found for
+them. This is job-level proof-number search [1]_. Workers are kept apart in two ways: a leaf that a worker is searching
+is not chosen again, and every running task below a node raises the number by which the node is chosen (virtual proof
+and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one
+for every other open child. Sums would count the same leaf many times, because different lines lead to the same
+positions.
 
-A settled node rests on settled children alone, and a win takes more plies than the wins
-that it rests on. So neither transpositions nor cycles can make it wrong.
+A settled node rests only on settled children, and a win takes more plies than the wins on which it rests. So neither
+transpositions nor cycles can make it wrong.
 
-The store keeps the answers of tasks, as files of rows, with their digests in a sealed record.
-Taking all answers in order rebuilds the tree.
+The store contains the answers of tasks as files of rows, with their digests in a sealed record. The tree can be rebuilt
+by adding all answers in order.
 
 References
 ----------
@@ -61,7 +60,10 @@ def row_type(width: int) -> np.dtype[Any]:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A position of the tree. ``mine`` is True if the prover is to move, ``below`` counts running tasks under it."""
+    """A position of the tree.
+
+    ``mine`` is True if the prover is to move; ``below`` is the number of running tasks below it.
+    """
 
     words: bytes
     mine: bool
@@ -98,8 +100,8 @@ class Node:
 class ProofTree:
     """The proof-number tree of a position, for a win of one side, the prover.
 
-    If ``easy`` is set, the opponent's replies that are easiest to prove are searched first: all of them have to be
-    proved, and the easy ones help with the others. Otherwise those most likely to disprove come first.
+    If ``easy`` is set, the opponent's replies that are easiest to prove are searched first: all replies have to be
+    proved, and the easy ones help with the others. Otherwise those that are most likely to be disproved come first.
     """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
@@ -111,7 +113,7 @@ class ProofTree:
         self.easy = False
 
     def choose(self) -> Node | None:
-        """Return the most important open leaf that no worker is searching; None if there is none at present."""
+        """Return the most important open leaf that no worker is searching, or None if there is none at present."""
         path = self._way_to_leaf()
         if path:
             self.busy[path[-1]] = path
@@ -122,8 +124,8 @@ class ProofTree:
     def close(self) -> None:
         """Mark the root as disproved if no open leaf is left, since the prover then has no way to win.
 
-        From each open position, the other side has a move that leads to an open position again, and the prover has no
-        moves that lead to a win.
+        From each open position, the other side then has a move that leads to an open position again, and the prover has
+        no move that leads to a win.
         """
         if not self.root.settled and not self.busy and not self._way_to_leaf():
             self.root.proof, self.root.disproof = INFINITE, 0
@@ -169,12 +171,12 @@ class ProofTree:
     def _set(self, node: Node, row: Any) -> None:
         node.proof, node.disproof, node.plies = (int(row[name]) for name in ("proof", "disproof", "plies"))
         if node.settled:
-            # The node now rests on the search that settled it, not on its children.
+            # The node now rests on the search that settled it, and no longer on its children.
             node.children = None
             self.rise(node.parents)
 
     def rise(self, nodes: Iterable[Node]) -> None:
-        """Recompute the numbers of nodes; if this settles one, recompute all its parents, too."""
+        """Recompute the numbers of nodes. If this settles a node, recompute all its parents, too."""
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
@@ -184,9 +186,10 @@ class ProofTree:
                     waiting += node.parents
 
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return what the proofs (with ``holds``, the disproofs) of some nodes rest on, by default of the root.
+        """Return the nodes and leaves on which the proofs of some nodes (with ``holds``, their disproofs) rest.
 
-        The result is a list of nodes where a move is chosen, each with the chosen child, and a list of leaves.
+        By default, start from the root. The result is a list of nodes in which a move is chosen, each with the chosen
+        child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -198,7 +201,7 @@ class ProofTree:
                 continue
             if node.mine != holds:
                 settled = [one for one in below if (one.disproof if holds else one.proof) == 0]
-                # In a closed tree, open children hold as well.
+                # In a closed tree, open children are also part of a holding set.
                 below = [min(settled or [one for one in below if one.proof], key=lambda one: one.plies)]
                 moves.append((node, below[0]))
             waiting += [one for one in below if one not in seen]
@@ -210,7 +213,7 @@ class ProofTree:
 
 
 class SearchRecord(Record):
-    """``proof.json``: the claim of a search. ``game`` identifies the rules; ``variant`` is a readable name."""
+    """``proof.json``: the claim of a search. ``game`` identifies the rules; ``variant`` is only a readable name."""
 
     FORMAT: ClassVar[str] = "tablut proof search"
 
@@ -268,7 +271,7 @@ class TreeStore:
     def write(self, answers: list[NDArray[Any]]) -> None:
         """Write a part: first its rows, then the record that lists it.
 
-        If writing is interrupted in between, the next call writes the same part again.
+        If writing is interrupted between the two, the next call writes the same part again.
         """
         data = self._next()
         write_bytes(data, (rows.tobytes() for rows in answers), lasting=True)

@@ -1,8 +1,8 @@
 """Searching for one side's win: the compiled proof search with its table, limits and tablebase.
 
-`WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins`
-decides whether it wins at all, by another method. The result is True, False, or None if the
-limits ran out. Everything that is proved stays in the table for later searches, from any position.
+`WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` decides whether it wins at
+all, by another method. The result is True, False, or None if the limits ran out. Everything that is proved stays in the
+table for later searches from any position.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ProofBudget:
         return wall_clock() - self._started
 
     def stop(self) -> None:
-        """Set the remaining limits to zero; a search in another thread ends within about a quarter of a second."""
+        """Set the remaining limits to zero. A search in another thread then ends within about a quarter of a second."""
         self._most = 0
 
     @property
@@ -111,22 +111,25 @@ class WinSearch:
         return False if plies < 1 else self._search(board, plies, 0, most)
 
     def wins(self, board: NDArray[np.uint32], most: int | None = None, plies: int = LONGEST - 1) -> bool | None:
-        """Return whether the prover wins within a number of plies, by default any number; the win need not be short.
+        """Return whether the prover wins within a number of plies (by default, any number).
 
-        After True, ``distance`` and ``move`` belong to the win that was found. After None, ``pn`` and ``dn`` show how
-        close a result is, as they do for `within`; if ``pn`` is just below `INFINITE`, all remaining lines repeat
-        positions, and a longer search finds nothing. With the default, False means that the prover never wins.
+        The win need not be the shortest.
+
+        After True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn`` and ``dn``
+        show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`, every remaining
+        line repeats a position, and searching longer will not help. With the default, False means that the prover never
+        wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
-        """Add to the table, as proved, that the prover wins packed positions within the given numbers of plies."""
+        """Store in the table, as proved, that the prover wins packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def answers(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return winning moves and their plies, shape (n, 2), for packed positions with the prover to move.
 
-        They are read from the table. The plies are -1 where it has no win within the given number of plies.
+        They are read from the table. The plies are -1 if the table contains no win within the given number of plies.
         """
         found = np.empty((len(words), 2), dtype=np.int64)
         board = new_board(self.engine.variant.size)
@@ -174,7 +177,7 @@ class WinSearch:
                         # All remaining lines repeat positions.
                         return None
         finally:
-            # Whatever the reason that this thread ends, it ends the others.
+            # For whatever reason this thread ends, it stops the other threads.
             workspace.stop[0] = 1
         return None
 
@@ -183,7 +186,7 @@ class WinSearch:
         assert self.prober is not None
         values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
-            # The tablebase lacks positions that it should cover: continue without it.
+            # The tablebase lacks positions that it should contain: continue without it.
             self._workspaces[0].covered[:] = 0
             return
         mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)

@@ -1,8 +1,8 @@
 """Solving a puzzle move by move: which moves are right, how the defence replies, and what refutes a wrong move.
 
 A move of the winner is right if it attains the shortest win from the position. The defence replies with a move that
-delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies
-that were left. All of these results are proved; a result is None if the limits ran out before it was.
+delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
+were left. All of these results are proved. A result is None if the limits ran out before it was proved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 class PuzzleGame:
-    """A game played from a won position; ``plies`` is the number of plies left to the end."""
+    """A game played from a won position. ``plies`` is the number of plies left to the end."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class PuzzleGame:
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return the longest defence, when the loser is to move; None if the limits ran out."""
+        """Return the longest defence when the loser is to move, or None if the limits ran out."""
         return self._longest(self.plies)
 
     def play(self, answer: Answer) -> None:
@@ -108,7 +108,7 @@ class PuzzleGame:
         return None
 
     def _attains(self, move: Move, plies: int) -> bool | None:
-        """Return whether a move of either side keeps to a win in exactly ``plies`` plies; None if this is unknown."""
+        """Return whether a move of either side leads to a win in exactly ``plies`` plies; None if this is unknown."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return outcome == self.winner and plies == 1
@@ -131,7 +131,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move within a context; the value is the winner, ``draw``, or None if the game goes on."""
+    """Make a move within a context. The value is the winner, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -160,8 +160,8 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
 
 
 # -- the whole solution as a tree --------------------------------------------------------
-# With the tree, a program can play the puzzle without knowing the rules: it contains every legal move and the pieces
-# that it captures. Positions that several lines reach are one node.
+# With the tree, a program can play the puzzle without an implementation of the rules: the tree contains every legal
+# move and the pieces that it captures. A position that several lines reach is one node.
 
 
 MOST_NODES: Final = 2_000
@@ -169,7 +169,7 @@ MOST_NODES: Final = 2_000
 
 
 class TreeMove(SparseResult):
-    """A move of the winner and the reply to it; ``to`` is the number of the node after both."""
+    """A move of the winner and the reply to it. ``to`` is the number of the node after both."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None

@@ -1,17 +1,16 @@
-"""Puzzle files: text with one position on each line, followed by tags, and the stipulations to prove.
+"""Puzzle files: text with one position on each line, followed by tags, including the stipulation to prove.
 
-A line has the one-line text of a position, then tags, each after a semicolon::
+Each line contains a position in the one-line text format, then tags, each after a semicolon::
 
     7/7/2bb3/b2Kw1w/6w/7/1b1b3 w; id=b-07; variant=brandubh; stipulation=white wins in 7; first=e4-e1
 
 A value may contain spaces, but no semicolons. Empty lines and lines that begin with ``#``
 are ignored.
 
-The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom
-rules), ``stipulation``, ``first`` (all first moves that attain the distance, separated by
-spaces), ``grade`` (1 to 5), ``tempting``, ``source``, ``pattern`` and ``theme``. Any tag that begins with ``x-``
-is accepted and kept. Other tags are errors: with a misspelt tag, a puzzle would silently
-claim nothing.
+The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
+``first`` (all first moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``tempting``, ``source``,
+``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because a puzzle
+with a misspelt tag would silently claim nothing.
 The stipulations are ``white wins in N`` and ``black wins in N`` (N plies, the shortest win),
 ``white wins``, ``black wins`` and ``draw``.
 """
@@ -50,7 +49,7 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """Claim to prove about a position: who wins, and in how many plies; without a winner, that it is a draw."""
+    """Claim to prove about a position: which side wins, and in how many plies; without a winner, that it is a draw."""
 
     winner: SideName | None
     plies: int | None = None
@@ -89,7 +88,7 @@ class Puzzle:
     id : str
         Name of the puzzle, unique within its file.
     first : tuple of Move or None
-        Claim of all first moves that attain the distance; None if the puzzle makes none.
+        All first moves that are claimed to attain the distance; None if the puzzle makes no such claim.
     tags : mapping of str to str
         All other tags.
     game : str
@@ -215,10 +214,9 @@ def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:
-    """Compare a puzzle's claims with a solution; the result is ``none`` if the puzzle makes no claims.
+    """Compare a puzzle's claims with a solution. The result is ``none`` if the puzzle makes no claims.
 
-    A claim is refuted if anything that is proved contradicts it, even if the solution is
-    incomplete.
+    A claim is refuted if any proved fact contradicts it, even if the solution is incomplete.
     """
     verdicts = []
     if puzzle.stipulation is not None:
@@ -313,7 +311,7 @@ def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):
-        # The name is too long or has a character that no file name can have, so there is no such file.
+        # The name is too long or has a character that a file name cannot contain, so there is no such file.
         return False
 
 
@@ -324,7 +322,7 @@ _FEW_MEN: Final = 5
 
 
 class PuzzleFacts(Result):
-    """Facts about a puzzle for a list, without anything of its solution."""
+    """Data about a puzzle for a list, with no part of its solution."""
 
     id: str
     variant: str
@@ -338,7 +336,7 @@ class PuzzleFacts(Result):
 
 
 def facts_of(puzzle: Puzzle) -> PuzzleFacts:
-    """Return the facts about a puzzle that a list shows."""
+    """Return the data about a puzzle that `puzzle list` shows."""
     claim = puzzle.stipulation
     grade = puzzle.tags.get("grade", "")
     few = 1 + sum(puzzle.position.material) <= _FEW_MEN
@@ -356,7 +354,7 @@ def facts_of(puzzle: Puzzle) -> PuzzleFacts:
 
 
 class Filter(NamedTuple):
-    """Conditions on the puzzles to choose; a condition that is None or empty does not apply."""
+    """Conditions on the puzzles to choose. A condition that is None or empty does not apply."""
 
     variant: str | None = None
     side: SideName | None = None

@@ -1,8 +1,8 @@
-"""Build a tablebase: every tier up to a number of men, lower tiers first, each as a task of its own.
+"""Build a tablebase: every tier up to a number of men, lower tiers first, each in a separate task.
 
-A task reads the tiers that captures lead to from the store, solves its tier and writes it to the store
-atomically. A build that is killed therefore loses at most the tiers in progress, and
-resumes with the others. The result does not depend on interruptions, nor on the number of threads or workers.
+A task reads from the store the tiers that captures lead to, solves its own tier, and writes it to the store atomically.
+A build that is killed therefore loses at most the tiers in progress, and resumes with the others. The result does not
+depend on interruptions or on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -78,13 +78,12 @@ def build_tablebase(
         Number of threads. One tier is built at a time, by all threads.
     memory : int
         Memory in bytes for the arrays of one tier and those below it. A larger tier is built in slices
-        (`retrograde.solver.slices`), each a task that stays within this limit.
+        (`retrograde.solver.slices`), each of which is a task that stays within this limit.
     scheduler : str or Scheduler, optional
-        Address of a running Dask cluster whose workers see the store under the same
-        path. They build independent tiers in parallel, each with one thread.
-        A `Scheduler` may be given instead, to run the tasks.
+        Address of a running Dask cluster whose workers have access to the store under the same path. They build
+        independent tiers in parallel, each with one thread. A `Scheduler` may be given instead, to run the tasks.
     observer : Observer, optional
-        Receives the progress: a lower bound of the number of classes solved.
+        Receives progress reports: a lower bound of the number of classes solved.
 
     Returns
     -------
@@ -94,8 +93,8 @@ def build_tablebase(
     Raises
     ------
     InputError
-        If no tier has so few men, if the folder contains something else, or if not even a slice of a tier fits
-        into memory.
+        If no tier has as few men as requested, if the folder contains something else, or if not even a slice of a tier
+        fits into memory.
     MachineError
         If the disk is full. Finished tiers are kept.
 
@@ -128,7 +127,7 @@ def build_tablebase(
             whole = [material for material in missing if material not in sliced]
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
-                # In this process, so that every step of a tier can be reported.
+                # This is done in this process, so that every step of a tier can be reported.
                 for task, material in zip(tasks, whole, strict=True):
                     build_tier(task, tell)
                     watcher.advance(classes[material])
@@ -144,7 +143,7 @@ def build_tablebase(
 def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> bool:
     """Return whether a tier does not fit into memory and must be built in slices.
 
-    Raise `InputError` if it does not fit and cannot be cut, because it has no defenders.
+    Raise `InputError` if it does not fit and cannot be divided into slices, because it has no defenders.
     """
     if tier_bytes(variant, material) <= memory:
         return False
@@ -154,7 +153,7 @@ def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> b
 
 
 def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
-    """Return whether a tier is in the store and undamaged; damage is reported, and the caller builds the tier again."""
+    """Return whether a tier is in the store and undamaged. Damage is reported, and the caller builds the tier again."""
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
@@ -170,7 +169,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Build one tier from those below it, which the store must contain; return its name and the time it took."""
+    """Build one tier from the stored tiers below it; return its name and the time that the build took."""
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = tier_name(material)
@@ -200,7 +199,7 @@ def build_in_slices(
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from those below it, which the store must contain; return its name and cost."""
+    """Build one tier slice by slice from the stored tiers below it; return its name and cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     while True:
@@ -234,7 +233,7 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return for each king which combinations of row soldiers represent their class, from the compiled index."""
+    """Return, for each king, the combinations of row soldiers that represent their class, from the compiled index."""
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
     part = slice(start, start + x.square.kings * space)

@@ -10,10 +10,10 @@ step            white to move                        black to move
 later           parents of black's new values        parents of white's new values
 ==============  ===================================  ===================================
 
-The first pass looks only at moves that escape or capture. The search for a loss ends at the first move that does not
+The first pass examines only moves that escape or capture. The search for a loss ends at the first move that does not
 lose, the search for a win at the first move that wins. All moves of the remaining positions are examined once. After
-that, new values are propagated to their parents: backward, from each new value, or forward, by examining each parent
-whose value is not final, whichever are fewer.
+that, new values are propagated to their parents: either backward, from each new value, or forward, by examining each
+parent whose value is not final. The direction with fewer positions is chosen.
 
 A tier that is solved as a whole is a single slice. Where there are several, a slice keeps only those white-to-move
 positions in memory that are in its own rows. Black's new values are then sent to other slices as messages
@@ -52,7 +52,7 @@ Worker = TypeVar("Worker")
 Part = TypeVar("Part")
 
 WHITE, BLACK = 0, 1
-"""Sides to move, as the arrays of a tier are numbered."""
+"""Sides to move, in the order of the arrays of a tier."""
 SEEN: Final = 3
 """Distance in plies up to which white's wins are known when all moves of black are examined."""
 START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
@@ -71,11 +71,11 @@ def distance_of(step: int, stride: int) -> int:
 
 
 def values_of(step: int, stride: int, side: int) -> list[int]:
-    """Return the items of a side that a step propagates, by distance; losses come before wins of the same distance."""
+    """Return the items of a side that a step propagates, by distance. Losses come before wins of the same distance."""
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
-    # The passes over all moves have used white's wins up to distance 3 and black's losses up to 4 already.
+    # The passes over all moves have already used white's wins up to distance 3 and black's losses up to 4.
     late = distance > SEEN
     if side == WHITE:
         values = [lost_in(distance + stride - 1), *([won_in(distance)] if late else [])]
@@ -85,7 +85,7 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
 
 
 def is_last(step: int, stride: int, longest: int) -> bool:
-    """Return whether a step was the last: whether no further value can follow from those known after it."""
+    """Return whether a step was the last one: no further value can follow from those known after it."""
     return step >= MOVES and distance_of(step, stride) + stride > longest
 
 
@@ -96,7 +96,7 @@ def describe_step(step: int, stride: int) -> str:
 
 
 class TierPasses:
-    """A tier, or a slice of one, while it is solved.
+    """A tier, or a slice of one, while it is being solved.
 
     The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of
     rows to solve are kept without copying. Each `Desk` serves one thread. Kernels get addresses only, so the desks
@@ -117,7 +117,7 @@ class TierPasses:
         self.sides, self.lower, self.rows = sides, lower, rows
         self.index = desks[0].tiers
         self.size = len(sides[BLACK])
-        # Numbers of items that were given each code, by side; an item that was improved counts twice.
+        # Numbers of items that were given each code, by side. An item whose value was improved counts twice.
         self.found = np.zeros((2, CODES), dtype=np.int64)
         self._desks = list(desks)
         self.directories = [directory(desk) for desk in desks]
@@ -125,7 +125,7 @@ class TierPasses:
     def run(self, step: int) -> None:
         """Run one step."""
         if step == START:
-            # Each kernel takes seconds to compile, once: start now, while the first pass runs.
+            # Each kernel takes seconds to compile, once. Start compiling now, while the first pass runs.
             ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
             ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)
@@ -150,7 +150,7 @@ class TierPasses:
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Pass a value of black's on to white's positions; slices override this to send messages."""
+        """Propagate a value of black's to white's positions. Slices override this method to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -193,7 +193,7 @@ class TierPasses:
             # Slower wins may become quicker, so they are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
-        # With a lower limit, a forward pass would count moves to wins as open that were already taken off.
+        # With a lower limit, a forward pass would count moves to wins as open that have already been subtracted.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
             self.forward(FULL, 1 - side, limit)
         elif self.found[side, code_of(item)]:
@@ -202,8 +202,8 @@ class TierPasses:
     def _parts(self, *, whole_kings: bool) -> list[tuple[int, int]]:
         """Divide the rows into ranges, one for each part of the work.
 
-        With ``whole_kings``, a tier without defenders is divided by the king's cell: all rows of a king can be
-        judged together there.
+        With ``whole_kings``, a tier without defenders is divided by the king's cell, since all rows of a king can be
+        judged together in it.
         """
         numbers, kings, (begin, end) = self.index.tier, self.index.square.kings, self.rows
         threads = len(self._desks)
@@ -218,7 +218,7 @@ class TierPasses:
         return list(itertools.pairwise(edges))
 
     def _run(self, kernel: Callable[..., int], side: int, *item: int, whole_kings: bool = False, **asked: Any) -> None:
-        """Run a pass that writes the items of a side, part by part on all threads, and add the counts it reports."""
+        """Run a pass that writes the items of a side, part by part on all threads, and add up its counts."""
         parts = self._parts(whole_kings=whole_kings)
         workers = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
 
@@ -259,6 +259,6 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 def is_quicker(forward: int, backward: int) -> bool:
     """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to process.
 
-    The resulting values are the same.
+    Both directions give the same values.
     """
     return forward < backward

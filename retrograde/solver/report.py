@@ -1,4 +1,4 @@
-"""The complete solution of a game as a result, for people to read, for ``--json`` and for the report pages."""
+"""The complete solution of a game as a result, for terminal output, for ``--json`` and for the report pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SideCounts(Result):
-    """Numbers of positions with one side to move, by their value for it."""
+    """Numbers of positions with one side to move, by their value for this side."""
 
     win: int
     draw: int
@@ -92,7 +92,7 @@ class SolveReport(BothSides):
 def solve_report(
     variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> tuple[SolveReport, SolvedGame]:
-    """Solve a reduced board and return a report of the solution, with the solution itself."""
+    """Solve a reduced board; return a report of the solution and the solution itself."""
     variant = as_variant(variant)
     solved = solve_game(variant, threads=threads, store=store, observer=observer)
     start = Position.parse(variant.start_position, variant.size)

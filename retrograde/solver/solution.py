@@ -1,13 +1,13 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
-First, all tiers of the game are solved. Then the reachable positions are marked, tier by tier
-downwards, so that captures only mark positions of tiers that are processed later. Classes are taken
-under the symmetries of the start, not of the board: an orbit is then reachable as a whole or
-not at all, and orbit sizes add up to the count without symmetry.
+First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
+that captures only mark positions of tiers that are processed later. Classes are taken under the symmetries of the
+start, not of the board, because an orbit is then reachable as a whole or not at all, and orbit sizes add up to the
+count without symmetry.
 
-A move limit is applied when values are read, as everywhere: every position counts as the
-first of its game, so a win or loss that takes more plies than the limit is not
-forced. The reachable positions are those that a game can reach within the limit.
+A move limit is applied when values are read, as everywhere: every position counts as the first one of its game, so a
+win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can reach
+within the limit.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _BYTES = 6
 class ValueCounts:
     """Numbers of positions by code, that is, by their value for the side to move.
 
-    ``classes`` counts them up to symmetry, ``positions`` without.
+    ``classes`` counts positions up to symmetry, ``positions`` counts them without symmetry.
     """
 
     classes: NDArray[np.int64]
@@ -97,8 +97,8 @@ class ValueCounts:
 class SolvedGame:
     """A variant with the value of every position reachable from its start.
 
-    Each position is valued as the first of its game: under a move limit, a win or loss that takes longer is
-    not forced.
+    Each position is valued as the first one of its game. Under a move limit, a win or loss that takes longer is
+    therefore not forced.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ class SolvedGame:
     counts : dict of (attackers, defenders, side) to ValueCounts
         Numbers of reachable positions, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
-        Numbers of mutual zugzwangs that are reachable with either side to move, up to symmetry. ``full``: the
-        side to move loses, whichever it is. ``half``: one side loses if it is to move, and neither side can force a
-        win if the other is.
+        Numbers of mutual zugzwangs that are reachable with either side to move, up to symmetry. ``full``: whichever
+        side is to move loses. ``half``: one side loses if it is to move, and neither side can force a win if the other
+        side is to move.
     """
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
@@ -149,7 +149,7 @@ class SolvedGame:
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the counts for a side to move, for a material or for both; by default for everything.
+        """Return the counts for a side to move and a material; if one of them is not given, for all.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class SolvedGame:
         return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
-        """Return a reachable position whose win or loss takes the most plies, the first in the order of the tiers.
+        """Return a reachable position whose win or loss takes the most plies: the first one in the order of the tiers.
 
         Returns
         -------
@@ -282,7 +282,7 @@ def solve_game(
         Tablebase in which each tier is saved once it is solved; created if it is missing. Tiers that it already
         contains are not solved again.
     observer : Observer, optional
-        Receives the progress: a lower bound of the number of classes solved.
+        Receives progress reports: a lower bound of the number of classes solved.
 
     Returns
     -------

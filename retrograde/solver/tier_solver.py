@@ -1,11 +1,11 @@
-"""The tiers of a game in memory, solved one after the other, each after the tiers that captures lead to.
+"""The tiers of a game in memory. They are solved one after the other, each after the tiers that captures lead to.
 
 A game is solved under its own rules, or under simpler rules that give every position the same value. Under
-``either_after_ply`` a ply ends the game if it leaves either side without a legal move, so
-both sides must be checked after each move. But where every slide can be reversed, the side that has just
-moved always has a legal move: back to where it came from, since a capture only empties cells. A ply then
-ends the game if and only if it leaves the other side without a legal move. Under ``side_to_move_loses`` that side
-loses immediately, too, and in the same number of plies, so the two rules give the same values.
+``either_after_ply`` a ply ends the game if it leaves either side without a legal move, so both sides must be checked
+after each move. But if every slide can be reversed, the side that has just moved always has a legal move: it can move
+back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without a
+legal move. Under ``side_to_move_loses`` that side also loses immediately and in the same number of plies, so the two
+rules give the same values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver of the tiers of a variant, which keeps their items in memory; lower tiers must be solved first."""
+    """Solver of the tiers of a variant. It keeps their items in memory; lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class TierSolver:
     def stride(self) -> int:
         """Number of distances that a round of passes covers.
 
-        It is 2 where the side that makes the last ply always wins: wins then take an odd number of plies and losses
-        an even one.
+        It is 2 if the side that makes the last ply always wins: then all wins take an odd number of plies and all
+        losses an even one.
         """
         return 1 if self._simpler.either_after_ply else 2
 
@@ -94,7 +94,7 @@ class TierSolver:
     def solve(
         self, material: tuple[int, int], advanced: Callable[[str], None] | None = None
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Solve one tier; all tiers that captures lead to must have been solved before."""
+        """Solve one tier. All tiers that captures lead to must already be solved."""
         missing = sorted(below for below in tier_graph(self.variant).successors(material) if below not in self.items)
         if missing:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
@@ -122,7 +122,7 @@ class TierSolver:
 
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant with simpler rules under which every undecided position has the same value, or the variant."""
+    """Return a variant with simpler rules but the same values of all undecided positions, or else the given one."""
     # An encirclement or a fort ends the game although both sides may have legal moves.
     rules = variant.rules
     afar = rules.encirclement != "none" or rules.fort != "none"

@@ -26,17 +26,17 @@ Material = tuple[int, int]
 """Numbers of attackers and of defenders."""
 
 _MOST_CAPTURED = 3
-"""Most soldiers that one ply captures without a shieldwall: one on each side of the target, except where the piece
-came from."""
+"""Maximum number of soldiers that one ply captures without a shieldwall: one on each side of the target, except on the
+side from which the piece came."""
 
 
 def tier_graph(
     variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
 ) -> nx.DiGraph[Material]:
-    """Return the graph of tiers, with an edge from each tier to every tier that a capture can lead to.
+    """Return the graph of tiers, with an edge from each tier to every tier to which a capture can lead.
 
-    The graph has the tiers of up to ``men`` men, and the tiers ``materials`` with everything below them. Without
-    either, it has all tiers.
+    The graph has the tiers of up to ``men`` men, and the tiers ``materials`` with everything below them. If neither is
+    given, it has all tiers.
     """
     variant = as_variant(variant)
     if not materials:
@@ -77,7 +77,10 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return the tiers in an order in which they can be solved, as lists; tiers of one list do not need each other."""
+    """Return the tiers in an order in which they can be solved, as lists.
+
+    The tiers of one list do not depend on each other.
+    """
     return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]
 
 
@@ -101,8 +104,10 @@ _INDEX_BYTES: Final = 10
 _WINDOW_BYTES: Final = 6
 """Bytes of a window's tables per combination of a king's cell and row soldiers, at most."""
 _SLICE_BYTES: Final = 1.0
-"""Bytes per class in the scratch files of slices. All steps of brandubh's 2v2 in nine slices wrote 4, and the files
-of two or three steps are kept."""
+"""Bytes per class in the scratch files of slices.
+
+All steps of brandubh's 2v2 in nine slices wrote 4 bytes per class, and the files of two or three steps are kept.
+"""
 _SHOWN: Final = 8
 """Number of tiers that are listed by name."""
 _INDEXED: Final = 1 << 31
@@ -131,7 +136,7 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # The rows that white's moves lead to, those that black's captures lead to, or all rows of a king.
+        # These are the rows to which white's moves lead, those to which black's captures lead, or all rows of a king.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
@@ -160,8 +165,9 @@ def _combinations(variant: Variant, material: Material) -> int:
 class BuildEstimate(NamedTuple):
     """Estimated cost of a build.
 
-    Sizes are in bytes. ``memory`` is the peak, ``least`` the memory that suffices for every tier that does not fit
-    as a whole, ``scratch`` the space for temporary files, ``stored`` that of the result. ``seconds`` is processor time.
+    Sizes are in bytes. ``memory`` is the peak, and ``least`` the memory that suffices for every tier that does not fit
+    as a whole. ``scratch`` is the space for temporary files, and ``stored`` that for the result. ``seconds`` is
+    processor time.
     """
 
     tiers: int
@@ -194,7 +200,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of building some tiers, without those that are ``built`` already."""
+    """Estimate the cost of building some tiers, except those that are already ``built``."""
     graph = tier_graph(variant, men, materials)
     classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]
@@ -224,7 +230,7 @@ def check_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of a build, and raise `InputError` if this machine cannot afford it."""
+    """Estimate the cost of a build, and raise `InputError` if this machine does not have the resources."""
     estimate = estimate_build(variant, men, memory, built, materials=materials)
     problem = _problem(estimate, root, memory)
     if problem is None:
@@ -239,7 +245,7 @@ def check_build(
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
-    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if it can build none."""
+    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if there is none."""
     fewer = range(men, 1, -1)
     return next(
         (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1

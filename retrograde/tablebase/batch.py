@@ -1,4 +1,4 @@
-"""Probing arrays of positions: a few in plain Python from single chunks, many with kernels over unpacked tiers."""
+"""Probing arrays of positions: few of them in plain Python from single chunks, many with kernels on unpacked tiers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from tablut.store.files import reserve
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
-"""Number of positions of a tier, over all calls, that are looked up one by one; this takes as long as unpacking it."""
+"""Number of positions of a tier, over all calls, that are looked up one by one.
+
+This takes as long as unpacking the tier.
+"""
 
 Material = tuple[int, int]
 
@@ -32,8 +35,8 @@ Material = tuple[int, int]
 class BatchProber:
     """Prober for arrays of positions, packed as words.
 
-    As long as few positions of a tier are probed, the tier is read chunk by chunk. After that, its index is built and
-    its codes are unpacked, and both stay in memory.
+    As long as few positions of a tier have been probed, the tier is read chunk by chunk. After that, its index is built
+    and its codes are unpacked, and both stay in memory.
     """
 
     def __init__(self, store: Store, code: Callable[[Material, str, SideName], int | None]) -> None:
@@ -97,12 +100,12 @@ class BatchProber:
 
 
 # -- tiers unpacked for kernels ----------------------------------------------------------
-# A tier is kept as it is stored: an array of codes for each side to move. The compiled index takes
-# up to ten bytes for each combination of row soldiers and king's cell.
+# A tier is kept in the form in which it is stored: an array of codes for each side to move. The compiled index takes up
+# to ten bytes for each combination of row soldiers and king's cell.
 
 
 _INDEX_BYTES = 10
-"""Bytes per combination of a king's cell and row soldiers: row and element, and as much again if it has its own row."""
+"""Bytes per combination of a king's cell and row soldiers: row and element, counted twice if it has its own row."""
 
 
 class UnpackedTiers:
@@ -119,7 +122,7 @@ class UnpackedTiers:
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
-        """Unpack a tier, verifying its checksums, unless it is unpacked already."""
+        """Unpack a tier and verify its checksums, unless it is already unpacked."""
         if material in self.arrays:
             return
         tier = self.store.tier(*material)
@@ -148,7 +151,7 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Load the values of as many tiers as fit into ``memory`` bytes, fewest men first; None if no tier fits."""
+    """Load the values of as many tiers as fit into ``memory`` bytes, fewest men first; return None if no tier fits."""
     needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
     chosen = []
     for _, need, material in needs:

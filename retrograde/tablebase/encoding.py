@@ -1,10 +1,10 @@
 """The arrays of a tier: codes as they are stored, and their values.
 
-A code (`tablut.indexing.values`) is stored unchanged, in the order of the index, and in one byte
-if all codes of the array fit. Other orders, differences to neighbours, and predicting one side to move
-from the other all compress worse (``docs/notes/tablebases.md`` has the figures).
+A code (`tablut.indexing.values`) is stored unchanged, in the order of the index, and in one byte if all codes of the
+array fit. Other orders, differences between neighbours, and predicting one side to move from the other all compress
+worse (see ``docs/notes/tablebases.md``).
 
-Aliases, to which no position is ranked, repeat the code before them, which takes almost no space.
+An alias, to which no position is ranked, repeats the previous code, which takes almost no space.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes with each alias replaced by the code before it; leading aliases get the first code."""
+    """Return the codes with each alias replaced by the previous code. Leading aliases get the first code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes

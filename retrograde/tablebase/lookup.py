@@ -14,12 +14,12 @@ from tablut.indexing.tier_kernels import SCRATCH, entry_of
 from tablut.indexing.tier_tables import TierTables, code_at
 
 _BITS = 62
-"""Number of cells of a wide board that are read together, as an int64; a narrow board fits into two words."""
+"""Number of cells of a wide board that are read together, as an int64. A narrow board fits into two words."""
 
 
 @inlined
 def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
-    """Write the cells of a position's attackers or defenders, whose bits begin at ``start``."""
+    """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
     count = I64(0)
     if is_wide(t.exposed):
         for first in range(0, t.cells, _BITS):
@@ -50,7 +50,7 @@ def look_up(
     found: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position of an index's first tier; ``missing`` where there is no entry."""
+    """Write the value of each position of an index's first tier, or ``missing`` if there is no entry."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)

@@ -11,16 +11,15 @@
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
 [('c5-c1', 'win', 1)]
 
-Values are exact, and ignore history: each position is valued as the first of its game.
-A position that is neither won nor lost is a draw, or unresolved where a repetition loses the
-game for the mover. The same holds for a win or loss that takes more plies than a move limit leaves.
-A `Board` knows how many plies were made. A `Position`, and every position of an array, counts as the first of its game,
-with all plies left. Only a board knows which of its moves repeat an earlier position. The tables themselves
-store distances without the limit, which is applied here.
+Values are exact, and ignore history: each position is valued as the first one of its game. A position that is neither
+won nor lost is a draw, or unresolved under rules by which a repetition loses the game for the mover. The same holds for
+a win or loss that takes more plies than a move limit leaves. A `Board` records how many plies were made. A `Position`,
+and every position of an array, counts as the first one of its game, with all plies left. Only a board knows which of
+its moves repeat an earlier position. The tables themselves store distances without the limit, which is applied here.
 
-A position in which the side to move has no legal move is lost in 0 plies. Under
-``no_moves = either_after_ply`` a position in which the other side has no legal move counts as undecided, too
-(as in the index): the side to move still makes a ply, after which the rules decide the game.
+A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply`` a
+position in which the other side has no legal move also counts as undecided (as in the index): the side to move still
+makes a ply, after which the rules decide the game.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
-"""Maximum memory for unpacked chunks of single probes, in bytes; all of ashton up to five men takes 170 MiB."""
+"""Maximum memory for unpacked chunks of single probes, in bytes. All of ashton up to five men takes 170 MiB."""
 
 Default = TypeVar("Default")
 
@@ -118,7 +117,7 @@ class Tablebase:
         self._lock, self._batch_lock = Lock(), Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle or copy a tablebase as the path of its folder, which is opened again."""
+        """Pickle or copy a tablebase as the path of its folder. The copy opens the folder again."""
         return open_tablebase, (self.store.root.resolve(), self._chunks.maxsize)
 
     # -- coverage ----------------------------------------------------------------------
@@ -139,7 +138,7 @@ class Tablebase:
         Raises
         ------
         DamagedTableError
-            If the tier has been deleted: one that is built from it is stored.
+            If the tier has been deleted, that is, if a tier built from it is stored.
         """
         if self.store.has(attackers, defenders):
             return True
@@ -320,7 +319,7 @@ class Tablebase:
         return value
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
-        """Return the stored code of a placement, or None if it is not an undecided one."""
+        """Return the stored code of a placement, or None if the placement is not undecided."""
         tier = self.store.tier(*material)
         entry = tier.index.entry(cells)
         if entry is None:
@@ -345,9 +344,9 @@ class Tablebase:
     def best_moves(self, board: Board) -> list[RatedMove]:
         """Return the legal moves of a board with their values for the mover, best first.
 
-        Wins come first, the quickest at the front; among losses, the longest defence comes first. A move that
-        ends the game has the value that the rules give it. So has a move that repeats a
-        position of this board or reaches its move limit.
+        Wins come first, beginning with the quickest; among losses, the longest defence comes first. A move that ends
+        the game has the value that the rules give it, and so has a move that repeats a position of this board or
+        reaches its move limit.
 
         Parameters
         ----------
@@ -380,8 +379,8 @@ class Tablebase:
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions.
 
-        Once many positions of a tier have been probed, in one call or several, the tier is unpacked into memory, where
-        it takes about one byte per entry and stays. From other tiers only the required chunks are read.
+        Once many positions of a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
+        where it takes about one byte per entry. From other tiers only the required chunks are read.
 
         Parameters
         ----------
@@ -391,8 +390,8 @@ class Tablebase:
         Returns
         -------
         ndarray of int16, shape (n,)
-            The values; see `tablut.indexing.values.verdict_of`. `tablut.indexing.values.MISSING` for a position that no
-            table covers, or words that are not an undecided position.
+            The values; see `tablut.indexing.values.verdict_of`. The value is `tablut.indexing.values.MISSING` if no
+            table covers a position, or if the words are not an undecided position.
         """
         with self._batch_lock:
             batch = self._batch
@@ -424,7 +423,10 @@ class Tablebase:
 
 
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
-    """Return the legal moves of a board with their values for the mover; ``value`` gives those of undecided boards."""
+    """Return the legal moves of a board with their values for the mover.
+
+    ``value`` gives the values of undecided boards.
+    """
     board, word = board.copy(), unforced(board.variant)
     rated = []
     for move in list(board.legal_moves):
@@ -487,7 +489,7 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 @cache
 def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
-    """Return the tablebases in the program's data folder, which does not change while the program runs."""
+    """Return the tablebases in a data folder that does not change while the program is running."""
     folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
     return tuple((folder, open_store(folder).variant) for folder in folders)
 
@@ -516,10 +518,10 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant: from a given store, or the one that ships; None if there is none.
+    """Return the tablebase of a variant: from a given store, or the built-in one; None if there is none.
 
-    A later call returns the same object, with everything that it has read, unless the store has changed meanwhile.
-    The tablebase may be used from several threads.
+    A later call returns the same object, with all data that it has read, unless the store has changed meanwhile. The
+    tablebase may be used from several threads.
     """
     variant = as_variant(variant)
     found = store if store is not None else shipped_store(variant)

@@ -1,8 +1,8 @@
 """Finding positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
 
-The records of a tablebase give the number of classes with each value. Most queries are therefore counted without
-reading a table, and only tiers with positions to be listed are read, slice by slice. Mutual zugzwangs are searched for
-entry by entry. Each position is listed once and represents its symmetric images.
+The records of a tablebase contain the number of classes with each value. Most queries are therefore counted without
+reading a table, and only tiers with positions to be listed are read, slice by slice. To find mutual zugzwangs, all
+entries are examined one by one. Each position is listed once and represents its symmetric images.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Order = Literal["index", "longest", "shortest"]
 
 
 class TableQuery(NamedTuple):
-    """Conditions on the positions to find, and their order; a condition that is None or empty does not apply.
+    """Conditions on the positions to find, and their order. A condition that is None or empty does not apply.
 
     ``shortest`` and ``longest`` are distances in plies.
     """
@@ -67,7 +67,7 @@ class QueryAnswer(NamedTuple):
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
 ) -> QueryAnswer:
-    """Return the first ``most`` positions of a tablebase that match a query, without the first ``skip`` of these.
+    """Return the first ``most`` positions of a tablebase that match a query, after skipping the first ``skip`` ones.
 
     This takes O(entries) of the tiers that contain them.
     """
@@ -104,7 +104,7 @@ class _Place(NamedTuple):
 
 
 class _Reader:
-    """Reader of the tiers of a query, slice by slice."""
+    """Reader of the tiers that a query needs, slice by slice."""
 
     def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
         self._store, self._materials, self._query = store, materials, query
@@ -120,7 +120,7 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
-        """Return the number of matching positions, from the records, and the first of them, from few slices."""
+        """Return the number of matching positions (from the records) and the first of them (from few slices)."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
@@ -157,7 +157,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Place],
     ) -> None:
-        """Add the positions of a slice that have one of the wanted values, until enough of each key are found."""
+        """Add the positions of a slice that have one of the wanted values, until there are enough for each key."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))
@@ -174,7 +174,7 @@ class _Reader:
                 return
 
     def zugzwangs(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
-        """Return the number of matching mutual zugzwangs, and the first of them; every entry is examined."""
+        """Return the number of matching mutual zugzwangs, and the first of them. Every entry is examined."""
         query, found = self._query, 0
         places: list[_Place] = []
         for number, tier in self._tiers():
@@ -206,7 +206,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _held(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values of a tier with a side to move, with the number of classes that have each."""
+        """Return the matching values of a tier with a side to move, with the number of classes that have each value."""
         record = self._store.tier(*self._materials[number]).record
         found: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():

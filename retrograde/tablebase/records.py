@@ -1,8 +1,8 @@
 """The metadata of a tablebase, as sealed records (`tablut.store.records`) in the attributes of Zarr groups.
 
-Integrity has two layers: the record of a tier holds the length and the SHA-256 of each of its files, and a digest of
-the record itself reveals any change to it. The digests of decoded values serve another purpose: they
-compare a table with the published one, however its files were compressed.
+Integrity has two layers: the record of a tier contains the length and the SHA-256 of each of its files, and a digest of
+the record itself reveals any change to the record. The digests of decoded values serve another purpose: with them, a
+table can be compared with the published one, regardless of how its files were compressed.
 """
 
 from __future__ import annotations

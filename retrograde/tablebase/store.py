@@ -12,10 +12,10 @@ Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), whi
 shards. Each shard is written once, by one writer. A tier is written under a temporary
 name and renamed, so it exists completely or not at all. Equal input gives equal bytes.
 
-Zarr reads a missing file as zeros, which would be valid values here. The files that a tier needs
-therefore follow from its length, never from a directory listing. Each file must be present with the length
-that the tier's record gives before it is read, and its digest is compared before it is
-read for the first time. Links are not followed. The files are written by `retrograde.tablebase.writer`.
+Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
+follows from its length, never from a directory listing. Before a file is read, it must be present with the length given
+in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed. The
+files are written by `retrograde.tablebase.writer`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Store:
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Attackers and defenders of the tiers that are planned, whether they are stored yet or not."""
+        """Attackers and defenders of the planned tiers, whether or not they are already stored."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:
@@ -82,7 +82,7 @@ class Store:
         return (attackers, defenders) in self.planned and self._folder((attackers, defenders)).is_dir()
 
     def tier(self, attackers: int, defenders: int) -> StoredTier:
-        """Return a tier, with its record verified and its files known to exist.
+        """Return a tier after verifying its record and checking that its files exist.
 
         Raise `MissingTableError` if the tier is not stored.
         """
@@ -107,7 +107,7 @@ class Store:
             )
 
     def is_current(self) -> bool:
-        """Return whether the records on disk are still those that were read; if not, open the store again."""
+        """Return whether the records on disk are still those that were read; if not, the store must be opened again."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     def missing(self) -> list[str]:
@@ -125,7 +125,7 @@ class Store:
             )
 
     def strangers(self) -> list[str]:
-        """Return the names of tiers that are stored but not planned: they were written under another record."""
+        """Return the names of tiers that are stored but not planned, because they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
         found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
         return sorted(set(found) - planned)
@@ -135,7 +135,7 @@ class Store:
 
 
 def _way_out(named: Path) -> str:
-    """Return a hint for the name of a missing folder: a tablebase that ships, or one with a similar name."""
+    """Return a hint for the name of a missing folder: a built-in tablebase, or one with a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
         return f"; it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
@@ -157,7 +157,7 @@ def open_store(root: Path | str) -> Store:
 
 
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
-    """Return time, size and inode of a folder's record, which identify the file; None if there is none."""
+    """Return time, size and inode of a folder's record, which identify the file; None if there is no record."""
     try:
         found = (folder / "zarr.json").stat()
     except OSError:
@@ -207,7 +207,7 @@ class StoredTier:
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
-            # One file more than are named shows the error, even if a forged record claims tiny shards.
+            # One file more than are named is enough to show the error, even if a forged record claims tiny shards.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
         for wrong, what in ((needed - named, "does not name"), (named - needed, "names the foreign file")):
@@ -215,17 +215,17 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # The metadata files, which say how to read the data, are small: compare their contents now.
+            # The metadata files, which define how the data are read, are small: compare their contents now.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:
-        """Raise an error if a file is missing or has another length than its record says, or another digest."""
+        """Raise an error if a file is missing, or if its length or digest differs from its record."""
         check_data(
             self.folder / name, self.record.files[name], "tablebase file", "build the tier again", content=content
         )
 
     def check_contents(self) -> Iterator[DamagedTableError]:
-        """Yield an error for every file whose content is not what was written."""
+        """Yield an error for every file whose content differs from what was written."""
         for name in self.record.files:
             try:
                 self._check(name, content=True)
@@ -288,7 +288,7 @@ class StoredTier:
         return array
 
     def _check_shape(self, part: TierPart, array: Any) -> None:
-        """Raise an error if an array is not laid out as its tier's record says."""
+        """Raise an error if the layout of an array differs from its tier's record."""
         length = self._lengths()[part]
         chunk = min(self.record.chunk, length)
         shard = min(self.record.shard, -(-length // chunk) * chunk)
@@ -318,7 +318,7 @@ class StoredTier:
         return index
 
     def check_entries(self, size: int) -> None:
-        """Raise an error if a tier is not as long as its index: kernels do not check the ranks that an index gives."""
+        """Raise an error if a tier is not as long as its index. Kernels do not check the ranks that an index gives."""
         if self.entries != size:
             raise _damaged(self.folder, f"has {self.entries:,} entries, but the index has {size:,}", "folder")
 
@@ -346,9 +346,9 @@ def _first_line(error: Exception) -> str:
 
 
 # -- published tables --------------------------------------------------------------------
-# ``published.json`` holds the name of each game and a digest of the decoded values of each of its tiers, by the
-# digest of the game. With it, any tables can be compared with the published ones. It is written by
-# `python -m reports.studies.sources`.
+# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
+# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
+# reports.studies.sources`.
 
 
 Standing = Literal["same", "unknown", "different"]
@@ -363,7 +363,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published one; ``unknown`` if none is published."""
+    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
     if expected is None:

@@ -35,14 +35,14 @@ from tablut.store.records import data_file
 from tablut.variants import Variant
 
 CHUNK: Final = 1 << 20
-"""Number of entries in a chunk, which is unpacked as a whole."""
+"""Number of entries in a chunk. A chunk is always unpacked as a whole."""
 SHARD: Final = 32 * CHUNK
-"""Number of entries in a shard, which is written as a whole."""
+"""Number of entries in a shard. A shard is always written as a whole."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
 """Names of the folders of unfinished tiers."""
 _KIND: Final = folders.Kind("tablebase", "zarr.json")
 _LEVEL: Final = 15
-"""Compression level of Zstandard: level 19 would take four times as long and save a fifth."""
+"""Compression level of Zstandard. Level 19 would take four times as long and save a fifth of the space."""
 
 
 def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
@@ -67,7 +67,7 @@ def _other_game(found: RootRecord, variant: Variant) -> str | None:
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Lock a store against other writers within the context, and remove what a killed writer left behind."""
+    """Lock a store against other writers within the context, and remove the leftovers of a killed writer."""
     root = Path(root)
     with lock_folder(root, "tablebase"):
         sweep(root)
@@ -75,7 +75,7 @@ def writing(root: Path | str) -> Iterator[None]:
 
 
 def sweep(root: Path) -> None:
-    """Remove what an interrupted writer left behind in a store, which the caller must have locked."""
+    """Remove the leftovers of an interrupted writer from a store, which the caller must have locked."""
     for folder in (root, root / "provenance"):
         folders.sweep(folder, "tablebase")
     with folders.writing(f"tablebase {str(root)!r}"):
@@ -109,7 +109,7 @@ def write_tier(
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Write this before the tier: a build that is killed in between makes both again.
+                # Write this before the tier, so that a build that is killed in between makes both again.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
@@ -173,7 +173,7 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     length = len(content)
-    # Chunks and shards are no longer than the array, so that a small array is not padded.
+    # Chunks and shards are no longer than the array, so a small array is not padded.
     chunk = min(CHUNK, length)
     array = zarr.create_array(
         folder,

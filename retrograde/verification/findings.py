@@ -2,7 +2,7 @@
 
 A tier is added to the record once all of its values are proved, so that an interrupted verification can resume. The
 proof depends on the values of the tier, on those of the tiers that captures lead to, and on the program. The record
-therefore stores a digest of all three; when any of them changes, the tier is verified again.
+therefore stores a digest of all three. If any of them changes, the tier is verified again.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Verification(Result):
     quick : bool
         Whether only files and values were compared with their digests.
     positions_checked : int
-        Number of values proved; each is of a class with a side to move.
+        Number of values proved. Each is the value of a class with one side to move.
     verified_before : dict of str to int
         Tiers that were skipped because the record contains them unchanged, with their numbers of values.
     files_checked : int
         Number of files whose content was compared with its digest.
     published : dict of str to list of str
-        Tiers by how their values compare with the published ones (`retrograde.tablebase.store`): ``same``,
-        ``unknown`` if none are published, or ``different``, which is a failure.
+        Tiers, by how their values compare with the published ones (`retrograde.tablebase.store`): ``same``, ``unknown``
+        if none are published, or ``different``, which is a failure.
     samples : dict of str to int
         Numbers of positions played out: how many were ``searched``, and how many ``followed``.
     played : dict of str to int
@@ -104,7 +104,7 @@ class _Note(Part):
 
 
 class _Verified(Record):
-    """Record of verified tiers: notes by the digest of the game and by the name of the tier."""
+    """Record of verified tiers: notes by the digest of the game and the name of the tier."""
 
     FORMAT = "tablut-verified-tiers"
 
@@ -115,14 +115,14 @@ def proof_digest(values: str, below: Iterable[str]) -> str:
     """Return a digest of everything that a tier's proof depends on: its values, those below it, and the program."""
     from tablut.engine.kernel_cache import source_digest
 
-    # Different programs share one development version, so add a digest of the source of the proof.
+    # Different programs can have the same development version, so add a digest of the source of the proof.
     here = Path(__file__).with_name("proof.py")
     program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 
 class VerifiedTiers:
-    """The verified tiers that a record file lists; the file is written whenever a tier is added."""
+    """The verified tiers that a record file lists. The file is written whenever a tier is added."""
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
@@ -130,7 +130,7 @@ class VerifiedTiers:
         self._tiers = {} if found is None else found.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
-        """Return how many values of a tier were proved, or None if the tier was not verified as it is now."""
+        """Return how many values of a tier were proved, or None if the tier was not verified in its present state."""
         note = self._tiers.get(self.game, {}).get(tier)
         return note.positions if note is not None and note.proof == proof else None
 

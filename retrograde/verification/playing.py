@@ -1,10 +1,10 @@
 """Playing out positions with the naive rules, by forward search, without the compiled rules.
 
-A short win or loss is verified by a search: it must exist, and there must be no shorter one. The stored
-values only decide which moves to try first, so a wrong value costs time but cannot make a wrong result pass.
-A longer one is followed along best moves of both sides: the right side must win
-after exactly the stored number of plies. A position in which neither side can force a win is searched for a
-short win and a short loss, which must not exist, and then followed along moves that keep it unforced.
+A short win or loss is verified by a search: it must exist, and there must be no shorter one. The stored values only
+decide which moves to try first, so a wrong value costs time but cannot make a wrong result pass. A longer win or loss
+is followed along the best moves of both sides: the right side must win after exactly the stored number of plies. A
+position in which neither side can force a win is searched for a short win and a short loss, which must not exist. It is
+then followed along moves that keep it unforced.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ SEARCHED_PLIES: Final = 5
 DRAW_PLIES: Final = 3
 """Depth in plies of the search for a win or loss in a position that is stored as unforced."""
 FOLLOWED_PLIES: Final = 24
-"""Number of plies for which an unforced position is followed."""
+"""Number of plies for which the game is followed from an unforced position."""
 _NODES: Final = 20_000
-"""Maximum number of positions that a search visits before it is given up."""
+"""Maximum number of positions that a search visits before it is abandoned."""
 _FAR: Final = 1 << 20
 
 
 class _GivenUpError(Exception):
-    """A search that has visited too many positions."""
+    """Raised when a search has visited too many positions."""
 
 
 class ForwardCheck:
-    """Checker of stored values that searches short wins and losses, and follows the other positions."""
+    """Checker of stored values. It searches for short wins and losses, and plays out the other positions."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -76,7 +76,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, their results, and the results' values for the mover by the tablebase, best first."""
+        """Return the moves, their results, and the tablebase's values of the results for the mover, best first."""
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
@@ -138,7 +138,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return the merit of a successor for the side that moved there: quicker wins and slower losses rank higher."""
+    """Return the merit of a successor for the side that moved. Quicker wins and slower losses rank higher."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0
@@ -154,7 +154,7 @@ def _other(position: NaivePosition) -> SideName:
 
 
 def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
-    """Yield random positions with their values: wins, losses and unforced positions in turn, as far as they occur."""
+    """Yield random positions with their values: wins, losses and unforced positions in turn, if they occur."""
     random = np.random.default_rng(seed)
     wins: list[_Kind] = []
     losses: list[_Kind] = []

@@ -1,9 +1,8 @@
-"""The proof of a tier: of its index, and of its values from those of their successors.
+"""The proof of a tier: of its index, and of its values, which must follow from those of the successors.
 
-`retrograde.verification` lists what the proof shares with the solver. The index is shared,
-so it is proved as well: placements are enumerated from the stored representatives by an independent
-decoding, every image of every placement must be ranked to its entry, and
-the sizes of the orbits must add up, so that no placement can be missing.
+`retrograde.verification` lists what the proof shares with the solver. The index is shared, so it is proved as well:
+placements are enumerated from the stored representatives by an independent decoding, every image of every placement
+must be ranked to the placement's entry, and the sizes of the orbits must add up, so that no placement can be missing.
 
 In compiled functions, t stands for the rules, x for the index of the tiers, d for all data of a thread and w for its
 memory.
@@ -37,16 +36,21 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
-"""Counters: positions proved, aliases, sum of the sizes of orbits, failures; last, the number of counters."""
+"""Counters: positions proved, aliases, sum of the sizes of orbits, failures.
+
+The last value is the number of counters.
+"""
 
 
 class Listing(NamedTuple):
-    """The placements of a tier in the order of its entries; C cells, K orbits of the king, G symmetries.
+    """The placements of a tier in the order of its entries.
+
+    C, K and G are the numbers of cells, king orbits and symmetries.
 
     Attributes
     ----------
     row_kind, row_men, column_men : int
-        Which soldiers are the row soldiers (1: the defenders), their number, and the number of column soldiers.
+        The kind of the row soldiers (1: defenders), their number, and the number of column soldiers.
     row_spots, column_spots : int
         Number of cells on which row soldiers and column soldiers may stand.
     most, order : int
@@ -84,7 +88,7 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """Memory of one thread; C is the number of cells, R the number of row soldiers.
+    """Memory of one thread. C is the number of cells, R the number of row soldiers.
 
     Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
 
@@ -131,7 +135,7 @@ class ProofTally(NamedTuple):
     Attributes
     ----------
     codes, room : int
-        Number of codes that are counted, from code 0 on; and number of failures for which there is space.
+        Number of codes that are counted, from code 0 on, and the capacity for failures.
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
@@ -249,8 +253,8 @@ def _next_column(d: ProofDesk) -> None:
 
 
 # -- the rows that plies lead to -----------------------------------------------------------------
-# All placements of a row share the king and the row soldiers. When one of these moves, the new row and its numbers of
-# cells are therefore the same for all placements, and are looked up once.
+# All placements of a row have the same king and row soldiers. When one of these pieces moves, the new row and its
+# numbers of cells are therefore the same for all placements, and are looked up once.
 
 
 _UNSEEN: Final = -1
@@ -258,14 +262,14 @@ _UNSEEN: Final = -1
 _NOWHERE: Final = -2
 """A change that leads to no row, because the piece may not stand there."""
 _SYMMETRIC: Final = -3
-"""A change that leads to a row with symmetries of its own."""
+"""A change that leads to a row with symmetries."""
 
 
 @called
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position: `tablut.indexing.tier_kernels.entry_of`, called instead of inlined."""
+    """Return the entry of a position, by a call of `tablut.indexing.tier_kernels.entry_of` that is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
@@ -309,7 +313,7 @@ def _entry_after(d: ProofDesk, change: int, king: int) -> int:
 
 
 WRONG_VALUE: Final = 0
-"""Failure: the stored code is not the one that the successors give."""
+"""Failure: the stored code differs from the one implied by the successors."""
 NO_ENTRY: Final = 1
 """Failure: a successor has no entry."""
 WRONG_ALIAS: Final = 2
@@ -318,8 +322,8 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values in place of a successor's code: it has no entry; the ply wins the game, or loses it; the ply neither captures
-nor ends the game, so the successor is in the same tier."""
+"""Values in place of a successor's code: it has no entry; the ply wins the game; the ply loses the game; the ply
+neither captures nor ends the game, so the successor is in the same tier."""
 _FAR: Final = 1 << 20
 
 
@@ -383,7 +387,7 @@ def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
 def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    If both sides are certain to have a legal move afterwards, only escapes and possible captures are made on the board.
+    If both sides certainly have a legal move afterwards, only escapes and possible captures are made on the board.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)
@@ -406,7 +410,7 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
 
 @inlined
 def _prove(d: ProofDesk, side: int, king: int) -> int:
-    """Return the code that follows for the position from its successors, or `_UNPROVED` if one of them has no entry."""
+    """Return the code of the position implied by the codes of its successors, or `_UNPROVED` if one has no entry."""
     t, w = d.tables, d.memory
     put_side(t, w.board, side)
     count = generate(t, w.board, w.moves)
@@ -420,7 +424,7 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
         if code == _UNPROVED:
             return code
         if code == _WON:
-            # No win is quicker than one ply.
+            # No win is quicker than a win in one ply.
             return I64(2)
         if code == _LOST:
             worst = max(worst, I64(1))
@@ -531,7 +535,7 @@ def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
 
 
 _PART: Final = 1 << 18
-"""Approximate number of entries in a part, which one thread proves at a time."""
+"""Approximate number of entries in a part. One thread proves one part at a time."""
 
 
 class RowRange(NamedTuple):

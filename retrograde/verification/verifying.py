@@ -1,13 +1,12 @@
 """Verification of a tablebase: proving every value, checking every file, and playing out some positions.
 
-**The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced.
-Suppose that every value follows from its successors' values: a win takes one ply more than the shortest loss
-among them; if all of them are wins, the position is a loss that takes one ply more than the longest; otherwise it is
-not forced. Then, by induction on d, every stored win or loss is correct, and takes
-exactly d plies. From a position that is stored as not forced, the side to move always
-has a successor that is not forced and none that is lost, so it can avoid losing for ever. Hence
-all values are correct if each of them agrees with its successors' values, which
-`retrograde.verification.proof` tests.
+**The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced. Suppose that
+every value follows from the values of the position's successors: a win takes one ply more than the shortest loss among
+them; if all of them are wins, the position is a loss that takes one ply more than the longest of these wins; otherwise
+it is not forced. Then, by induction on d, every stored win or loss is correct, and takes exactly d plies. From a
+position that is stored as not forced, the side to move always has a move to another such position, and no move to a
+lost one, so it can avoid losing for ever. Hence all values are correct if each of them agrees with its successors'
+values, which `retrograde.verification.proof` tests.
 
 **The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must
 be ranked to its entry, and the orbits of all placements must add up to the number of
@@ -57,9 +56,9 @@ def verify(
     path : Path or str
         Folder of the tablebase.
     quick : bool
-        Compare files and values with their digests only, without a proof.
+        Only compare files and values with their digests, without a proof.
     sample : int
-        Number of positions to play out with the naive rules in addition: wins, draws and losses.
+        Number of positions to play out with the naive rules as well: wins, draws and losses.
     seed : int
         Seed that selects these positions.
     threads : int
@@ -67,10 +66,10 @@ def verify(
     memory : int
         Maximum memory in bytes for unpacked tiers. If they take more, they are mapped from temporary files.
     record : Path or str, optional
-        File to which each tier is added once it is proved. Tiers that it lists already and that have not changed are
+        File to which each tier is added once it is proved. Tiers that it already lists and that have not changed are
         not proved again, but their files and digests are still compared.
     observer : Observer, optional
-        Receives the progress: the number of entries proved.
+        Receives progress reports: the number of entries proved.
 
     Returns
     -------
@@ -82,7 +81,7 @@ def verify(
     TablebaseError
         If the store cannot be opened or plans no tiers, or if the record is damaged.
     MachineError
-        If the disk has no space for unpacked tiers.
+        If the disk has no space for the unpacked tiers.
     """
     store = open_store(path)
     if not store.planned:
@@ -100,7 +99,7 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table could misguide the search without limit, so play out positions only if the table is correct.
+    # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
     if sample and not report.failures:
         from retrograde.verification.playing import play_out
 

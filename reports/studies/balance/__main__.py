@@ -1,4 +1,4 @@
-"""``python -m reports.studies.balance``: play the games of the atlas, gather what they say, render the page."""
+"""``python -m reports.studies.balance``: play the games of the atlas, collect their results, render the page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def play_command(
     games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Number of games in each cell.")] = 200,
     threads: Annotated[int, threads_option("Number of parallel games.")] = 1,
 ) -> Reply:
-    """Play what the store lacks, cell by cell; stopped or killed, the same command goes on where it was."""
+    """Play the games that are missing from the store, cell by cell.
+
+    After an interruption, the same command continues.
+    """
     from tablut.play.arena import play_match
 
     check_folder(Path(store), "--store")
@@ -85,7 +88,7 @@ def gather_command(
     only: OnlyOption = "*",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; by default the data of the study.")] = None,
 ) -> Reply:
-    """Write down what the games of a store say, however many they are; every record is replayed first."""
+    """Summarise all games in a store, however many there are. Every record is replayed first."""
     from reports.stored import Provenance
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
@@ -118,7 +121,7 @@ def gather_command(
 @app.command("page")
 @command
 def page_command(check: CheckOption = False) -> Reply:
-    """Render the page and its figure from the data."""
+    """Render the page and its figure from the stored data."""
     from reports.studies.balance.page import FOLDER, artefacts
 
     return rendered(FOLDER, artefacts(), check)

@@ -23,12 +23,12 @@ SHIPPED: Final = (
     *("brandubh", "brandubh-federation", "saami-tablut", "sea-battle-9", "berkeley", "leiden", "mcgill", "ashton"),
     *("bologna", "copenhagen", "fetlar", "tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),
 )
-"""The games that start with all men, in the order in which they are played."""
+"""The games with all men at the start, in the order in which they are played."""
 CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwrdd", "copenhagen", "sea-battle-11")
-"""The games of which single rules are changed."""
+"""The games in which single rules are changed."""
 SEED: Final = 20_261_123
 HASH: Final = 64
-"""Size of the transposition table in MiB; a search at these strengths does not fill it."""
+"""Size of the transposition table in MiB. A search at these strengths does not fill it."""
 _OPENING: Final = 4
 _MOST_PLIES: Final = 500
 

@@ -1,8 +1,8 @@
 """Statistics of a cell's games: shares with Wilson intervals, length, branching, tree size, first moves, and tests.
 
 The result of each game is stored, in the order of the games. Games with the same number begin with the same random
-plies in every cell in which these are legal. Cells can therefore be compared game by game with a sign test, which is
-valid whether or not two games share more than their number.
+plies in every cell in which these plies are legal. Cells can therefore be compared game by game with a sign test, which
+is valid whether or not two games with the same number have anything else in common.
 
 References
 ----------
@@ -175,8 +175,8 @@ def compared(first: str, second: str) -> tuple[int, int, float]:
 def difference(first: str, second: str) -> tuple[float, float, float]:
     """Return the increase in white's points per game from the first cell to the second, with its 95 % interval.
 
-    Following Agresti and Min, half a game is added for each way in which a pair can end, so that the interval is not
-    empty even if no pair differs.
+    Following Agresti and Min, half a game is added for each way in which a pair can end, so the interval is not empty
+    even if no pair differs.
     """
     pairs = np.array([_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)])
     many = len(pairs) + 2

@@ -1,4 +1,4 @@
-"""The page of the atlas and its figure, rendered from the data of the study alone."""
+"""The page of the atlas and its figure, rendered only from the data of the study."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
 
 
 def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
-    """Return, for each strength, the estimated hours to play the games that are missing from `WANTED`."""
+    """Return, for each strength, the estimated hours needed to play the games that are missing from `WANTED`."""
     each = {key: row.seconds / row.games for key, row in rows.items()}
     both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
     ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]

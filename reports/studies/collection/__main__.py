@@ -67,9 +67,10 @@ def make_command(
     tablebase: StoreOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Puzzle file to write.")] = None,
 ) -> Reply:
-    """Find new puzzles: wins with one first move only, graded, the same for the same seed.
+    """Find new puzzles: graded wins with exactly one winning first move. The same seed gives the same puzzles.
 
-    Exit code 3: fewer than asked for. An interrupt prints and writes what there is.
+    Exit code 3: fewer puzzles were found than requested. If the command is interrupted, it prints and writes the
+    puzzles found so far.
     """
     rules = load_variant(variant)
     if shortest > longest:

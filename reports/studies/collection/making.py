@@ -1,8 +1,8 @@
 """New puzzles from self-play and from random placements, each of them proved.
 
-Module `mining` takes puzzles from tablebases instead. A puzzle is a position that the side to move wins with exactly
-one first move, that no symmetry maps to itself, and to which `tablut.status` has no objection. All randomness comes
-from one seed, and limits count nodes rather than time, so that the same call creates the same puzzles.
+The module `mining` takes puzzles from tablebases instead. A puzzle is a position that the side to move wins with
+exactly one first move, that no symmetry maps to itself, and to which `tablut.status` has no objection. All randomness
+comes from one seed, and limits count nodes rather than time, so the same call creates the same puzzles.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Making:
         return len(self.puzzles) == self.wanted.number
 
     def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
-        """Return the solution of a position if it is a puzzle of the kind wanted.
+        """Return the solution of a position if it is a puzzle of the requested kind.
 
-        If a search is given, it is used as a quick filter: it must find the win first.
+        If a search is given, it is used as a quick filter and must find the win first.
         """
-        # Most positions are not won or are won too quickly; this filter finds out more cheaply than a full solution.
+        # Most positions are not won or are won too quickly. This filter detects them more cheaply than a full solution.
         if search is not None and not _promising(search, position, self.wanted):
             return None
         solution = self._solver.solve(position)
@@ -173,7 +173,7 @@ def _from_batches(
 
 
 def _endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
-    """Return a search for a side's wins whose budget has no limit."""
+    """Return a search for a side's wins with an unlimited budget."""
     budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
     return WinSearch(engine_for(variant), _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
 
@@ -192,7 +192,7 @@ def _samples(
         batch = []
         for _ in range(min(size, samples - start)):
             tier = tiers[int(rng.integers(len(tiers)))]
-            # Uniform even where a tier has more than 2**63 placements.
+            # The distribution is uniform even if a tier has more than 2**63 placements.
             rank = int.from_bytes(rng.bytes(24), "little") % tier.size
             side: Side = ("w", "b")[rng.integers(2)] if winner is None else ("w" if winner == "white" else "b")
             batch.append(index.unrank_in_tier(tier.attackers, tier.defenders, rank, side))
@@ -200,7 +200,7 @@ def _samples(
 
 
 def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
-    """Return whether the side to move wins within the longest distance wanted, but not before the shortest one."""
+    """Return whether the side to move wins within the longest requested distance, but not before the shortest one."""
     spent, board = search.budget.nodes, search.engine.board(position.cells, position.side)
     for bound in range(1, wanted.plies[1] + 1, 2):
         answer = search.within(board, bound, wanted.limits.nodes - (search.budget.nodes - spent))
@@ -215,7 +215,7 @@ def fit(variant: Variant, position: Position) -> bool:
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a win is proved, within the plies wanted, and by exactly one first move."""
+    """Return whether a win is proved, within the requested plies, and by exactly one first move."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -252,9 +252,8 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
 
 
 # -- what a first move looks like to a human solver --------------------------------------
-# A move is tempting if it captures, threatens to win with the next ply, brings the king
-# closer to an escape, or places an attacker next to the king. The more tempting wrong
-# moves a puzzle has, the harder it is.
+# A move is tempting if it captures, threatens to win with the next ply, brings the king closer to an escape, or places
+# an attacker next to the king. The more tempting wrong moves a puzzle has, the harder it is.
 
 
 def grade(plies: int, temptations: int) -> int:
@@ -329,7 +328,7 @@ _LOOK = 3
 
 
 class Style(NamedTuple):
-    """A way of choosing moves: probabilities of preferring captures and king moves, and the number of moves checked."""
+    """A way of choosing moves: how often captures and king moves are preferred, and how many moves are checked."""
 
     greed: float
     care: int

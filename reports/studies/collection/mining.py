@@ -1,8 +1,8 @@
 """The deepest puzzles of a tablebase, found by examining every position it covers, or a random sample.
 
-The index of each tier lists the positions, and a `Prober` returns their values and those of the children of positions
-that may be deep enough. Mining needs no search: the tables show whether only one first move attains the distance. A
-`Solver` proves the remaining candidates in the end.
+The index of each tier lists the positions, and a `Prober` returns their values and, for positions that may be deep
+enough, the values of their children. Mining needs no search: the tables show whether only one first move attains the
+distance. Finally a `Solver` proves the remaining candidates.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Mine:
                         yield number, side, rng.integers(entries, size=min(_SLICE, share - start), dtype=np.int64)
 
     def dig(self, pool: int) -> _Found:
-        """Return the deepest candidates, at most ``pool``; ties are broken at random."""
+        """Return the deepest candidates, at most ``pool`` of them. Ties are broken at random."""
         rng = np.random.default_rng(self.seed)
         width = self.engine.tables.words
         found = _Found(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty((0, width), np.uint64))

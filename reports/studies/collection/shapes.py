@@ -88,7 +88,7 @@ def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number
 
 
 def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random.Generator, low: int = 0) -> None:
-    """Put pieces on random cells, from rank `low` on; occupied cells are left unchanged."""
+    """Put pieces on random cells, from rank `low` on. Occupied cells are left unchanged."""
     for _ in range(number):
         pieces.setdefault((int(rng.integers(size)), int(rng.integers(low, size))), piece)
 
@@ -96,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put a piece on all but one or two of the cells, and the others on cells from which they may reach the gaps."""
+    """Put a piece on all but one or two of the cells, and the missing ones where they may reach the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:

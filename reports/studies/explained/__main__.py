@@ -35,11 +35,11 @@ def explain_command(
 ) -> Reply:
     """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
 
-    A complete census comes first. Exit code 1: census, lemmas and moves backward contradict each other.
+    A complete census is made first. Exit code 1: census, lemmas and un-moves contradict each other.
     """
     rules = load_variant(variant)
     with progress("explain") as observer:
-        # What is temporary goes when an interrupt is noticed, which is after each batch of classes.
+        # Temporary files are removed when an interrupt is noticed, which is after each batch of classes.
         result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 

@@ -1,8 +1,8 @@
-"""All classes of a small board's counted positions, with the reached ones marked.
+"""All classes of a small board's counted positions, with marks on the reached ones.
 
 The index of the tiers (`tablut.indexing.tiers`), under the symmetries that preserve the start, numbers every class of
-counted positions, some of them more than once (*aliases*). A complete census marks the entries of reached classes. The
-entries that remain, without the aliases, are the classes that no game reaches.
+counted positions. Some classes have more than one number (*aliases*). A complete census marks the entries of reached
+classes. The unmarked entries, without the aliases, are the classes that no game reaches.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Two counts from opposite ends must match. Forward, a complete census lists the reached positions, and no lemma may
 exclude any of them. Backward, every other class is either excluded by a lemma or belongs to a set that no game enters
-(`reports.studies.explained.classes`). Together they must account for all counted positions.
+(`reports.studies.explained.classes`). Together the two counts must account for all counted positions.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def explain(
 ) -> Explanation:
     """Explain every counted position of a small board.
 
-    ``failures`` of the result is 0 unless the lemmas, the census or the un-moves are wrong. The folder ``store`` keeps
-    the census, which is otherwise temporary. The census uses at most ``memory`` bytes and ``threads`` threads.
+    ``failures`` of the result is 0 unless the lemmas, the census or the un-moves are wrong. The census is kept in the
+    folder ``store``, or otherwise in a temporary folder. It uses at most ``memory`` bytes and ``threads`` threads.
     """
     variant = as_variant(variant)
     _refuse(variant)
@@ -157,7 +157,7 @@ class _Explaining:
                     rows = read_rows(file, begin, end)
                     words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
                     words[:, -1] &= np.uint64((1 << FIXING) - 1)
-                    # In batches, so that an interrupt is noticed between them.
+                    # Work in batches, so that an interrupt is noticed between them.
                     for first in range(0, len(words), _STEP):
                         yield self.engine.boards(words[first : first + _STEP])
 

@@ -38,9 +38,9 @@ def lower_command(
         str | None, typer.Option(metavar="DIR", help="Folder for finished counts, from which a run resumes.")
     ] = None,
 ) -> Reply:
-    """Prove a lower bound of the number of reachable positions of ashton, without samples.
+    """Prove a lower bound on the number of reachable positions of ashton, without samples.
 
-    Every step of the proof is checked again. Exit code 1: one does not hold.
+    Every step of the proof is checked again. Exit code 1: a step does not hold.
     """
     with progress("lower bound") as observer:
         folder = None if store is None else Path(store)

@@ -61,7 +61,7 @@ class ProvedBound(LowerBound, extra="forbid"):
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that raise the bound most, as far as the budget allows.
+    """Return the materials of an outer region that raise the bound most, within the budget.
 
     Materials are ordered by the number of counted placements that have them in the upper region, divided by the number
     of placements of the region that must be examined.
@@ -136,11 +136,11 @@ def prove_lower_bound(
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
 ) -> ProvedBound:
-    """Prove a lower bound on the number of reachable positions of ashton; it is 0 if a step of the proof fails.
+    """Prove a lower bound on the number of reachable positions of ashton. It is 0 if a step of the proof fails.
 
     ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The folder
-    ``store`` keeps the counts of closures, and counts already there are reused. ``begin`` receives the name and length
-    of each stage, and ``tick`` the progress in it.
+    ``store`` contains the counts of closures; existing counts are reused. ``begin`` receives the name and length of
+    each stage, and ``tick`` its progress.
     """
     variant = load_variant("ashton")
     if store is not None:

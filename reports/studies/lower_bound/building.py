@@ -1,7 +1,7 @@
 """Construction of games from the start to placements of the theorem, following its proof.
 
-The plies are planned regardless of whose turn it is. If it is the wrong side's turn, a side loses a tempo: black with a
-ply within the token camp, white with a ply there and back. The plan itself is not trusted: in the tests
+The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
+a ply within the token camp, white by a ply there and back. The plan itself is not trusted: in the tests,
 `counting.reachable.checker.Checker` replays each game by the plain rules and compares the placement in which it ends.
 """
 
@@ -28,7 +28,7 @@ _C, _D, _F, _G = 2, 3, 5, 6
 
 
 class ConstructionError(Exception):
-    """The construction did not reach the placement: the theorem does not cover it, or the proof is wrong."""
+    """Raised if the construction does not reach the placement: the theorem does not cover it, or the proof is wrong."""
 
 
 def _material(region: Region) -> RegionMaterial:
@@ -272,18 +272,18 @@ def build_game(position: NaivePosition) -> list[tuple[int, int]]:
 
 
 class _WrongTurnError(Exception):
-    """The token or the turn ends up on the wrong side, so that another opening must be tried."""
+    """Raised when the token or the turn ends up on the wrong side, so that another opening must be tried."""
 
 
 class _Builder:
-    """Builder of one game to one position."""
+    """Builder of a game that leads to a given position."""
 
     def __init__(self, game: _Game, position: NaivePosition, parts: Parts, camp: int, leaf: int) -> None:
         self.game, self.position, self.parts, self.camp, self.leaf = game, position, parts, camp, leaf
         self.exits = _exits(parts)
         self.materials = [_material(region) for region in parts.regions]
         self.held = [held.bit_count() for held in parts.held]
-        # Planned backward: the material that each region parks, and the attackers that its camp takes in.
+        # These are planned backward: the material that each region parks, and the attackers that its camp takes in.
         self.stored = [0, 0]
         for lower in range(2):
             self._store(lower)

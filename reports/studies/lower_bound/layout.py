@@ -1,4 +1,4 @@
-"""The board of the construction, divided into regions: two outer ones of three ranks each, and the middle between them.
+"""The board of the construction and its regions: two outer regions of three ranks each, and the middle between them.
 
 Cells are indices from a1 = 0. A *region* contains free cells only. The upper region is ranks 7 to 9, and the lower one
 is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region, the same for mirror images.
@@ -52,7 +52,7 @@ UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
-"""Lane cells whose neighbour in the middle has terrain behind it; within the region they are entered but never left."""
+"""Lane cells whose neighbour in the middle has terrain behind it. Within the region they are entered but never left."""
 CAMPS: Final = (
     cells_of("e9 d9 f9 e8"),
     cells_of("a5 a4 a6 b5"),
@@ -65,7 +65,7 @@ LANE_PAIRS: Final = tuple(
 )
 """Neighbouring cells in the middle that must not hold different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
-"""Parking places of the defenders, in order: without the king, and with him."""
+"""Parking places of the defenders, in order: without the king, and with the king."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 

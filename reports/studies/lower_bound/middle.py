@@ -1,8 +1,8 @@
-"""The middle of the board: placements that can be taken apart piece by piece, counted by the numbers the bound needs.
+"""The middle of the board: placements that can be taken apart piece by piece, counted as the bound requires.
 
 A placement of the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
-way to a lane: pieces on rank 6, c5 and g5 leave upward, those on rank 4, d5 and f5 downward, and from rank 5 the cell
-in between must be free. Removing one piece never prevents the removal of another, so that the order does not matter.
+way to a lane. Pieces on rank 6, c5 and g5 leave upward, those on rank 4, d5 and f5 downward; for a piece on rank 5, the
+cell on its way must be free. Removing one piece never prevents the removal of another, so the order does not matter.
 """
 
 from __future__ import annotations

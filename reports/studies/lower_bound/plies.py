@@ -1,6 +1,6 @@
 """Quiet plies within an outer region, in plain Python, and paths of such plies between placements.
 
-The rules are those of `closures`, implemented a second time. The paths prove single steps and build games.
+The rules are those of `closures`, implemented a second time. The paths prove single steps and are used to build games.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DOWN: Final = 3
 
 
 class GaveUpError(Exception):
-    """A search for a path reached its limit, which says nothing about the theorem."""
+    """Raised when a search for a path reached its limit. This says nothing about the theorem."""
 
 
 class Region(NamedTuple):

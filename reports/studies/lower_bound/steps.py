@@ -1,4 +1,4 @@
-"""The finite part of the proof, checked by program: every step of the construction outside the closures.
+"""The finite part of the proof, checked by a program: every step of the construction outside the closures.
 
 Each function checks one kind of step for all materials and names the failures. `docs/notes/lower-bound.md` explains how
 the proof uses them.
@@ -203,7 +203,7 @@ _FULL: Final = 0b1111
 
 
 class Opening(NamedTuple):
-    """An opening: its token camp, the attackers held there, whether the king is parked, and the side to move."""
+    """An opening: its token camp, the attackers in this camp, whether the king is parked, and the side to move."""
 
     camp: int
     held: int
@@ -236,7 +236,7 @@ def opening_position(opening: Opening) -> NaivePosition:
 
 @lru_cache(maxsize=1)
 def _games() -> dict[Opening, tuple[tuple[int, int], ...]]:
-    """Return a game for each opening; openings for which the search gave up are missing."""
+    """Return a game for each opening. Openings for which the search gave up are missing."""
     variant = load_variant("ashton")
     engine = engine_for(variant)
     positions = [opening_position(opening) for opening in OPENINGS]

@@ -70,10 +70,10 @@ def _region_polynomials(
 ) -> NDArray[np.int64]:
     """Return the polynomials of an outer region with its camp.
 
-    ``camp`` is the kind of camp: ``any`` camp, which takes attackers in; a ``useless`` one, which is not a token camp
-    and takes attackers in; or the ``token`` camp, which takes none in. Without ``white``, the region contains no white
-    piece. The axes of the result are: contents of the three cells before the doors in base 3, attackers and white
-    pieces that come from the middle, king, attackers, defenders.
+    ``camp`` is the kind of camp: ``any`` camp, into which attackers may move; a ``useless`` one, which is not a token
+    camp and into which attackers may move; or the ``token`` camp, into which none move. Without ``white``, the region
+    contains no white piece. The axes of the result are: contents of the three cells before the doors in base 3,
+    attackers and white pieces that come from the middle, king, attackers, defenders.
     """
     result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
     codes = list(product(range(3), repeat=3))

@@ -1,1 +1,1 @@
-"""Brandubh's openings: claims of players, and which of them are proved."""
+"""Brandubh's openings: players' claims about them, and which of the claims are proved."""

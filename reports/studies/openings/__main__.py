@@ -1,4 +1,4 @@
-"""``python -m reports.studies.openings``: search what is said of openings, check the certificates, render the page."""
+"""``python -m reports.studies.openings``: search the openings, check the certificates, render the page."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's 
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
-"""Bytes of a file that is kept with the study, at most."""
+"""Maximum size in bytes of a file that is kept with the study."""
 _SMALL: Final = 64 << 10
-"""The same of certificates, for moves that nobody said anything of."""
+"""Maximum size in bytes of a certificate for an opening about which there is no claim."""
 _SHORT: Final = 2_000_000
-"""Moves at most in which short wins are excluded."""
+"""Maximum number of moves in the search that excludes short wins."""
 
 
 StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Folder of the searches.")]
@@ -90,11 +90,11 @@ def decide_command(
     guide: GuideOption = 0,
     line: LineOption = "",
 ) -> Reply:
-    """Search each opening for a win of white, and write down what was found; a small certificate is kept.
+    """Search each opening for a win of white, and record the results. Small certificates are kept with the study.
 
-    Those that seem nearest to a proof come first, and what one has found the next ones find in the table.
-    What is proved, with its certificate in the store, is passed over. With --guide, what a task leaves open is searched
-    further on after the move that the engine chooses, and what is proved is known to all tasks.
+    The openings that seem nearest to a proof come first, and later searches use what earlier ones have found. Openings
+    that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves open is
+    searched further after the move that the engine chooses, and all tasks share what has been proved.
     """
     data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -126,10 +126,11 @@ def join_command(
     line: LineOption = "",
     outline: Annotated[str, typer.Option(metavar="FILE", help="Outline of the proof, which saves searches.")] = "",
 ) -> Reply:
-    """Make the proof of openings of those proofs in the store that are further on.
+    """Combine the proofs in the store into proofs of the openings that lead to them.
 
-    What lies between is proved as part of it. With --hours, what is open is searched, guided, and with what is proved
-    known to it; what it finds is part of the proof. Stopped or killed, it goes on with the proofs that it began with.
+    The openings in between are proved as parts of such a proof. With --hours, open positions are searched, with the
+    engine's guidance and all proved positions known; the results become part of the proof. After an interruption, the
+    same command continues with the proofs with which it began.
     """
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
@@ -162,7 +163,7 @@ def join_command(
 
 
 def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
-    """Return whether a join in a folder has begun; a search that `decide` made there is none."""
+    """Return whether a join has begun in a folder. If the folder contains a search made by `decide`, raise an error."""
     if not (folder / PARTS).exists():
         return False
     run = _unsearched(opening, observer)
@@ -177,7 +178,7 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
 def _parts(
     run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
 ) -> dict[str, Decided]:
-    """Return the openings one move further on that are proved as parts of a run's proof; what each took is not kept."""
+    """Return the openings one move further on that are proved as parts of a run's proof, without the cost of each."""
     parts, none = dict[str, Decided](), Decided(status="proved", nodes=0, tasks=0, seconds=0.0, part_of=opening.name)
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         node = run.tree.nodes.get(_unsearched(one, observer).tree.root.words)
@@ -199,7 +200,7 @@ def _join(
     data: dict[str, Decided],
     observer: Observer,
 ) -> list[tuple[Opening, ProofRun]]:
-    """Give a run what the store proves one move further on, or after that; return what lies between, with its proof."""
+    """Add to a run the store's proofs of positions further on; return the openings in between, with their proofs."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         own = _unsearched(one, observer)
@@ -211,8 +212,8 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # Of the loser's moves the tree takes that with the least proof number first: what took least before,
-                # then what was proved when others were known, then what is open.
+                # Of the loser's moves, the tree takes the one with the least proof number first: the one whose search
+                # was cheapest before, then one that was proved when others were known, then an open one.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took
@@ -228,9 +229,9 @@ def outline_command(
     only: OnlyOption,
     least: Annotated[int, typer.Option(metavar="N", min=5, help="Minimum plies of the outlined wins.")] = LEAST,
 ) -> Reply:
-    """Write the moves of long wins that the store proves of an opening, or after it; `join --outline` finds the rest.
+    """Write the outline of a proof: the moves of the long wins that the store contains for an opening.
 
-    It is kept with the study, in two files of 5 MB at most.
+    `join --outline` finds the other moves from it. The outline is kept with the study, in two files of at most 5 MB.
     """
     made = dict[str, int]()
     for opening in _chosen(only):
@@ -250,7 +251,7 @@ def outline_command(
 def check_command(
     store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Number of processes.")] = 1
 ) -> Reply:
-    """Check the certificates by the plain rules, and write down what that gave."""
+    """Check the certificates by the plain rules, and record the results."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
         path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
@@ -284,13 +285,13 @@ def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option
 def _unsearched(
     opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20, threads: int = 1
 ) -> ProofRun:
-    """Return what takes in what a store has, and has searched nothing."""
+    """Return a run that has searched nothing yet and can load the contents of a store."""
     board, limits = opening.board(), {"nodes": nodes, "memory": memory, "threads": threads}
     return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
 
 
 def _far(found: Decided | None) -> float:
-    """Return how far a proof seems to be, 0 where there is one."""
+    """Return how far away a proof seems to be; 0 if there is one."""
     if found is None or found.status == "proved":
         return float(found is None)
     return 1.0 if found.proof is None else found.proof / (found.disproof or math.inf)
@@ -313,7 +314,10 @@ def _chosen(only: str) -> list[Opening]:
 
 
 def _write(made: dict[str, Decided]) -> dict[str, Decided]:
-    """Add what was found to the data as they are now, and return them; another command may have written them."""
+    """Add results to the stored data and return all of them.
+
+    The data are read again, since another command may have changed them.
+    """
     data = read_findings() | made
     seconds = sum(one.seconds for one in data.values())
     source = Provenance.model_validate(origin(typed(), {}, None, seconds, commit=commit()))
@@ -328,7 +332,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return a number of plies within which white has no win, as far as so many moves of the search show."""
+    """Return a number of plies within which white has no win, as far as a search of at most ``nodes`` moves shows."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))
@@ -338,7 +342,7 @@ def _not_within(board: Board, nodes: int) -> int:
 
 
 def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
-    """Return what was found, with play by the certificate, which is kept with the study if it is small."""
+    """Return the result, with play according to the certificate, which is kept with the study if it is small."""
     kept = {
         name: value for name, value in found.model_dump().items() if name in Decided.model_fields and name != "checked"
     }
@@ -358,7 +362,7 @@ def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, le
 @app.command("page")
 @command
 def page_command(check: CheckOption = False) -> Reply:
-    """Render the page and its boards from the data."""
+    """Render the page and its boards from the stored data."""
     from reports.studies.openings.page import artefacts
 
     return rendered(FOLDER, artefacts(), check)
@@ -367,7 +371,7 @@ def page_command(check: CheckOption = False) -> Reply:
 @app.command("walk")
 @command
 def walk_command() -> Reply:
-    """Give the openings as a graph to walk in; with --json it is what the site reads."""
+    """Print the openings as a graph to explore. With --json, the output is the file that the site reads."""
     from reports.studies.openings.walking import walk
 
     result = walk()

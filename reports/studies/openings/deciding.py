@@ -1,4 +1,4 @@
-"""Openings with the claims made about them and the results of the proofs, and play according to the certificates."""
+"""Openings, the claims about them, the results of the proofs, and play that follows the certificates."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Source(Result):
 class Opening(Result):
     """Moves from the start, and the claim about the resulting position.
 
-    With ``every``, each possible next move is an opening of its own, with ``listed`` off. An opening may also be a
-    board with fewer men, which has a name and a position instead of moves.
+    With ``every``, each possible next move is a separate opening, for which ``listed`` is false. An opening may also
+    be a board with fewer men, which has a name and a position instead of moves.
     """
 
     moves: str = ""
@@ -72,9 +72,9 @@ class Opening(Result):
 class Decided(Result):
     """Results of search and checker for an opening.
 
-    Positions are counted up to symmetry, and seconds are of the last run. ``within`` is an upper bound recorded by the
-    search, and ``counted`` is the longest play according to the certificate. An opening that is part of the proof of
-    another one has no certificate of its own.
+    Positions are counted up to symmetry, and the seconds are those of the last run. ``within`` is an upper bound
+    recorded by the search, and ``counted`` is the longest play according to the certificate. An opening that is part of
+    the proof of another one has no separate certificate.
     """
 
     status: str
@@ -123,7 +123,7 @@ def read_findings() -> dict[str, Decided]:
 
 
 class _Packed:
-    """Lookup of a packed certificate by a position's text, for certificates that are too large for a dictionary."""
+    """Lookup by a position's text in a packed certificate. It is used if a dictionary would be too large."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
         self._strategy, self._keys = strategy, keys_of(strategy.words)
@@ -173,7 +173,7 @@ class Strategy:
     def move(self, board: Board) -> Move:
         """Return the winner's move.
 
-        Certificates contain no line for a position with an immediate win, so that such a move is looked up by the
+        Certificates contain no line for a position with an immediate win, so in this case the move is found by the
         rules.
         """
         if (found := self.answer(board.position)) is not None:
@@ -187,7 +187,7 @@ class Strategy:
         raise InputError(f"the certificate has no entry for '{board.position}', and no move wins there at once")
 
     def line(self, board: Board) -> list[str]:
-        """Return a game in which the winner follows the strategy and the other side holds out as long as possible."""
+        """Return a game in which the winner follows the strategy and the other side holds out for as long as it can."""
         board, played = board.copy(), list[str]()
         while board.outcome() is None:
             if board.turn == self._winner:

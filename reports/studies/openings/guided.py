@@ -3,7 +3,7 @@
 A proof search normally keeps all white moves alive that look nearly as good as the best one. If the engine is sure of a
 move, the tree is continued after that move, and the others are tried only if it fails. Whatever a task proves is
 extracted immediately, so that it is kept and entered in the tables of all other tasks, with all its symmetric images.
-All of black's replies must be proved; the easy ones are searched first, because their results help with the others.
+All of black's replies must be proved. The easy ones are searched first, because their results help with the others.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def given_moves(board: Board, line: str) -> dict[str, str]:
 
 
 class GuidedWork:
-    """Worker that runs the tasks of a proof in threads of this process; all of them know the strategies proved so far.
+    """Worker that runs the tasks of a proof in threads of this process. All tasks use the strategies proved so far.
 
-    A given move for a position takes precedence over the engine's choice. Positions of an outline are known to the
-    tasks too, but proofs that depend on them are still extracted.
+    A given move for a position takes precedence over the engine's choice. The tasks also know the positions of an
+    outline, but proofs that depend on them are still extracted.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Outline of a proof: the winner's moves in long wins, from which a search reproduces the rest in minutes.
+"""Outline of a proof: the winner's moves in long wins, from which a search can reproduce the rest in minutes.
 
 Only a few per cent of a certificate's lines are needed, and they need no positions: starting from the root of the
 proof, the moves lead to them ply by ply. An outline therefore takes two bytes per line before compression. The outline
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEAST: Final = 7
 """Minimum length in plies of the wins in an outline; shorter wins are found immediately."""
 _SEEN: Final = 3
-"""Plies within which a win is seen without a search."""
+"""Number of plies within which a win is found without a search."""
 _BATCH: Final = 100_000
 _MOST: Final = 64 << 20
 """Maximum size of an uncompressed outline in bytes."""

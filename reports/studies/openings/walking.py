@@ -29,7 +29,7 @@ class _Place(NamedTuple):
 
 
 def walk() -> TableWalk:
-    """Return the graph; wins and losses have their bounds, and positions without a proof are open."""
+    """Return the graph. Wins and losses have their bounds, and positions without a proof are open."""
     found = read_findings()
     bounds = {one.board().canonical().position: found[one.name].within for one in openings()[1] if one.name in found}
     named = {tuple(one.moves.split()[:n]) for one in openings()[1] for n in range(len(one.moves.split()) + 1)}

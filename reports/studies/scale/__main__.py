@@ -1,4 +1,4 @@
-"""``python -m reports.studies.scale``: measure, render the page, and foretell a traced build on more workers."""
+"""``python -m reports.studies.scale``: measure, render the page, and predict the time of a traced build."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Effort of solving brandubh completely.")
 NAME = "python -m reports.studies.scale"
 _MOST = 4096
-"""Workers that are simulated."""
+"""Maximum number of workers that can be simulated."""
 
 
 class _Foretold(Result):
@@ -62,9 +62,9 @@ def trace_command(
     memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="MiB of a worker; larger tiers are sliced.")] = 4096,
     scheduler: SchedulerOption = None,
 ) -> Reply:
-    """Build a tablebase as `tablut tablebase build` does, and write down what each task took.
+    """Build a tablebase like `tablut tablebase build`, and record the cost of each task.
 
-    One worker builds, or those of a cluster.
+    The tiers are built by one worker, or by the workers of a cluster.
     """
     from reports.studies.scale.measuring import traced_build
     from reports.studies.scale.trace import write_trace
@@ -90,9 +90,10 @@ def schedule_command(
         typer.Option(min=1, max=_MOST, help="Number of shared processors. [default: one for each]", show_default=False),
     ] = None,
 ) -> Reply:
-    """Foretell how long a build in slices would take on more workers, from what its tasks took on one.
+    """Predict how long a build in slices would take with more workers, from the trace of one worker.
 
-    It is a model: the tasks in their order, each with its processor time, an overhead, and time for what it moves.
+    The prediction is a model: the tasks in their order, each with its processor time, an overhead, and the time for the
+    data that it moves.
     """
     from reports.studies.scale.records import read_trace
     from reports.studies.scale.replay import fit_costs, replay
@@ -119,7 +120,7 @@ def schedule_command(
 def _show(console: PeopleConsole, result: _Schedule) -> None:
     build = f"{result.variant}, at most {result.men} men, {result.memory >> 20:,} MiB for each worker"
     spent = f"{result.tasks:,} tasks, {result.cpu_seconds:,.1f} processor seconds"
-    # The name of a rule set from a file is never markup.
+    # The name of a rule set from a file is never interpreted as markup.
     told = f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s"
     console.print(safe_text(told), soft_wrap=True)
     table = Table(number("workers"), number("processors"), number("seconds (model)"), number("minimum for any order"))
@@ -131,7 +132,7 @@ def _show(console: PeopleConsole, result: _Schedule) -> None:
 @app.command("page")
 @command
 def page_command(check: CheckOption = False) -> Reply:
-    """Render the page and its figures from what was measured."""
+    """Render the page and its figures from the measurements."""
     from reports.studies.scale.page import FOLDER, artefacts
 
     return rendered(FOLDER, artefacts(), check)
@@ -153,9 +154,9 @@ def measure_command(
         list[int] | None, typer.Option(min=1, max=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
     ] = None,
 ) -> Reply:
-    """Build tiers by one, two and four workers on this machine, ten minutes in all, and keep what they took.
+    """Build tiers with one, two and four workers on this machine, which takes ten minutes in all, and store the costs.
 
-    Run nothing else meanwhile. The wall times foretold are printed before each build that is to confirm them.
+    Do not run other programs meanwhile. Before each build, the predicted wall time is printed for comparison.
     """
     from reports.studies.scale.measuring import measure
 

@@ -1,9 +1,9 @@
 """Forecast of the resources for tiers that have not been built: hours, memory, bytes stored and moved, with intervals.
 
-The classes of each tier and the rows that a slice sees are counted exactly. The rates, and the error of the schedule's
-model (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program builds: it
-takes one generation of tiers after another, builds tiers that fit into memory side by side and the others one after
-another, in as few slices as the memory allows, step by step.
+The classes of each tier and the rows that a slice needs are counted exactly. The rates, and the error of the model of
+the schedule (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program
+builds: it takes one generation of tiers after another, builds tiers that fit into memory side by side, and builds the
+others one after another, step by step, in as few slices as the memory allows.
 
 The model does not cover processors other than the measured one, a folder too slow for the data moved, or failures.
 """
@@ -42,7 +42,7 @@ _LEAST_ERROR: Final = 0.05
 _ALONE: Final = 3.0
 """Assumed uncertainty of tiers without defenders: 90 % of the rates are within this factor of the last measured one."""
 _FOR_EACH: Final = 4
-"""Slices per worker, if tiers are divided to keep all workers busy."""
+"""Number of slices per worker if tiers are divided to keep all workers busy."""
 _MOST_MEMORY: Final = 38
 """Base-2 logarithm of the largest memory per worker that is tried: 256 GiB."""
 _LEAST_MEMORY: Final = 24
@@ -141,7 +141,7 @@ class ScaleModel:
             factor, alone, off = np.array([[self.factor.middle((0, 0))]]), 1.0, np.ones(1)
         else:
             found = {name: law.draw(sided, count, generator) for name, law in laws.items()}
-            # Every second draw follows the other law.
+            # The draws alternate between the two laws.
             found["cpu"][1::2] = rates.cpu[1].draw(sided, count, generator)[1::2]
             factor = self.factor.draw([(0, 0)], count, generator)
             alone = np.exp(generator.standard_normal(count) * np.log(_ALONE) / _STUDENT)
@@ -151,7 +151,7 @@ class ScaleModel:
             if not material[1]:
                 found["cpu"][:, place] = self.check.whole[known] * alone
             elif not self.tiers.judged(material):
-                # The tier has too many attackers for rows to be judged as a whole, so that it takes longer.
+                # The tier has too many attackers for its rows to be judged as a whole, so it takes longer.
                 found["cpu"][:, place] *= np.maximum(factor[:, 0], 1.0)
         return {**found, "off": off}
 
@@ -201,7 +201,8 @@ class ScaleModel:
                 found["scratch"] = np.maximum(found["scratch"], 2 * classes * drawn["written"][:, place])
         for name, tiers_by_men in beside.items():
             for some in tiers_by_men.values():
-                # Tiers that fit are built side by side: the longest one, or the total shared evenly, sets the time.
+                # Tiers that fit are built side by side. The time is that of the longest one, or of the total shared
+                # evenly.
                 found[name] += np.maximum(np.max(some, axis=0), np.sum(some, axis=0) / workers)
             found[name] *= drawn["off"]
         return found
@@ -235,7 +236,7 @@ def _interval(drawn: NDArray[np.float64]) -> Interval:
 
 
 def without_largest(check: ScaleCheck) -> ScaleCheck:
-    """Return the measurements without the tiers with most men, which can then be predicted as a test of the model."""
+    """Return the measurements without the tiers with the most men. To test the model, these can then be predicted."""
     most = max(sum(tier.material) for tier in check.tiers)
     tiers = tuple(tier for tier in check.tiers if sum(tier.material) < most)
     named = {tier.tier for tier in tiers} | {name for name in check.whole if name.endswith("v0")}
@@ -243,7 +244,7 @@ def without_largest(check: ScaleCheck) -> ScaleCheck:
     return check.model_copy(update={"tiers": tiers, "whole": whole})
 
 
-# -- counted quantities: the classes and rows of tiers, the rows that a slice sees, and the memory needed
+# -- counted quantities: the classes and rows of tiers, the rows that a slice needs, and the memory
 
 
 _ITEM: Final = 2
@@ -252,7 +253,7 @@ _FINER: Final = 1.1
 
 
 class SlicedPlan(NamedTuple):
-    """The number of slices in which a tier is built, and how many times its own rows each slice sees."""
+    """The number of slices in which a tier is built, and how many rows each slice needs, as a multiple of its own."""
 
     slices: int
     seen: float
@@ -275,7 +276,7 @@ class CountedTiers:
         return self._windows[defenders].rows
 
     def seen(self, defenders: int, slices: float) -> float:
-        """Return the number of rows that a slice sees, as a multiple of its own rows."""
+        """Return the number of rows that a slice needs, as a multiple of its own rows."""
         windows = self._windows[defenders]
         return float(np.exp(np.interp(np.log(slices), np.log(windows.slices), np.log(windows.seen))))
 
@@ -296,7 +297,7 @@ class CountedTiers:
         slices = 1.0
         while slices <= min(self.rows(material[1]), _MOST_SLICES):
             seen = self.seen(material[1], slices)
-            # Assume that a slice sees the same fraction of the tiers below as of the tier itself.
+            # Assume that a slice needs the same fraction of the tiers below as of the tier itself.
             entries = own * (1 + seen) / slices + lower * min(1.0, seen / slices)
             if _ITEM * entries <= left:
                 return SlicedPlan(round(slices), seen)

@@ -1,11 +1,11 @@
 """Measurements for the resource model: ``python -m reports.studies.scale measure --store FILE``.
 
-The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, by each number of
+The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, with each number of
 ``--workers``; the tiers below are built beforehand. Smaller tiers are built in slices by one thread, to measure the
-cost of a class. This requires the extra ``cluster``, ten minutes of two processors for six men, and an otherwise idle
+cost of a class. This requires the extra ``cluster``, ten minutes on two processors for six men, and an otherwise idle
 machine. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The model
-also needs the factor by which busy processors slow each other: one tier is built in slices by one process, then by one
-process per processor.
+also needs the factor by which busy processors slow each other down. To measure it, one tier is built in slices by one
+process, then by one process per processor.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> 
 
 
 def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int], count: int, cores: int) -> Crowded:
-    """Return the cost of a tier built alone, and built by one process per processor at the same time."""
+    """Return the cost of building a tier alone, and of building it in one process per processor at the same time."""
     roots = [folder / f"crowd{number}" for number in range(cores)]
     for root in roots:
         shutil.copytree(base, root)
@@ -160,7 +160,7 @@ def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: typ
 
 
 def windows(variant: Variant, defenders: int) -> Windows:
-    """Return the number of rows that a slice sees, as a multiple of its own rows, for increasing numbers of slices."""
+    """Return the rows that a slice needs, as a multiple of its own rows, for increasing numbers of slices."""
     tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
     slices, seen = [], []
     count = 1

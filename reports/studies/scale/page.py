@@ -28,7 +28,7 @@ WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
 _QUIET: Final = 0.02
-"""Largest share of time that one worker may wait for a processor on a machine considered idle."""
+"""Largest share of time that one worker may wait for a processor if the machine is to be considered idle."""
 _MOST_RATE: Final = 1e-3
 """Processor seconds per class above which a measurement is implausible."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
@@ -36,7 +36,7 @@ _YEAR: Final = 365.25 * 86400
 
 
 class Built(Result):
-    """A complete build of tiers with more men than the model was fitted to, by one process; in processor seconds."""
+    """A complete build, by one process, of tiers with more men than the model was fitted to; in processor seconds."""
 
     men: Annotated[int, Field(ge=2)]
     classes: int
@@ -170,7 +170,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _hours(seconds: Interval) -> list[float]:
-    """Return low, middle and high in hours, to three digits, which hides rounding differences between machines."""
+    """Return low, middle and high hours to three digits, which hides rounding differences between machines."""
     return [float(f"{value / 3600:.3g}") for value in (seconds.low, seconds.middle, seconds.high)]
 
 

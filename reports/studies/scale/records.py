@@ -141,7 +141,7 @@ class Crowded(Result):
 
 
 class Windows(Result):
-    """Rows that a slice sees, for tiers with the given number of defenders; independent of the attackers."""
+    """Rows that a slice needs, for tiers with the given number of defenders. They do not depend on the attackers."""
 
     defenders: Annotated[int, Field(ge=1, le=60)]
     rows: Annotated[int, Field(ge=1, lt=1 << 60)]

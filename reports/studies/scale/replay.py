@@ -4,9 +4,9 @@ The tasks and their order are those of the trace. A tier in slices consists of a
 begins when the slices of the previous one are done, and the leading process writes a checkpoint in between. A tier that
 is built whole is a single task, and such tiers with the same number of men run side by side.
 
-The duration of a task is fitted to the trace: its own processor time, a time per byte that it moves, and an overhead
-that is the same for all tasks. The model uses only the trace of one worker and the factor by which busy processors slow
-each other (`reports.studies.scale.records.Crowded`).
+The duration of a task is fitted to the trace. It consists of the task's own processor time, a time per byte that it
+moves, and an overhead that is the same for all tasks. The model uses only the trace of one worker and the factor by
+which busy processors slow each other down (`reports.studies.scale.records.Crowded`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def fit_costs(trace: Trace) -> Costs:
 
 
 def _idle(task: TaskTrace) -> float:
-    """Return the seconds for which a task could have used a processor but did not need one."""
+    """Return the seconds during which a task could have used a processor but did not need one."""
     return max(task.seconds - task.cpu - (task.waited or 0.0), 0.0)
 
 
@@ -126,7 +126,7 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
                 waits = _idle(task)
             place = WORKER if task.kind in (PASS, WHOLE) else LEAD
             tasks.append(add_task(graph, [lead], task.cpu, waits, place))
-        # An empty task after the group replaces an edge for each pair of tasks.
+        # An empty task after the group replaces one edge for each pair of tasks.
         done = [add_task(graph, tasks, 0.0, 0.0, LEAD)]
     rest = trace.seconds - max((task.ended for task in trace.tasks), default=0.0)
     add_task(graph, done, 0.0, max(rest, 0.0), LEAD)
@@ -149,7 +149,7 @@ def replay(
 WORKER: Final = "worker"
 LEAD: Final = "lead"
 _NOTHING: Final = 1e-12
-"""Seconds of a task that may remain because of rounding."""
+"""Number of seconds of a task that may remain because of rounding."""
 
 
 class Schedule(NamedTuple):
@@ -170,7 +170,7 @@ def add_task(
 
 
 def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
-    """Return when the tasks of a graph begin and end, under list scheduling."""
+    """Return the start and end of each task of a graph under list scheduling."""
     tasks = graph.nodes
     missing = dict(graph.in_degree())
     ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
@@ -203,7 +203,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float =
 
 
 def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float:
-    """Advance all running tasks until one of them finishes computing or waiting, and return the time that takes."""
+    """Advance all running tasks until one of them finishes computing or waiting; return the time that this takes."""
     computing = sum(computes > 0.0 for computes, _ in left.values())
     busy = min(computing, cores)
     speed = busy / computing if computing else 1.0

@@ -1,9 +1,9 @@
 """Measurement of each task of a build from outside, through the scheduler that runs the tasks and the observer.
 
-A task is a tier that is built whole, a pass over a slice, or work that the leading process does itself for a tier in
-slices: planning before the first pass, and packing at the end.
+A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices: planning
+before the first pass, and packing at the end.
 
-Times of different processes can be compared only as far as the clocks of their machines agree.
+Times of different processes are comparable only if the clocks of their machines agree.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ class Tracer(Scheduler, Observer):
         self._sliced, self._after_tier = False, Meter(whole=True)
 
     def note(self, text: str) -> None:  # noqa: ARG002
-        """Start the measurement of a tier's packing, which counts if no other note follows before the tier is done."""
+        """Start a timer for the packing of a tier.
+
+        A later note restarts it, so that only the time after the last note of the tier is recorded.
+        """
         self._after_note = Meter(whole=True)
 
     def advance(self, count: int = 1) -> None:
@@ -146,7 +149,7 @@ class Tracer(Scheduler, Observer):
             "memory": self._memory,
             "workers": self.workers,
             "cores": _cores(),
-            # Clocks of other machines may be ahead, so that a task seems to end after the build.
+            # The clocks of other machines may be ahead, so a task can seem to end after the build.
             "seconds": max(round(time.time() - self._began, 6), last),
             "tasks": tasks,
         }

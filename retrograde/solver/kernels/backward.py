@@ -1,16 +1,16 @@
 """The backward passes, which propagate the value of a position to its parents by quiet moves.
 
-A lost position makes each of its parents a win. A won position decrements the counter of moves
-of each parent, and at zero the parent is lost. For this, the counter must go down once for every
-move of the parent that leads to the class of the successor. There is one such move for each un-move,
-unless parent or successor has a symmetry of its own. Rows in which this can happen are recognised by their
-residual group, and the moves of the parent are then counted.
+A lost position makes each of its parents a win. A won position decrements the counter of moves of each parent, and when
+the counter reaches zero the parent is lost. For this, the counter must be decremented once for every move of the parent
+that leads to the class of the successor. There is exactly one such move for each un-move, unless parent or successor
+has a symmetry. Rows in which this can happen are recognised by their residual group, and in these rows the moves of the
+parent are counted.
 
 Several threads work on one tier. All wins of a round have the same value, and counters
 are decremented atomically; wins and losses are propagated in separate rounds.
 
-In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages
-instead, which `receive` applies to the slices that they concern.
+In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages instead, and
+`receive` applies them to the slices that they concern.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: 
 
 @called
 def _is_symmetric(x: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry has a residual group: without column soldiers, whether the entry has one."""
+    """Return whether the row of an entry (without column soldiers, the entry itself) has a residual group."""
     by_king = tier * x.square.kings + orbit_of(x, tier, entry)
     row = x.tier.first_row[by_king] + (entry - x.tier.base[by_king]) // x.tier.width[by_king]
     return x.row.residual[x.tier.meta_at[tier] + row] != 1
@@ -106,7 +106,7 @@ def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: i
 
 @called
 def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int) -> int:
-    """Return the number of plies in which the slowest capture loses, in a position where every move loses."""
+    """Return the number of plies in which the slowest capture loses, in a position in which every move loses."""
     _open_spare(t, x, w, p.tier, parent, p.side)
     scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
     moves = pointer(scratch_moves)
@@ -127,19 +127,19 @@ def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: in
 
 @inlined
 def _propagate_loss(w: Workspace, p: Pass, distance: int, parent: int) -> None:
-    """Make the parent of a lost position a win, or a quicker win than it was."""
+    """Make the parent of a lost position a win, or shorten its win."""
     item, new = I64(p.mine[parent]), won_in(distance + 1)
     if not is_decided(item) or (not is_loss(item) and item > new):
         p.mine[parent] = np.uint16(new)
         p.report[code_of(new)] += 1
     elif is_loss(item):
-        # A loss with a winning move.
+        # The position was stored as a loss although it has a winning move.
         w.cursor.head[ERRORS] += 1
 
 
 @inlined
 def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, before: int) -> None:
-    """Make a parent a loss, when the last of its quiet moves leads to a win in ``distance`` plies."""
+    """Make a parent a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(t, x, w, p, parent))
@@ -161,7 +161,7 @@ def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, 
 
 @inlined
 def _is_known(w: Workspace, parent: int) -> bool:
-    """Return whether a parent of the open position was met before, and remember it."""
+    """Return whether a parent of the open position has been met before, and remember it."""
     number = w.seen[0]
     for other in range(number):
         if w.seen[1 + other] == parent:
@@ -184,10 +184,11 @@ def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether a parent of the open position, with one man on another cell, has a symmetry of its own."""
+    """Return whether a parent of the open position that has one man on another cell is symmetric."""
     if x.tier.column_men[p.tier] == 0:
         return _is_symmetric(x, p.tier, parent)
-    # Without a residual group, it has none. Black moves within the open row; for white's moves, the hop records this.
+    # Only a row with a residual group has symmetric positions. Black moves within the open row; for white's moves, the
+    # hop shows whether the new row has such a group.
     may_have = w.cursor.head[RESIDUAL] != 1
     if p.side == 0:
         may_have = w.hops.base[man * x.square.cells + start] < 0
@@ -196,7 +197,7 @@ def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man:
 
 @inlined
 def _count_once(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int, successor: int) -> int:
-    """Return how many moves of a parent lead to the open position's class, or 0 if the parent was met before."""
+    """Return how many moves of a parent lead to the open position's class, or 0 if the parent has been met before."""
     return I64(0) if _is_known(w, parent) else _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
 
 
@@ -211,13 +212,13 @@ def _is_decided_by_last_ply(t: Tables, w: Workspace, p: Pass) -> bool:
 def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
     """Propagate the open position's item to all its parents, or write messages for them.
 
-    In the parents, the side of the pass is to move. They are found man by man: a parent in which one man stands
-    elsewhere has an entry that differs from the open position's by one term.
+    In the parents, the side of the pass is to move. They are found man by man: if one man stands elsewhere in a parent,
+    the parent's entry differs from the open position's by one term.
     """
     if _is_decided_by_last_ply(t, w, p):
         return
     king, men = w.cursor.head[KING], x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
-    # Without column soldiers a row is one position, and its residual group that position's own.
+    # Without column soldiers a row is a single position, and its residual group is the group of that position.
     symmetric = w.cursor.head[RESIDUAL] != 1 and (
         x.tier.column_men[p.tier] == 0 or symmetry_order(x, p.tier, king, w.here.black, w.here.white) > 1
     )
@@ -236,7 +237,8 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(p.mine[parent]))):
                 continue
             moves = I64(1)
-            # If either has a symmetry of its own, the number of un-moves differs from the number of moves.
+            # If the parent or the open position has a symmetry, the number of un-moves differs from the number of
+            # moves.
             if not is_loss(item) and (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
                 moves = _count_once(t, x, w, p, parent, successor)
             if moves == 0:
@@ -251,7 +253,7 @@ def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables,
 
 @inlined
 def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16) -> bool:
-    """Return whether an item occurs in a range of items; the loop has no early exit, so that it is vectorised."""
+    """Return whether an item occurs in a range of items. The loop has no early exit, so that it is vectorised."""
     found = np.uint16(0)
     for place in range(start, stop):
         found |= np.uint16(items[place] == wanted)
@@ -262,7 +264,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
-    If messages are written, the pass stops when their buffer is nearly full, and continues there in the next call.
+    If messages are written, the pass stops when their buffer is nearly full, and the next call continues at that place.
     """
     d, p = record_at(desk, Desk), flat(task)
     t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages
@@ -299,7 +301,7 @@ def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, la
 def receive(
     desk: NDArray[np.int64], task: Pass, entries: NDArray[np.uint32], moves: NDArray[np.uint8], shift: int, item: int
 ) -> int:
-    """Apply messages to the positions that they concern, which have moves to positions of one value; O(messages)."""
+    """Apply messages to the positions that they concern; these have moves to positions of one value. O(messages)."""
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     w.cursor.head[ERRORS] = 0

@@ -1,12 +1,12 @@
-"""The open position of a tier, and the entries that a move leads to from it.
+"""The open position of a tier, and the entries to which its moves lead.
 
 A *row* fixes the king and the row soldiers. `open_row` writes them to the workspace, together with the numbers
 that the row gives to the remaining cells. Within a row, a *column* fixes the cells of the column soldiers, which are
 attackers. In a tier without defenders the attackers are the row soldiers, and a row has one column.
 
 `attacker_entry` and `white_entry` avoid ranking the moved position from its list of cells. A move of an attacker
-changes one term of the column's rank. A move of a defender or the king leads to another row,
-which numbers all cells differently; these numbers depend on the row alone, so they are computed once for each row.
+changes one term of the column's rank. A move of a defender or the king leads to another row, which numbers all cells
+differently. These numbers depend only on the row, so they are computed once for each row.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Number of columns up to which stepping is quicker than unranking."""
+"""Number of columns up to which stepping is faster than unranking."""
 
 
 @inlined
@@ -123,7 +123,7 @@ def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
 
 @called
 def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, before: int, side: int) -> None:
-    """Set the workspace to a row, starting from an earlier row of the same king if one is open.
+    """Set the workspace to a row, starting from an earlier row of the same king if such a row is open.
 
     Without column soldiers a row is a single position, and the next one differs little from it.
     """
@@ -224,7 +224,7 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @called
 def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
-    """Return whether the open position is ranked at another entry; this occurs only in rows with a residual group."""
+    """Return whether the open position is ranked at another entry. This occurs only in rows with a residual group."""
     return entry_of(x, tier, w.cursor.head[KING], w.here.black, w.here.white, w.scratch) != entry
 
 
@@ -258,7 +258,7 @@ def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8]
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values in place of a base: no such entry; a row with aliases, where the rank must be found from all images."""
+"""Values in place of a base: there is no such entry; the row has aliases, so the rank must be found from all images."""
 
 
 @inlined
@@ -307,7 +307,7 @@ def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int
 
 @inlined
 def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender or the king moved to a cell, or -1; O(men * men)."""
+    """Return the entry of the open position with a defender or the king moved to a cell, else -1; O(men * men)."""
     column_men = x.tier.column_men[tier]
     if column_men == 0:
         return _moved_entry(x, w, tier, 0, man, target)
@@ -339,7 +339,7 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
 
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
-    """Find the row that a move of a defender or the king leads to from the open row."""
+    """Find the row to which a move of a defender or the king leads from the open row."""
     key, c = man * x.square.cells + target, w.cursor
     w.hops.stamp[key] = c.head[STAMP]
     if man == x.tier.row_men[tier]:
@@ -390,7 +390,7 @@ def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[in
 
 @called
 def entry_on(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32]) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board; -1 for either that does not exist."""
+    """Return the tier and the entry of the position on a board; each is -1 if it does not exist."""
     tier = tier_at(x, count_of(t, board, 1), count_of(t, board, 0))
     if tier < 0:
         return tier, I64(-1)
@@ -407,7 +407,7 @@ def capture_item(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint3
 
 @inlined
 def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
-    """Return whether a piece that moves to an empty cell without capturing could move straight back."""
+    """Return whether a piece that moves to an empty cell without capturing could immediately move back."""
     rank, file = coordinates(t, target)
     along_row = I64(t.rank[start]) == rank
     line = rank if along_row else t.size + file

@@ -1,8 +1,8 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, mostly for many columns together.
-Columns that differ only in their lowest soldier are adjacent, and form a *run*. Within a row, it depends on the cell of
-a column soldier alone whether it blocks the king's way to an escape, and whether it can be shut in.
+Columns that differ only in their lowest soldier are adjacent, and form a *run*. Within a row, the cell of a column
+soldier alone determines whether the soldier blocks the king's way to an escape, and whether it can be shut in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
 Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
@@ -81,7 +81,7 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # The king's ways that a column soldier blocks, by the number of its cell.
+    # The king's ways that a column soldier blocks, by the number of the soldier's cell.
     closed = w.traits
     for cell in range(x.square.cells):
         number = I64(w.cursor.number[cell])
@@ -113,7 +113,8 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
 @called
 def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark as lost the columns of the open row in which no column soldier can move; return their number."""
-    # Each other column soldier blocks at most one direction: with at least `men` free directions, one can always move.
+    # Each other column soldier blocks at most one direction. With `men` or more free directions, a soldier can always
+    # move.
     free = w.traits
     for cell in range(x.square.cells):
         number = I64(w.cursor.number[cell])
@@ -149,7 +150,7 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
 
 @called
 def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
-    """Mark the rows of a king in a tier without defenders as if they were columns; return whether nothing is left."""
+    """Mark the rows of a king in a tier without defenders like columns; return whether nothing is left to do."""
     if p.side == 0 and t.either_after_ply != 0:
         return False
     open_king(t, x, w, p, orbit)
@@ -167,12 +168,12 @@ def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> b
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values in place of a successor's item: the move captures nothing; the move ends the game and loses it."""
+"""Values in place of a successor's item: the move captures nothing; the move ends the game as a loss for the mover."""
 
 
 @inlined
 def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
-    """Return the cross of the places beside an enemy around a piece of ``side``; for the king, with the escapes."""
+    """Return the cross of the places next to an enemy around a piece of ``side``; for the king, include the escapes."""
     rank, file = coordinates(t, cell)
     row, column = beside(t, board, rank, side ^ 1), beside(t, board, t.size + file, side ^ 1)
     if royal:
@@ -189,9 +190,9 @@ def _may_end_or_capture(t: Tables, board: NDArray[np.uint32], side: int, target:
 
 @inlined
 def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> int:
-    """Return the item of a move's successor outside the tier, -1 if it is missing, `_QUIET` or `_ENDED_LOST`.
+    """Return the item of a move's successor outside the tier; -1 if it has no entry, `_QUIET` or `_ENDED_LOST`.
 
-    A move that wins the game gives the opponent the value of a position without a legal move, a loss in 0 plies.
+    A move that wins the game gives the opponent the value of a position without a legal move: a loss in 0 plies.
     """
     board, item = w.here.board, I64(_QUIET)
     undo, outcome = make(t, board, move)
@@ -207,8 +208,8 @@ def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> i
 def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
     """Return whether white wins in one ply in the open position, by an escape or a capture.
 
-    A capture also wins immediately if it leaves black without a legal move. Quiet moves that
-    do so are not examined here: the positions they lead to are propagated to their parents.
+    A capture also wins immediately if it leaves black without a legal move. Quiet moves that do so are not examined
+    here, because the positions to which they lead are propagated to their parents.
     """
     board, king = w.here.board, w.cursor.head[KING]
     if t.either_after_ply == 0:
@@ -283,12 +284,15 @@ def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -
 
 
 _FIRST, _SHARP, _REST = range(3)
-"""Steps of examining a position's moves: first the moves that are clearly quiet; then those that may capture or end
-the game, some of which turn out to be quiet; last the remaining quiet moves."""
+"""Steps of examining a position's moves.
+
+First come the moves that are clearly quiet, then those that may capture or end the game, some of which turn out to be
+quiet, and last the remaining quiet moves.
+"""
 
 
 class _Tally(NamedTuple):
-    """Summary of the moves of the open position that were examined so far.
+    """Summary of the moves of the open position that have been examined so far.
 
     Attributes
     ----------
@@ -319,10 +323,10 @@ def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: i
 
 @inlined
 def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
-    """Write the targets of each man as two crosses, beside an enemy and quiet; return whether a move allows an escape.
+    """Write the targets of each man as two crosses, next to an enemy and quiet; return whether a move allows an escape.
 
-    While the king threatens to escape, any quiet move of black's that does not block its way lets it escape. The
-    value of the successor is known without looking it up, so these moves are left out.
+    While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. The
+    value of the successor is then known without a lookup, so these moves are left out.
     """
     board, side, king = w.here.board, p.side, w.cursor.head[KING]
     lets_escape, all_sharp = False, t.either_after_ply != 0 or may_end_afar(t, board, side)
@@ -347,7 +351,7 @@ def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
 
 @inlined
 def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, target: int) -> int:
-    """Return what `_item_after` returns, for a move beside an enemy or to an escape.
+    """Return the result of `_item_after` for a move that ends next to an enemy or on an escape.
 
     Most of these moves turn out to be quiet, and need not be made on the board.
     """
@@ -364,9 +368,9 @@ def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: 
 
 @inlined
 def _enough(t: Tables, p: Pass) -> int:
-    """Return the distance of a win after which no further move is examined.
+    """Return the distance of a win after which no further move has to be examined.
 
-    A search for wins usually stops at any win that is not known yet. Otherwise only a win in one ply is enough.
+    A search for wins usually stops at any win that is not known yet. Otherwise it stops only at a win in one ply.
     """
     return p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(1)
 
@@ -432,13 +436,13 @@ def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
 
 @inlined
 def _quicker(best: int, plies: int) -> int:
-    """Return the distance of the quicker of two wins; ``best`` is 0 if there is no first one."""
+    """Return the distance of the quicker of two wins. ``best`` is 0 if there is no first one."""
     return plies if best == 0 else min(best, plies)
 
 
 @inlined
 def _item_of(p: Pass, tally: _Tally) -> int:
-    """Return the item that follows from a tally, or 0 if it is not one that the pass looks for."""
+    """Return the item that follows from a tally, or 0 if the pass does not look for items of this kind."""
     best = tally.best
     if best != 0:
         wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
@@ -459,7 +463,7 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
     men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
     lets_escape = _sort_targets(t, w, p, men)
     tally = _Tally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # If one move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined just once.
+    # If a single move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined only once.
     for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.

@@ -1,19 +1,19 @@
-"""Finding black's losses a row at a time, with masks of cells instead of moves.
+"""Finding black's losses one row at a time, with masks of cells instead of moves.
 
 Take one column soldier off the board: the cells of the others are a *choice*. For each choice, masks of the board's
-lines give the cells on which the missing soldier would make an open position (one in which white, to move, is not
-known to win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to
-any of these, for a whole line at a time. The result is a few *marks* for each choice and cell. The marks of all column
-soldiers together decide a position; most positions are lost, and are never put on a board.
+lines give the cells on which the missing soldier would make an open position (one in which white, to move, is not known
+to win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to any of
+these, for a whole line at a time. The result is a few *marks* for each choice and cell. The marks of all column
+soldiers together decide a position. Most positions are lost, and never have to be put on a board.
 
-Columns that differ only in their lowest soldier are adjacent, and form a *run*. Removing one of the other soldiers
-leaves choices that are adjacent as well, and marks are stored in that order, so the marks of a run are combined many
-at a time.
+Columns that differ only in their lowest soldier are adjacent, and form a *run*. If one of the other soldiers is
+removed, the remaining choices are adjacent as well. Marks are stored in that order, so the marks of a run are combined
+many at a time.
 
 In a tier without defenders the attackers are the row soldiers, and a row is one position. All rows of a king then
-correspond to the columns of a row without row soldiers: every choice of cells, in the same order. So code that
-judges a row as a whole can judge a king as a whole. A king on an axis has symmetries, and only one of each class of
-choices has a row. In that case, the items are *spread out*, one for each choice, and *taken in* again.
+correspond to the columns of a row without row soldiers: every choice of cells, in the same order. So the code that
+judges a whole row can judge all rows of a king together. A king on an axis has symmetries, and only one of each class
+of choices has a row. In that case, the items are *spread out*, one for each choice, and *taken in* again afterwards.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 PENDING = 1
-"""Value in place of an item: the moves of this position must be examined."""
+"""Value in place of an item: the moves of the position must be examined."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Masks of target cells: where white has not won within the limit; where a soldier is captured; where the king is."""
+"""Masks of target cells: white has not won within the limit; a soldier is captured; the king is captured."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 """Marks: a move goes to a cell of the corresponding mask."""
 
@@ -64,7 +64,7 @@ def _remove_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _choices(x: TierTables, w: Workspace, men: int) -> int:
-    """Return the number of choices of the open row: ways to place all column soldiers but one."""
+    """Return the number of choices of the open row: the ways to place all column soldiers but one."""
     return x.square.binomial[w.cursor.head[CELLS] * x.square.most + men - 1]
 
 
@@ -159,7 +159,7 @@ def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint1
 
 @inlined
 def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
-    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last there is none."""
+    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last, remove them."""
     board, spot, numbers = w.here.board, w.cursor.spot, w.run
     k = I64(0)
     while k < staying:
@@ -184,7 +184,7 @@ def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
     w.cursor.head[STRIDE] = choices
     for place in range(choices * cells):
         w.judged.marks[place] = np.uint8(0)
-    # Captures occur only beside a white piece, and the white pieces do not move within a row.
+    # Captures occur only next to a white piece, and the white pieces do not move within a row.
     beside = I64(0)
     for number in range(cells):
         cell = I64(spot[number])
@@ -271,7 +271,7 @@ def judge_row(
 
 @called
 def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Set the workspace to a king, with no soldiers on the board; O(cells)."""
+    """Reset the workspace to a king alone on the board, in O(cells) time."""
     open_row(t, x, w, p.tier, x.tier.first_row[p.tier * x.square.kings + orbit], p.side)
     close_column(t, w, x.tier.row_men[p.tier])
     number_cells(x, w, 0)
@@ -286,7 +286,7 @@ def is_spread(x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @inlined
 def _place_of_number(x: TierTables, w: Workspace, number: int) -> int:
-    """Return the number of a cell among all cells of attackers, from its number among those other than the king's."""
+    """Return the number of a cell among all cells of attackers, given its number among those other than the king's."""
     king = I64(x.square.king_place[w.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
@@ -318,7 +318,7 @@ def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], 
 
 @called
 def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows back from those of every choice of cells, and count new ones; O(choices)."""
+    """Write the items of a king's rows from those of every choice of cells, and count new ones; O(choices)."""
     men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
     width = columns_of_row(x, w, men)
     at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
@@ -351,6 +351,6 @@ def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> N
         return
     spread_out(x, w, p, mine, w.judged.mine)
     spread_out(x, w, p, theirs, w.judged.theirs)
-    # The report counts classes, so that of the choices is written to scratch memory.
+    # The report counts classes, so the counts of choices are written to scratch memory.
     judge_row(t, x, w, w.judged.mine, w.judged.theirs, w.quiet, men, p.limit)
     take_in(x, w, p, mine, w.judged.mine)

@@ -1,4 +1,4 @@
-"""Kernels that slices need in addition to the passes: the rows that moves lead to, and copying parts of arrays."""
+"""Additional kernels for slices: the rows to which moves lead, and copying parts of arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copy_runs(
 ) -> None:
     """Copy the entries of some runs that lie in one part of an array; O(copied + runs).
 
-    The part ``source`` begins at entry ``at`` of the array. Each run goes to ``out``, from its target on.
+    The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """
     end = at + len(source)
     for run in range(len(starts)):
@@ -50,7 +50,7 @@ def _row_of(x: TierTables, w: Workspace, tier: int, king: int, cells: NDArray[np
 
 @called
 def _mark_moved(t: Tables, x: TierTables, w: Workspace, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark all rows that one man's move along its rank or file leads to from the open row, ignoring obstacles."""
+    """Mark all rows to which one man's move along its rank or file leads from the open row, ignoring obstacles."""
     cells, men, king = w.cursor.row_cells, x.tier.row_men[tier], w.cursor.head[KING]
     start = king if man == men else cells[man]
     rank, file = I64(t.rank[start]), I64(t.file[start])
@@ -73,10 +73,10 @@ def _mark_moved(t: Tables, x: TierTables, w: Workspace, tier: int, man: int, mar
 
 @kernel
 def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-    """Mark some rows of a tier with defenders, and all rows that white's quiet moves lead to; O(rows * moves).
+    """Mark some rows of a tier with defenders, and all rows to which white's quiet moves lead; O(rows * moves).
 
-    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from
-    which a quiet move can come are among the marked ones, too.
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
+    can come are marked, too.
     """
     d, near = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
@@ -91,7 +91,7 @@ def mark_near(desk: NDArray[np.int64], tier: int, first: int, last: int, marks: 
 def mark_captured(
     desk: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier that captures of row soldiers lead to from some rows; O(rows * choices)."""
+    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
     d, met = record_at(desk, Desk), pointer(marks)
     t, x, w = d.tables, d.tiers, d.workspace
     men, left = x.tier.row_men[tier], x.tier.row_men[below]

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _MOST_MEN: Final = 5
-"""Most attackers of a tier whose rows are judged as a whole: the cost grows with the ways to place all but one."""
+"""Most attackers of a tier whose rows are judged as a whole.
+
+The cost grows with the number of ways to place all but one.
+"""
 
 
 class JudgingRoom(NamedTuple):
@@ -42,7 +45,8 @@ class JudgingRoom(NamedTuple):
     masks, marks : int
         For every way to place all attackers but one, a mask for each line and a mark for each cell.
     columns : int
-        In a tier without defenders, the ways to place all attackers, to which a king's rows are spread out; else 0.
+        In a tier without defenders, the number of ways to place all attackers, to which a king's rows are spread out;
+        else 0.
     """
 
     men: int
@@ -62,7 +66,7 @@ NOT_JUDGED: Final = JudgingRoom(0, 0, 0, 0)
 def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
     """Return the array lengths needed to judge the rows of a tier; `NOT_JUDGED` if they are not judged as a whole.
 
-    The lengths hold for all cells of attackers. A row leaves fewer cells to them, so every rank is within bounds.
+    The lengths are computed for all cells of attackers. A row leaves them fewer cells, so every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
@@ -131,7 +135,7 @@ FULL: Final = 2
 
 
 class Messages(NamedTuple):
-    """Buffer for messages to other slices, about positions with a move to a new value of the other side.
+    """Buffer for messages to other slices about positions that have a move to a new value of the other side.
 
     Attributes
     ----------
@@ -142,7 +146,7 @@ class Messages(NamedTuple):
     moves : ndarray of uint8, shape (room,)
         Output: the number of moves of each position that lead to the new value.
     place : ndarray of int64, shape (2,)
-        The entry at which to continue, or -1 if all messages are written; and the number written so far.
+        The entry at which to continue, or -1 if all messages are written; and the number of messages written so far.
     starts : ndarray of int64, shape (rows,)
         For each row of the task's window, its first entry in the whole tier.
     """
@@ -172,11 +176,12 @@ class Pass(NamedTuple):
         Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
     limit : int
         In a forward pass, distance in plies. Successors that the opponent wins in more plies count as
-        open, because they have yet to be propagated. Positions won in more than ``limit + 2`` plies are
-        examined again, since there may be a quicker win.
+        In a forward pass, a distance in plies. Successors that the opponent wins in more plies count as open, because
+        they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
+        may have a quicker win.
     by_rows : int
-        In a forward pass, not 0 to judge black's losses a row at a time where possible. This pays when most
-        of a tier is to be examined.
+        In a forward pass, not 0 to judge black's losses one row at a time where possible. This is worthwhile if most of
+        a tier is to be examined.
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
@@ -184,7 +189,7 @@ class Pass(NamedTuple):
     lower : ndarray of int64, shape (2 * tiers,)
         Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Output: the numbers of items that were given each code, or found to be aliases, are added to it.
+        Output: the pass adds the number of items that were given each code, and of those found to be aliases.
     messages : Messages
         In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
         no items.
@@ -234,7 +239,7 @@ number of cells that the row leaves to column soldiers; and the distance between
 
 
 class Cursor(NamedTuple):
-    """The place of a thread in a tier: the open row and column; C is the number of cells.
+    """The place of a thread in a tier: the open row and column. C is the number of cells.
 
     Attributes
     ----------
@@ -243,8 +248,8 @@ class Cursor(NamedTuple):
     row_cells : ndarray of int64, shape (C,)
         Cells of the row soldiers.
     numbers : ndarray of int64, shape (C,)
-        Numbers of the column soldiers' cells in this row, ascending. Without
-        column soldiers, those of the row soldiers' cells.
+        Numbers of the column soldiers' cells in this row, ascending. Without column soldiers, those of the row
+        soldiers' cells.
     spot : ndarray of uint8, shape (C,)
         The cell of each number in this row.
     number : ndarray of int16, shape (C,)
@@ -259,7 +264,7 @@ class Cursor(NamedTuple):
 
 
 class Men(NamedTuple):
-    """A position, as the engine's board and as lists of cells; C is the number of cells.
+    """A position, as the engine's board and as lists of cells. C is the number of cells.
 
     Attributes
     ----------
@@ -275,12 +280,12 @@ class Men(NamedTuple):
 
 
 class Hops(NamedTuple):
-    """Cache of the rows that moves of the king and of defenders lead to; C is the number of cells.
+    """Cache of the rows to which moves of the king and of defenders lead. C is the number of cells.
 
     Attributes
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
-        At index ``man * C + target``, the stamp of the open row for which the values hold, and the first entry of
+        At index ``man * C + target``, the stamp of the open row for which the values are valid, and the first entry of
         the row that the move leads to.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
         At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
@@ -297,7 +302,7 @@ class RowMasks(NamedTuple):
     Attributes
     ----------
     men : int
-        Most attackers that the arrays suffice for; 0 if no row will be judged.
+        Maximum number of attackers for which the arrays are large enough; 0 if no row will be judged.
     sources : LineSources
         The places from which moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
@@ -323,7 +328,7 @@ class RowMasks(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """The memory of one thread; C is the number of cells.
+    """The memory of one thread. C is the number of cells.
 
     Attributes
     ----------
@@ -342,11 +347,11 @@ class Workspace(NamedTuple):
     sharp, quiet : ndarray of int64, shape (2 * C,)
         By man, the targets of its moves as a cross; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
-        Sums for `retrograde.solver.kernels.cursor`.
+        Sums for `retrograde.solver.kernels.cursor.attacker_entry`.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     seen : ndarray of int64
-        Number of parents of the open position whose moves were counted, followed by these parents.
+        Number of parents of the open position whose moves have been counted, followed by these parents.
     traits : ndarray of uint8, shape (C,)
         By number in this row, a property of the cell that a kernel uses for all columns.
     run : ndarray of int64, shape (C,)
@@ -371,8 +376,8 @@ class Workspace(NamedTuple):
 class Desk(NamedTuple):
     """All tables and memory that the passes of one thread use.
 
-    Kernels get its directory (`tablut.engine.records.directory`), a single array instead of a
-    hundred. This reduces their compile time by a quarter.
+    Kernels receive its directory (`tablut.engine.records.directory`), which is a single array instead of a hundred.
+    This reduces their compile time by a quarter.
     """
 
     tables: Tables
@@ -384,11 +389,11 @@ class Desk(NamedTuple):
 def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Workspace:
     """Return memory for one thread, for tiers of up to ``defenders`` defenders.
 
-    The types suffice for the following reasons. Cells, numbers of cells and men are below C, which is at most 121, or
-    361 on a wide board, and fit `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead to it,
-    because an empty cell is the end of at most four slides; `Workspace.seen` has space for this many, and an item can
-    count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts them in
-    a byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit their types.
+    The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
+    121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead
+    to it, because an empty cell is the end of at most four slides; `Workspace.seen` has space for this many, and an
+    item can count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts
+    them in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

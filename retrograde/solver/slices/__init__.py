@@ -1,1 +1,1 @@
-"""Solving a tier that does not fit into memory slice by slice; start with `retrograde.solver.slices.building`."""
+"""Solving a tier slice by slice if it does not fit into memory. Start with `retrograde.solver.slices.building`."""

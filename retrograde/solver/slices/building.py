@@ -1,11 +1,11 @@
-"""Building a tier in slices: step after step as tasks of a scheduler, with a checkpoint after each step.
+"""Building a tier in slices: one step after another as tasks of a scheduler, with a checkpoint after each step.
 
-A build that was killed resumes from the last checkpoint. It keeps the intact files of the step that was interrupted,
-and makes damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The
-values are the same in every case.
+A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and makes
+damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The values are
+the same in every case.
 
-The files of the last two checkpoints are kept. If one of the newest is damaged or lost, the missing part of its step
-is run again from the checkpoint before. File names are never read from a file.
+The files of the last two checkpoints are kept. If a file of the newest one is damaged or lost, the missing part of its
+step is run again from the previous checkpoint. File names are never read from a file.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SliceFolder:
         return SliceSource(str(self.path(state.step, number)), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Create the folder if it is missing, and return the checkpoint to continue from; see `resume`."""
+        """Create the folder if it is missing, and return the checkpoint from which to continue; see `resume`."""
         shown = f"tablebase folder {str(self.folder)!r}"
         try:
             if self.folder.is_symlink():
@@ -101,7 +101,7 @@ class SliceFolder:
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
-        """Write a checkpoint, and remove the files that belong neither to it nor to the one before."""
+        """Write a checkpoint, and remove the files that belong neither to it nor to the previous one."""
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
@@ -112,7 +112,7 @@ class SliceFolder:
                 path.unlink(missing_ok=True)
 
     def resume(self) -> Checkpoint | None:
-        """Return the last checkpoint whose files are all intact; damaged files are reported and removed."""
+        """Return the last checkpoint whose files are all intact. Damaged files are reported and removed."""
         found = sorted(
             (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
         )
@@ -170,7 +170,7 @@ def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
 
 
 class SliceBuild:
-    """Build of one tier in slices; all tiers that captures lead to must be in the store."""
+    """The build of one tier in slices. All tiers that captures lead to must be in the store."""
 
     def __init__(
         self,
@@ -198,11 +198,11 @@ class SliceBuild:
         )
         share_tier(str(self.root), self.plan, store, self.tier)
         self.near = [self._near(number) for number in range(self.count)]
-        # Cases of damage since a new step was last completed.
+        # Number of times that damage was found since a new step was last completed.
         self._failures, self._furthest = 0, -1
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Cut the tier for as many parallel tasks in a process as fit into memory."""
+        """Divide the tier into slices, for as many parallel tasks in a process as fit into memory."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):
@@ -315,7 +315,7 @@ class SliceBuild:
         return any(code_of(item) in found[side] for side, item in values)
 
     def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
-        """Report damage, and return the checkpoint to continue from."""
+        """Report damage, and return the checkpoint from which to continue."""
         self.count_damage(error)
         return self.folder.resume()
 

@@ -1,9 +1,9 @@
-"""The files that a pass over a slice leaves for the next: compressed blocks, and a sealed record that describes them.
+"""Files that a pass over a slice writes for the next pass: compressed blocks, and a sealed record describing them.
 
 The file of a slice has sections: its items with white and with black to move, and the messages to other slices. A
-section is cut into blocks. Each block is compressed with LZ4, and its digest is in the record; the digest of the
-record is in turn known to the next pass and in the checkpoint. A file that is damaged, truncated,
-swapped or left over from another plan is therefore detected. No file name is ever read from a file.
+section is divided into blocks. Each block is compressed with LZ4, and its digest is in the record. The next pass and
+the checkpoint in turn contain the digest of the record. A file that is damaged, truncated, swapped or left over from
+another plan is therefore detected. No file name is ever read from a file.
 
 A block is written as soon as it is full, because the messages of a slice can take more memory than its items.
 """
@@ -49,15 +49,15 @@ WAY_OUT: Final = "it will be made again"
 
 Number = Annotated[int, Field(ge=0, lt=1 << 20)]
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
-"""Number of items that were given each code, by code."""
+"""The number of items that were given each code."""
 
 
 class DamagedSliceError(DamagedError):
-    """Damage to a file of a slice: it is not as it was written."""
+    """Damage to a file of a slice: its content is not what was written."""
 
 
 class SliceSource(NamedTuple):
-    """Path of a slice's file, and the digest that its record must have; an empty digest matches any record."""
+    """Path of a slice's file, and the digest that its record must have. An empty digest matches any record."""
 
     path: str
     digest: str
@@ -74,7 +74,7 @@ class SliceOwner(Part):
 
 
 class SliceStats(Part):
-    """Counts of a slice after a pass: its codes by side to move, and its messages by the slice that receives them."""
+    """Counts of a slice after a pass: its codes by side to move, and its messages by receiving slice."""
 
     white: Counts
     black: Counts
@@ -104,7 +104,7 @@ class SliceRecord(Record):
 
 
 class SliceFile(NamedTuple):
-    """An open file of a slice. Its record is verified; its blocks are verified when they are read."""
+    """An open file of a slice. Its record has been verified; its blocks are verified when they are read."""
 
     path: Path
     digest: str
@@ -131,7 +131,7 @@ class _Growing:
 
 
 class SliceWriter:
-    """Writer of a slice's file, under a temporary name until it is finished; an unfinished file is removed."""
+    """Writer of a slice's file, under a temporary name until it is finished. An unfinished file is removed."""
 
     def __init__(self, target: Path) -> None:
         self.target, self._codec = target, block_codec()
@@ -165,7 +165,7 @@ class SliceWriter:
         section.rest, section.held = [held[count:].copy()], section.held - count
 
     def finish(self, owner: SliceOwner, stats: SliceStats) -> SliceFile:
-        """Write the remaining items and the record; the last block of a section may have fewer than `BLOCK` items."""
+        """Write the remaining items and the record. The last block of a section may have fewer than `BLOCK` items."""
         for section in self._sections.values():
             if section.held:
                 self._pack(section, section.held)
@@ -201,7 +201,7 @@ def block_codec() -> Any:
 
 
 def open_slice(source: SliceSource) -> SliceFile:
-    """Open the file of a slice, and raise `DamagedSliceError` if it is not the one that was written."""
+    """Open the file of a slice, and raise `DamagedSliceError` if its content is not what was written."""
     path = Path(source.path)
     try:
         stamps = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (path.lstat(), record_path(path).lstat())]
@@ -219,7 +219,7 @@ def open_slice(source: SliceSource) -> SliceFile:
 def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
     """Read the record of a file.
 
-    The result is cached for as long as inode, size and time of the file and its record stay the same.
+    The result is cached for as long as the inode, size and time of the file and of its record stay the same.
     """
     try:
         record = read_record(record_path(path), SliceRecord, "scratch file", WAY_OUT)
@@ -233,7 +233,10 @@ def _opened(path: Path, data: tuple[int, ...], _: tuple[int, ...]) -> SliceFile:
 def read_items(
     file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the blocks of a section, each verified and with the position of its first item; all, or the wanted ones."""
+    """Yield the blocks of a section, or only the ``wanted`` ones.
+
+    Each is verified and comes with the index of its first item.
+    """
     section = file.record.sections[name]
     codec, dtype = block_codec(), np.dtype(section.dtype)
     try:
@@ -261,7 +264,7 @@ def check_blocks(file: SliceFile) -> None:
 
 
 def damaged(path: Path, what: str) -> DamagedSliceError:
-    """Return the error for a file that is not as it was written."""
+    """Return the error for a file whose content is not what was written."""
     return DamagedSliceError(what, subject=f"scratch file {str(path)!r}", remedy=WAY_OUT)
 
 
@@ -269,7 +272,10 @@ def damaged(path: Path, what: str) -> DamagedSliceError:
 
 
 _PART = 1 << 16
-"""Number of items that are turned into codes together, few enough for temporary arrays to fit into the cache."""
+"""Number of items that are turned into codes together.
+
+It is small enough for temporary arrays to fit into the cache.
+"""
 
 
 def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
@@ -283,7 +289,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The codes of a sliced tier with one side to move; a range of them is unpacked when it is indexed."""
+    """The codes of a sliced tier with one side to move. A range of codes is unpacked when it is indexed."""
 
     def __init__(self, files: Sequence[SliceFile], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
@@ -293,7 +299,7 @@ class PackedItems:
         return int(self.starts[-1])
 
     def __getitem__(self, part: slice) -> NDArray[np.uint16]:
-        """Return a range of codes, each block verified."""
+        """Return a range of codes after verifying each block."""
         start, stop, _ = part.indices(len(self))
         found = np.empty(max(stop - start, 0), dtype=np.uint16)
         first = int(np.searchsorted(self.starts, start, side="right")) - 1

@@ -1,16 +1,16 @@
-"""How a tier is cut into slices, and which data each slice needs.
+"""How a tier is divided into slices, and which data each slice needs.
 
 A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice are
 solved without its neighbours. White's moves lead to *near* rows, in which the king or one defender stands elsewhere.
 A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower
 tiers that captures lead to.
 
-A tier without defenders is not cut. Each of its rows is a single position, and every slice would need most of the table
-that numbers the rows, which takes three times as much memory as all items.
+A tier without defenders is not divided. Each of its rows is a single position, and every slice would need most of the
+table that numbers the rows, which takes three times as much memory as all items.
 
-The part of the tiers that a task sees is its *window*. It has the same tables as whole tiers
-(`tablut.indexing.tier_tables`), only with fewer rows: a row outside the window looks like one that does not exist.
-So every pass works on a window exactly as on a tier.
+The part of the tiers that a task has access to is its *window*. It has the same tables as whole tiers
+(`tablut.indexing.tier_tables`), only with fewer rows: a row outside the window is treated as if it did not exist. So
+every pass works on a window exactly as on a tier.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 _ITEM: Final = 2
 """Bytes of an item."""
 _GROWTH: Final = 1.3
-"""Factor by which the number of slices grows if they were too large for memory."""
+"""Factor by which the number of slices is increased if they were too large for memory."""
 
 
 class Window(NamedTuple):
-    """The rows that the task of a slice sees.
+    """The rows that the task of a slice has access to.
 
     Attributes
     ----------
     near : ndarray of bool, shape (rows,)
-        Rows of the tier itself: the slice and the rows that white's moves lead to.
+        Rows of the tier itself: the slice and the rows to which white's moves lead.
     below : dict of (int, int) to ndarray of bool
         For each lower tier that captures lead to, the rows that the task needs.
     """
@@ -60,7 +60,7 @@ class Window(NamedTuple):
 
 
 class SlicedTier:
-    """A tier to be cut into slices, with the tiers below it and the windows of its slices."""
+    """A tier to be divided into slices, with the tiers below it and the windows of its slices."""
 
     def __init__(self, variant: Variant, material: tuple[int, int]) -> None:
         self.variant, self.material = variant, material
@@ -76,7 +76,7 @@ class SlicedTier:
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return the window of the rows from ``first`` to ``last``; windows are cached, since every pass uses them."""
+        """Return the window of the rows from ``first`` to ``last``. Windows are cached, since every pass uses them."""
         packed = self._windows.get((first, last))
         if packed is None:
             found = self._find_window(first, last)
@@ -110,7 +110,7 @@ class SlicedTier:
         for count, other in enumerate(self.lower):
             rows = np.zeros(self._rows_of(other), dtype=np.uint8)
             if other[1] == defenders:
-                # Only attackers were captured, so the rows are those of the tier.
+                # Only attackers were captured, so the rows are the same as those of the tier.
                 rows[:] = near
             elif other[1]:
                 mark_captured(table, self.number, count, first, last, rows)
@@ -147,19 +147,20 @@ class SlicedTier:
 
     @property
     def table_bytes(self) -> int:
-        """Size in bytes of the tables of the whole tiers, which the tasks of a process share."""
+        """Size in bytes of the tables of the whole tiers. The tasks of a process share these tables."""
         row = self.solver.index.row
         return sum(array.nbytes for array in (row.number, row.element, row.combination, row.residual))
 
 
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
-    """Cut a tier into slices that fit into memory, ``workers`` of them at a time; aim for as few as possible."""
+    """Divide a tier into slices that fit into memory, ``workers`` of them at a time; use as few slices as possible."""
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
     failed = 0
     while True:
         cuts = even_cuts(tier, count)
-        # Begin where the last attempt failed: windows take a while to find, and are largest there.
+        # Begin near the slice that was too large in the last attempt: windows take a while to find, and are largest
+        # there.
         slices = sorted(itertools.pairwise(cuts), key=lambda rows: abs(rows[0] - failed))
         too_large = next((rows for rows in slices if tier.memory(tier.window(*rows), *rows) > most), None)
         if too_large is None:
@@ -172,7 +173,7 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
 
 
 def even_cuts(tier: SlicedTier, count: int) -> tuple[int, ...]:
-    """Return the rows at which to cut a tier into ``count`` slices with about equal numbers of entries."""
+    """Return the rows at which to divide a tier into ``count`` slices with about equal numbers of entries."""
     wanted = [int(tier.starts[-1]) * part // count for part in range(1, count)]
     inner: Sequence[int] = np.searchsorted(tier.starts, wanted).tolist()
     return tuple(sorted({0, *inner, tier.rows}))
@@ -221,7 +222,7 @@ def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return tables of a window: those of ``x``, reduced to the given rows of each tier."""
+    """Return the tables of a window: those of ``x``, reduced to the given rows of each tier."""
     kings, tiers = x.square.kings, len(x.tier.size)
     number = np.full_like(x.row.number, -1)
     counts = np.zeros_like(x.tier.row_count)
@@ -238,7 +239,7 @@ def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierT
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # Row -1, which does not exist, maps to the last place, which holds -1 again.
+            # Row -1, which does not exist, is mapped to the last place, which also holds -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(x.tier.rows_at[tier] + king * x.tier.row_space[tier])
             part = slice(at, at + int(x.tier.row_space[tier]))
@@ -277,7 +278,7 @@ def gather(
     read: Callable[..., Iterator[tuple[int, Any]]],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy runs out of a range of the tier that is read block by block; only blocks with entries of a run are read."""
+    """Copy runs out of a range of the tier that is read block by block. Only blocks with entries of a run are read."""
     edges = np.minimum(np.arange(start, stop + block, block), stop)
     first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
     last = np.searchsorted(runs.starts, edges[1:], side="left")
@@ -291,9 +292,9 @@ def gather(
 
 
 def room(name: str, count: int) -> NDArray[np.uint16]:
-    """Return an uninitialised array of items for this thread; the memory is reused for the same name.
+    """Return an uninitialised array of items for this thread. Memory is reused for arrays of the same name.
 
-    Allocating new memory would cost more than the work done in it.
+    Allocating new memory would take longer than the work done in it.
     """
     held: NDArray[np.uint16] | None = getattr(_held, name, None)
     if held is None or len(held) < count or len(held) > 2 * count + (1 << 20):
@@ -305,7 +306,7 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return a view of items as part of a longer array, from position ``shift``.
+    """Return a view of items as part of a longer array, beginning at position ``shift``.
 
     The rest of that array does not exist, so no other position may be accessed.
     """

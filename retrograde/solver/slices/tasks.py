@@ -1,8 +1,8 @@
 """One step of one slice: reading its inputs, running the passes, and writing its new file.
 
 The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
-therefore writes messages: for each slice, which of white's positions there its new black-to-move values concern.
-They are received in the next step. Black's moves stay within the rows of the slice.
+therefore writes messages, which are received in the next step: for each slice, a list of the white-to-move positions in
+it that have moves to new black-to-move values. Black's moves stay within the rows of the slice.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _own = threading.local()
 
 
 def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
-    """Return a store and one of its tiers, ready to be solved; the most recent one is cached."""
+    """Return a store and one of its tiers, ready to be solved. The most recent tier is cached."""
     key = (root, material, plan)
     with _lock:
         if key not in _tiers:
@@ -62,7 +62,7 @@ def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store,
 
 
 def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
-    """Let the tasks of this process use a tier whose tables have been built already."""
+    """Let the tasks of this process use a tier whose tables have already been built."""
     with _lock:
         _tiers.clear()
         _tiers[root, tier.material, plan] = (store, tier)
@@ -91,7 +91,7 @@ _MESSAGES: Final = 1 << 18
 
 
 class SliceTask(NamedTuple):
-    """One step of one slice: its cuts, its input files and the file to write."""
+    """One step of one slice: how the tier is divided, the input files, and the file to write."""
 
     root: str
     material: tuple[int, int]
@@ -105,7 +105,7 @@ class SliceTask(NamedTuple):
 
 
 def run_slice(task: SliceTask) -> dict[str, Any]:
-    """Run one step of one slice; nothing is done if its file exists already and comes from the same plan."""
+    """Run one step of one slice. If its file already exists and comes from the same plan, do nothing."""
     began, found = thread_clock(), ""
     target = Path(task.target)
     if record_path(target).exists():
@@ -143,7 +143,7 @@ def _answer(file: SliceFile, read: int, cpu: float = 0.0) -> dict[str, Any]:
 
 
 class _Slice(TierPasses):
-    """A slice while one of its steps runs."""
+    """A slice while one of its steps is running."""
 
     def __init__(self, task: SliceTask, writer: SliceWriter) -> None:
         self.task, self.writer, self.step, self.number = task, writer, task.owner.step, task.owner.number
@@ -199,7 +199,7 @@ class _Slice(TierPasses):
         return lower
 
     def _load(self) -> None:
-        """Read the items of the slice so far, and the black-to-move items near it."""
+        """Read the items of the slice so far, and the black-to-move items of the rows near it."""
         if self.task.own is None:
             self._white.fill(0)
             self._black[self.own].fill(0)
@@ -230,7 +230,7 @@ class _Slice(TierPasses):
     # -- messages ----------------------------------------------------------------------
 
     def pass_on(self, item: int) -> None:
-        """Write messages about all positions with one value of black's, sorted by the slice that receives them."""
+        """Write messages about all positions with one value of black's, sorted by receiving slice."""
         if not self.found[BLACK, code_of(item)]:
             return
         kind = "losses" if is_loss(item) else "wins"
@@ -260,7 +260,7 @@ class _Slice(TierPasses):
                 name = f"{kind}-{self.number}"
                 if name not in file.record.sections:
                     continue
-                # Block by block: all messages for a slice can take more memory than its items.
+                # Apply them block by block, since all messages for a slice can take more memory than its items.
                 none = repeat((0, np.zeros(0, np.uint8)))
                 moves = self._items(file, f"moves-{self.number}") if kind == "wins" else none
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
@@ -272,7 +272,7 @@ class _Slice(TierPasses):
     # -- writing -----------------------------------------------------------------------
 
     def write(self) -> SliceFile:
-        """Write the items of the slice and finish its file; the messages are in it already."""
+        """Write the items of the slice and finish its file, which already contains the messages."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent)
         self.writer.add("white", self._white)
