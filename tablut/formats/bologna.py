@@ -1,8 +1,7 @@
 """JSON of the Bologna competition server: states, moves and the names of players.
 
-A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
-column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
-gives the result instead of the side to move.
+A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, column 0 file a. The empty castle is
+written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ GamesOption = Annotated[
 
 @option_group
 class GameOptions(Budget):
-    """Options for the games of all three commands."""
+    """Options about games that all three commands share."""
 
     movetime: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if there is no other limit.")
@@ -137,7 +137,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # the search that scores openings needs it: refuses unsupported boards before the match
+            engine_for(rules)  # needed by the search that scores openings: rejects unsupported boards before the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
