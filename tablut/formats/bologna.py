@@ -138,7 +138,7 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON; white space becomes single spaces, and long names are cut."""
+    """Parse the name of a player from a client's JSON. White space becomes single spaces; long names are cut off."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")

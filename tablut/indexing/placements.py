@@ -504,7 +504,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_Group]:
-        """Yield the groups of a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
+        """Yield the groups for a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
         regions, variant = self.variant.regions, self.variant
         cells = sorted(watched)
         free = tuple(cell for cell in self._free if cell != king and cell not in watched)
