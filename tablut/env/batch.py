@@ -205,8 +205,8 @@ class Batch:
         -------
         ndarray of uint8, shape (games, N, N, 8)
             Values 0 or 1, indexed ``[game, rank, file, plane]``. The planes are: attackers, defenders, king, black to
-            move, repeated position (it occurred earlier in the game, and the rules count repetitions), castle, camps,
-            escapes.
+            move, stood before (the position occurred earlier in the game, and the rules count repetitions), castle,
+            camps, escapes.
         """
         planes = np.empty((len(self), self.variant.size, self.variant.size, len(PLANES)), dtype=np.uint8)
         show_all(self._engine.tables, self._games, planes)

@@ -390,7 +390,7 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input, and only the beginning of a line that is too long, so that it is refused."""
+    """Yield the lines of standard input. If a line is too long, yield only its beginning, so that it is refused."""
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

@@ -411,7 +411,7 @@ def move_margin(timeout: float) -> float:
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without any search: one that escapes or captures the king, or else the first one."""
+    """Return a legal move without any search: one that wins immediately if it is found, or else the first one."""
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()

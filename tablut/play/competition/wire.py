@@ -95,7 +95,7 @@ class Connection:
         return text
 
     async def overhear(self) -> bool:
-        """Read input before the game; return True if it is too much, or False when the player disconnects."""
+        """Read input that arrives before the game. Return True if it is too much, False when the player disconnects."""
         while self._frames.held <= _PIECE:
             if not await self._read():
                 return False

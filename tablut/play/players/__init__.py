@@ -1,4 +1,4 @@
-"""Players, which choose moves, with a common protocol and a registry by name.
+"""Players, which choose moves. They have a common protocol and are registered by name.
 
 Importing this package imports neither the players themselves nor numba.
 """
