@@ -1,6 +1,6 @@
 """The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
 
-Most PGN files of the same structure can be read, too.
+Most PGN files of the same structure can also be read.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Game:
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
     def word(self, word: str, line: int) -> None:
-        """Add a move, whose move number may precede it in the same word."""
+        """Add a move, which may be preceded by its move number in the same word."""
         if word.startswith("["):
             shown = f"record: line {line}: {excerpt(word)}"
             raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
@@ -209,10 +209,10 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out, or None if it has none.
+    """Return the rules that a record names or spells out, or None if there are none.
 
-    Unknown rules also give None if the caller has given others. Only names of shipped rule sets are accepted, never
-    paths, so that a record cannot cause a file to be opened.
+    For unknown rules, None is also returned if the caller has given other rules. Only names of shipped rule sets are
+    accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 1000
 """Number of nodes between two readings of the clock, about 0.25 ms."""
 ASSURED = 8000
-"""Number of nodes, about 2 ms, that are searched whatever waits are expected. Only the deadline itself ends them."""
+"""Number of nodes (about 2 ms) that are searched whatever waits are expected. Only the deadline itself stops this."""
 FIRST_LOOK = 2000
 """Number of nodes (about 0.5 ms) before the first reading, so that a search that starts late still finds a move."""
 WAITS = 2
