@@ -1,4 +1,4 @@
-"""Reading and writing of variant files; all faults of a file are reported in a single line.
+"""Reading and writing of variant files. All faults of a file are reported on a single line.
 
 The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
 `tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
@@ -24,7 +24,7 @@ FORMAT = 1
 NAME_LENGTH: Final = 80
 """Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# Limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
+# This limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
@@ -42,7 +42,7 @@ def _rows(value: Any) -> Any:
 
 
 def _line(value: Any) -> Any:
-    """Reject text with line ends or control characters, which a terminal would not show as they are."""
+    """Reject text with line ends or control characters, which a terminal would not display literally."""
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("expected text on one line, without control characters")
     return value
@@ -108,7 +108,7 @@ class _FieldError(Exception):
 
 
 def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
-    """Return the fault that a check finds, or an empty text."""
+    """Return the fault that a check finds, or an empty string."""
     try:
         check(file)
     except _FieldError as error:
@@ -239,7 +239,7 @@ def _check_rules_fit(file: _VariantFile) -> None:
 
 
 def _check_fields_agree(file: _VariantFile) -> None:
-    """Reject rules that can never apply on the board; only fields that older files lack are checked."""
+    """Reject rules that can never apply on the board. Only fields that older files lack are checked."""
     ground, size = diagram_cells(file.terrain), len(file.terrain)
     regions = derive_regions(size, ground, diagram_cells(file.start), file)
     corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
@@ -291,5 +291,5 @@ def write_variant(variant: Variant) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML, which for texts, numbers, booleans and lists is the same as JSON."""
+    """Return a value as TOML. Strings, numbers, booleans and lists are written as in JSON."""
     return json.dumps(value, ensure_ascii=False)

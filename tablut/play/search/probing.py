@@ -1,8 +1,8 @@
 """Tablebase values of the moves of a position, corrected for the history of the game.
 
-A tablebase values each position as if it were the first of its game. This module applies the rules
-that depend on the history first: if a move ends the game by repetition, or the move limit
-leaves too few plies for a win, its value follows from these rules.
+A tablebase values each position as if it were the first of its game. This module first applies the rules that depend on
+the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, the move's
+value follows from these rules.
 """
 
 from __future__ import annotations
