@@ -116,7 +116,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
-    """Write a record to a file in the format of its suffix, and warn about contents that the format loses."""
+    """Write a record to a file in the format given by its suffix. Warn about contents that the format loses."""
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:

@@ -421,7 +421,7 @@ def _walled(
     wall_high: np.uint64,
     reach: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells of the original wall that attackers who reach a set could capture in shieldwalls."""
+    """Return the cells of the original wall that attackers could capture in shieldwalls from a set that they reach."""
     low, high = _meet(d, I64(STAND), reach[0], reach[1])
     size, last = d.size, d.size - 1
     ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]

@@ -71,7 +71,7 @@ def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     kernels.unmake(flat(t), pointer(board), undo)
 
 
-# -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant 
+# -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant
 
 
 # A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards over 11×11 (see `tablut.engine.layout`).

@@ -305,7 +305,7 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
     return types.void(address, types.uint64), codegen
 
 
-# -- the clock for compiled code: the clock of the C library, read without the interpreter lock 
+# -- the clock for compiled code: the clock of the C library, read without the interpreter lock
 
 
 # On a busy machine a thread may wait long for the interpreter lock, so a deadline that only

@@ -238,7 +238,7 @@ def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: i
 
 @inlined
 def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
-    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new count."""
+    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new total."""
     choice = restored
     while True:
         if popcount(choice) <= most:

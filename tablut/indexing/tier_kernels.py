@@ -161,7 +161,7 @@ def men_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Write the soldiers' cells of an entry in ascending order and return the king's cell; inverse of `entry_of`."""
+    """Write the soldiers' cells of an entry in ascending order and return the king's cell; this inverts `entry_of`."""
     s = x.square
     orbit = orbit_of(x, tier, entry)
     by_king = tier * s.kings + orbit

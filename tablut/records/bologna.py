@@ -4,7 +4,7 @@ The server writes them with Java's logger: a line with date and source, then a l
 and message, both in the language of the machine. The messages themselves are always Italian
 and have hardly changed over the years, so only they are read:
 
-- ``Players:`` with the names, ``White:`` before them in some years;
+- ``Players:`` with the names, preceded by ``White:`` in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
 - ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals, or no turn (``null``);
 - ``Pedina bianca rimossa in: d5``, a capture, repeated in some years;

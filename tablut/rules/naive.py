@@ -1,4 +1,4 @@
-"""The rules in plain Python, on a dictionary of cells. The code is slow, and written to be read.
+"""The rules in plain Python, on a dictionary of cells: slow code, written to be read.
 
 Tests compare the compiled engine with this module. It therefore uses neither the engine's
 tables nor the derived regions: it reads the terrain and start diagrams and the
@@ -440,7 +440,10 @@ class NaiveGame:
         return (moved == "b" and victim == "w") or (moved in ("w", "K") and victim == "b")
 
     def _soldier_falls(self, position: NaivePosition, moved: str, victim: Cell, behind: Cell) -> bool:
-        """Return whether a soldier next to the moved enemy piece is captured against the cell ``behind`` it."""
+        """Return whether a soldier next to the enemy piece that moved is captured.
+
+        ``behind`` is the cell on the other side of the soldier.
+        """
         if moved == "K" and not self.rules.king.armed:
             return False
         if self._is_sheltered(victim):
@@ -485,7 +488,10 @@ class NaiveGame:
         return self.terrain.get(cell) == "X" and self.rules.corners.hostile
 
     def _king_falls(self, position: NaivePosition, king: Cell, behind: Cell) -> bool:
-        """Return whether a king next to the moved black soldier is captured; ``behind`` is opposite the soldier."""
+        """Return whether a king next to the black soldier that moved is captured.
+
+        ``behind`` is the cell on the other side of the king.
+        """
         sides = self._sides(king)
         rules = self.rules.king
         beside_castle = rules.beside_castle == "as_on_castle" and self.castle in sides
@@ -502,7 +508,7 @@ class NaiveGame:
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a moved piece captures in a shieldwall; an unarmed king does not take part."""
+        """Return the soldiers that a piece captures in a shieldwall by its move. An unarmed king does not take part."""
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -660,7 +666,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
+        """Return whether black could occupy the cells of a pattern with its last soldier arriving on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False

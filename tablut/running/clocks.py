@@ -59,7 +59,7 @@ def compiling() -> bool:
 
 
 def compiled_kernels() -> int:
-    """Return the number of kernels that this process has compiled, counted once for each set of argument types."""
+    """Return the number of kernels that this process has compiled, each counted once for each set of argument types."""
     return len(_counters.compiled)
 
 

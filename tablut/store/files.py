@@ -161,7 +161,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written; called before the work whose result goes there."""
+    """Raise an error if a file cannot be written. This is called before the work whose result the file will hold."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR

@@ -243,7 +243,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the default name of a variant whose file has no field ``name``; never the name of a shipped variant."""
+    """Return the default name of a variant whose file has no field ``name``. It is never that of a shipped variant."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"

@@ -197,7 +197,7 @@ class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     LATER: ClassVar[frozenset[str]] = frozenset()
-    """Fields added after the first tablebases were built, written only if they differ from their defaults.
+    """Fields added after the first tablebases were built. They are written only if they differ from their defaults.
 
     This keeps the digests of older rule sets unchanged.
     """

@@ -35,7 +35,7 @@ _FAULTS: Final = 10
 
 
 def _rows(value: Any) -> Any:
-    """Accept a diagram as a multi-line string or as a list of rows; white space around a string's rows is ignored."""
+    """Accept a diagram as a multi-line string or as a list of rows. White space around a string's rows is ignored."""
     if isinstance(value, str):
         return tuple(line.strip() for line in value.strip().splitlines())
     return value
@@ -63,7 +63,7 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Parse the text of a variant file; ``name`` is the default name, ``origin`` is the prefix of error messages."""
+    """Parse the text of a variant file. ``name`` is the default name, and ``origin`` the prefix of error messages."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):
@@ -145,7 +145,7 @@ def _errors(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return a hint at the field that an unknown one may mean: a missing field, or else any field of its table."""
+    """Return a hint at the field for which an unknown field may stand: a missing field, or else any of its table."""
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path

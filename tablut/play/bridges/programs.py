@@ -106,7 +106,7 @@ class Words(ABC):
 
     @abstractmethod
     def hear(self, text: str) -> tuple[str, str]:
-        """Process a line of the program; return the kind of answer and the immediate reply, each empty if none."""
+        """Process a line from the program; return the kind of answer and the immediate reply, or empty strings."""
 
     @abstractmethod
     def greet(self, process: Process, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Protocol, settings and registry of players. A player chooses a move within limits."""
+"""Protocol, settings and registry of players, which choose moves within limits."""
 
 from __future__ import annotations
 

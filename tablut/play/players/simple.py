@@ -360,7 +360,7 @@ class GreedyPlayer(OneCaller):
         return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
-        """Return the king's moves that come nearest to an escape, or none if no move comes nearer than the king is."""
+        """Return the king's moves that come nearest to an escape, or an empty list if none brings the king nearer."""
         king = board.king()
         nearer = {move: self._distance(move.target) for move in moves if move.start == king}
         least = min(nearer.values(), default=0)
@@ -426,7 +426,7 @@ class HeuristicPlayer(OneCaller):
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return one of the moves with the best score. The player looks two plies ahead and only checks the limits."""
+        """Return one of the moves with the best score. The player looks two plies ahead and only validates limits."""
         limits.checked()
         move = self._random.choice(self._scores.best(board, moves_asked_about(board, self.variant)))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))

@@ -57,7 +57,7 @@ ASSURED = 8000
 FIRST_LOOK = 2000
 """Number of nodes (about 0.5 ms) before the first reading, so that a search that starts late still finds a move."""
 WAITS = 2
-"""Number of waits to expect before the result is delivered: for the thread to wake, and for the interpreter's lock."""
+"""Number of waits before the result is delivered: one for the thread to wake, and one for the interpreter's lock."""
 
 
 @called
