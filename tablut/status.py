@@ -56,7 +56,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""Reasons that prevent play: the rules cannot be applied to the position, and it has no outcome."""
+"""Reasons that prevent play: the rules cannot be applied to such a position, and it has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",

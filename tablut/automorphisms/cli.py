@@ -76,7 +76,7 @@ def verify_command(
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim, storing results as they come in case of an interrupt."""
+        """Test every symmetry and every claim. Each result is stored immediately, in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)

@@ -71,7 +71,7 @@ PositionOption = Annotated[
 ]
 
 _POSITION_BYTES: Final = 64 << 10
-"""Maximum size of a position file in bytes; the JSON of a board of side 11 needs about 2,000."""
+"""Maximum size of a position file in bytes. The JSON of a board of side 11 needs about 2,000 bytes."""
 
 
 def warn(message: str) -> None:

@@ -66,7 +66,7 @@ _EVERY = 30.0
 """Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
 _LONG = 60
-"""Forecast duration, in seconds, from which work is announced even without a terminal."""
+"""Minimum forecast duration, in seconds, of work that is announced even without a terminal."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
 """Limit for times in seconds (about thirty years), and for all other numbers that are not whole."""

@@ -1,8 +1,8 @@
 """Effects of a ply far from its target: shieldwalls, encirclement and exit forts (see docs/rules.md for the rules).
 
 A set of cells is a pair of 64-bit words, the first 64 cells and the others, so that a flood fill can grow in all
-directions with a few operations. Functions that only these rules need are called, not inlined, which keeps the kernels
-of other rule sets small.
+directions with a few operations. Functions that only these rules need are called rather than inlined, which keeps the
+kernels of other rule sets small.
 """
 
 from __future__ import annotations

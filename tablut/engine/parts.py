@@ -7,10 +7,10 @@ on which only the cheap passes have run; the expensive passes and the generation
 to the kernel that contains the part. That halves the compilation time. Parts are cached on
 disk too, because kernels share most of them.
 
-numba itself is not modified: kernels and parts are compiled with subclasses of its dispatcher, compiler, code
-libraries and typing context, and functions of other packages are compiled as if this module did not exist. A pass
-before lowering chooses the library that receives the code. Work that numba repeats for every function with the
-same result is done only once here.
+numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
+and typing context; functions of other packages are compiled as if this module did not exist. A pass before lowering
+chooses the library that receives the code. Work that numba repeats for every function with the same result is done only
+once here.
 """
 
 from __future__ import annotations

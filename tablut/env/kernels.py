@@ -52,7 +52,7 @@ class Games(NamedTuple):
     keys : ndarray of uint64, shape (G,)
         Zobrist keys of the present positions.
     earlier : ndarray of uint64, shape (G, room)
-        Keys of the positions since the last capture; older positions cannot recur.
+        Keys of the positions since the last capture. Older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
         A filter with one bit for each earlier position, chosen by the last six bits of its key. It rules out most
         positions that have not occurred.

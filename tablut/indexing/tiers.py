@@ -4,7 +4,7 @@ A tier is the set of all undecided placements of one material. Its index is buil
 `tablut.indexing.placements`, but on classes:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
-  that keep it there, its stabiliser, remain for the soldiers.
+  that keep it there (its stabiliser) are then applied to the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there is no
   defender. Their combinations fall into classes under the king's stabiliser. Each class is
   represented by its least combination, and the representatives are numbered: these are the *rows*.

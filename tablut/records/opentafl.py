@@ -1,9 +1,8 @@
 """Reader and writer for OpenTafl's game records, the ``.otg`` files, and for its rules strings.
 
-A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with
-its number, from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts about the
-two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
-a note.
+A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with its number,
+from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts on the two moves. Variations,
+numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
 detected. A record also contains, for each data file, its length, its SHA-256 (or a digest that the package derives from
 it), and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
-detected, and no file name is ever read from a file.
+detected. File names are never read from a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.

@@ -225,7 +225,7 @@ class CastleRules(_Fields):
 
 
 class CampRules(_Fields):
-    """Rules of the camps. No piece may enter a camp; a soldier may move within its own camp, or leave it for good."""
+    """Rules of the camps. No piece may enter a camp. A soldier may move within its own camp, or leave it for good."""
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")

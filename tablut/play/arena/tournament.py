@@ -216,7 +216,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 # ------------------------------------------------------------------------------------------
-# Measures of a game as it is played: branching factor, length, balance, and the size of its tree
+# Measures of a game in play: branching factor, length, balance, and the size of the game tree
 
 
 # The size of a game tree is estimated in two ways: as ``b ** d`` with the mean branching factor ``b`` and

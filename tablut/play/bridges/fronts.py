@@ -1,4 +1,4 @@
-"""Fronts of the engine for other protocols. They translate lines for an `EngineSession`, and its responses back."""
+"""Fronts of the engine for other protocols. They translate lines for an `EngineSession`, and its responses."""
 
 from __future__ import annotations
 

@@ -4,10 +4,9 @@ The server decides about the rules, and the client plays in any position that it
 the client keeps the history of the game as long as each state follows from the previous state by a legal move. A state
 that does not follow starts a new history, and so does a state that is decided by our rules while the server continues.
 
-The clock starts at the first byte of a state in which the client is to move. Whatever the player
-does, a move is sent before the server's time is up. If the server closes the connection without a
-result, the result is unknown. The client never reconnects, since no server lets a player
-rejoin a game.
+The clock starts when the first byte of a state arrives in which the client is to move. Whatever the player does, a move
+is sent before the server's time is up. If the server closes the connection without a result, the result is unknown. The
+client never reconnects, since no server lets a player rejoin a game.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ class _Line:
             raise _ServerFailure(f"the connection broke off ({error.strerror or error})") from error
 
     def receive(self, seconds: float) -> tuple[str, float] | None:
-        """Return a message with the arrival time of its first byte, or None at the end of the connection."""
+        """Return a message with the arrival time of its first byte, or None when the connection has ended."""
         until = time.monotonic() + seconds
         while True:
             began = self._began

@@ -375,7 +375,7 @@ class GreedyPlayer(OneCaller):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III: a random one of the best moves by its scoring scheme
+# The heuristic player of the McGill paper, section III: it plays a random one of the best moves by its scoring scheme
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}

@@ -1,9 +1,9 @@
 """Class `Searcher`: iterative deepening within strict limits, around the compiled search.
 
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops some time (the margin) before the time is up, to leave time for taking the lock and reading the
-result. On systems without a clock that the kernel can read, a Python thread sets the flag. Further threads may search
-as well (`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
+every node. It stops a certain time before the deadline (the margin), so that there is time to take the lock and read
+the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Further threads may
+search as well (`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
 """
 
 from __future__ import annotations
