@@ -1,8 +1,8 @@
 """``python benchmarks/engines/checkout.py DIR``: the engine of an older checkout, as a program that plays matches.
 
-Implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the checkout at DIR.
-It also works for commits that have no ``tablut engine`` yet. All other output, and the errors, come from these
-packages.
+The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the
+checkout at DIR. It also works for commits that have no ``tablut engine`` yet. All other output, and the errors, come
+from these packages.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
 
 @inlined
 def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
-    """Return the cells on which a side's pieces stand; the king is white's."""
+    """Return the cells on which a side's pieces stand. The king counts as a white piece."""
     low, high = U64(0), U64(0)
     for back in range(d.size):
         row = own_pieces(line_of(board, d.size - 1 - back), side)

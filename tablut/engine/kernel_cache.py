@@ -2,11 +2,11 @@
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
 crash the process, and both remain until someone deletes them. Here, a file begins with a magic line, the digest of
-everything the kernel was compiled from, the length of the payload, and a digest of all of these. A file that does not
-match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name and then
-renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a lock.
-Another process that needs the same kernel waits for the file, because compiling the kernel a second time would take as
-long and keep a second core busy.
+everything from which the kernel was compiled, the length of the payload, and a digest of all of these. A file that does
+not match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name and
+then renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a
+lock. Another process that needs the same kernel waits for the file, because compiling the kernel a second time would
+take as long and keep a second core busy.
 
 The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to
 the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
@@ -157,8 +157,8 @@ def imported_modules(source: str) -> list[str]:
 def _home(name: str) -> str:
     """Return the module that defines an imported name.
 
-    This is the name itself if it is a module, else the module before the dot, or, if that is a package that
-    re-exports the name, the module the package takes it from.
+    If the name is itself a module, it is returned. Otherwise the module before the dot defines the name, unless it is a
+    package that re-exports the name. In that case the module from which the package takes the name is returned.
     """
     if _path_of(name).name:
         return name

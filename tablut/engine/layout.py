@@ -56,7 +56,7 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the integer type for cells and numbers of cells; a narrow board has at most 121 cells, a wide one 361."""
+    """Return the integer type for cells and their number. A narrow board has at most 121 cells, a wide board 361."""
     return np.uint16 if size > NARROW else np.uint8
 
 

@@ -178,7 +178,7 @@ class TierIndex:
         return entry
 
     def entry(self, cells: str) -> int | None:
-        """Return the entry of a placement of this material, or None if the placement is not an undecided one.
+        """Return the entry of a placement of this material, or None if the placement is not undecided.
 
         Tables of images are built once for each king's cell. The number of a row is found by counting bits, using the
         counts stored for each 64-bit word.

@@ -26,12 +26,12 @@ from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a
-# shipped rule set. A record under the user's own rules also contains their digest in a tag
-# ``Rules-SHA256``; to read it, the rules must be given, and they must have this digest. Instead of
-# ``Variant`` a record may spell out its rules as OpenTafl does, in a tag ``Rules``. The last
-# word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in braces. In tags and
-# comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not allowed there.
+# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
+# record under the user's own rules also contains their digest in a tag ``Rules-SHA256``; to read the record, the rules
+# must be given, and they must have this digest. Instead of ``Variant`` a record may spell out its rules as OpenTafl
+# does, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in
+# braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not
+# allowed there.
 #
 # The reader also accepts elements of PGN: results such as ``1-0``, where the first number belongs to the
 # side that moved first; ``1...``; ``;`` before a comment; nested braces. Lines after ``%``, variations and

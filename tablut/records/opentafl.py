@@ -142,7 +142,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn; return a note if a side resigns."""
+    """Add the moves of a turn to ``moves``. Return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"turn {turn} has {len(words)} moves; expected two at most", subject="OpenTafl record")
     for word in words:

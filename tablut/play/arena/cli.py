@@ -151,7 +151,7 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games that were lost by errors of players."""
+        """Write the table of games, if requested, and warn about games that were lost because of players' errors."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
             warn(f"{len(faults):,} of {len(games):,} games were lost by errors of players; the first: {faults[0]}")

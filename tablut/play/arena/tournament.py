@@ -26,7 +26,7 @@ from tablut.variants import Variant
 
 
 class TournamentRow(Result):
-    """Row of a tournament table: the results and the rating of one player."""
+    """Row of a tournament table, with the results and the rating of one player."""
 
     player: str
     games: int

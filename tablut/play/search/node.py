@@ -205,7 +205,7 @@ def parries(
 
 @inlined
 def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """Add the position after a move that has been made to the path, and return its Zobrist key."""
+    """After a move has been made, add the new position to the path and return its Zobrist key."""
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
