@@ -167,8 +167,10 @@ def canonicalise(
 ) -> None:
     """Write the canonical form of each position.
 
-    Notes ----- O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all
-    eight together.
+    Notes
+    -----
+    O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all eight
+    together.
     """
     t = flat(tables)
     size, cells, length = t.size, t.cells, t.words

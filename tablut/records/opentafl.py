@@ -164,10 +164,12 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 #
 # Four points need more than copying a value:
 #
-# - Without corners, no corner can close a shieldwall; if the king escapes at the edge, it never stands in a fort. Such
-# rules are left out. - OpenTafl decides the game at the third occurrence of a position. A draw at the second is written
-# as one at the third, because the values of positions are the same. - Pieces may stop only where they may pass, and may
-# do neither where they may not re-enter. - A cell is as hostile to the king as to a defender.
+# - Without corners, no corner can close a shieldwall; if the king escapes at the edge, it never stands in a fort.
+#   Such rules are left out.
+# - OpenTafl decides the game at the third occurrence of a position. A draw at the second is written as a draw at the
+#   third, because the values of positions are the same.
+# - Pieces may stop only where they may pass, and may do neither where they may not re-enter.
+# - A cell is as hostile to the king as to a defender.
 
 
 _DEFAULT_RULES = (

@@ -10,7 +10,7 @@ The scoring scheme (section III-B of the paper) gives points for a move:
 | the king has an open victory path | +5 | it has none | +1000 |
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
-The paper leaves some points open. They are interpreted as follows: a piece that several moves can capture counts once;
+The paper leaves some points open. They are settled as follows: a piece that several moves can capture counts once;
 the king does not count among these pieces; a path is open if white could take it if it were white's turn; central
 squares are the castle and the squares beside it (section I-A). A white move that wins the game counts as an open path,
 and a black move that wins the game as a capture of the king. A move by which the moving side loses counts as one that
@@ -332,7 +332,7 @@ class GreedyPlayer(OneCaller):
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
-    The paper leaves some points open. They are interpreted as follows: of several captures, or several moves nearest to
+    The paper leaves some points open. They are settled as follows: of several captures, or several moves nearest to
     the corner, one is chosen at random; the king counts as a piece, and capturing it is no better than capturing a
     soldier, a weakness that section II mentions; the distance is counted along rank and file; if the king cannot come
     nearer, the move is random. Where escapes are not corners, the nearest escape replaces the nearest corner.
